@@ -37,7 +37,7 @@ def _ini(text: str) -> str:
 
 
 Ini = Annotated[str, AfterValidator(_ini)]
-INI = "Options in the form of an INI file; they replace what is built."
+INI = "Options in INI format; they override the built options."
 
 
 def _replicas(most: int = 32) -> Any:
@@ -53,16 +53,16 @@ class ApiCertificate(CamelModel):
 
 
 class ApiTls(CamelModel):
-    internal: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
-    public: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
+    internal: ApiCertificate | None = Field(None, description="Certificate; not supported.")
+    public: ApiCertificate | None = Field(None, description="Certificate; not supported.")
 
 
 class PodTls(CamelModel):
-    ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
+    ca_bundle_secret_name: UnsupportedText = unsupported("Additional CA certificates.")
 
 
 class ServiceTls(PodTls):
-    api: ApiTls | None = Field(None, description="TLS of the API: not supported.")
+    api: ApiTls | None = Field(None, description="TLS of the API; not supported.")
 
 
 class PodResources(CamelModel):
@@ -76,30 +76,32 @@ class PodOverride(CamelModel):
 class Pods(CamelModel):
     """Fields that templates of single programs share; none is supported."""
 
-    container_image: UnsupportedText = unsupported("Image; give `--images` at installation instead.")
+    container_image: UnsupportedText = unsupported(
+        "Image; the option --images of the installation sets the registry of all images."
+    )
     node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
-    resources: PodResources | None = Field(None, description="Requests and limits: none of them is supported.")
-    network_attachments: UnsupportedTexts = unsupported("Further networks of pods.")
-    override: PodOverride | None = Field(None, description="Services and probes: none of them is supported.")
-    tls: PodTls | None = Field(None, description="TLS inside the cluster: not supported.")
+    resources: PodResources | None = Field(None, description="Requests and limits; not supported.")
+    network_attachments: UnsupportedTexts = unsupported("Additional networks of pods.")
+    override: PodOverride | None = Field(None, description="Services and probes; not supported.")
+    tls: PodTls | None = Field(None, description="TLS inside the cluster; not supported.")
 
 
 class Template(Pods):
     """Fields that templates of whole services share."""
 
-    tls: ServiceTls | None = Field(None, description="TLS inside the cluster: not supported.")
-    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the passwords of services itself.")
+    tls: ServiceTls | None = Field(None, description="TLS inside the cluster; not supported.")
+    secret: OptionalObjectName = Field("", description="Ignored: Stackwright generates the passwords of services.")
     database_instance: Database = Field("openstack", description="The database.")
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
-    notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
-    notifications_bus_instance: Bus = Field("rabbitmq", description="The bus of notifications.")
+    notifications_bus: BusReference | None = Field(None, description="The message bus of notifications.")
+    notifications_bus_instance: Bus = Field("rabbitmq", description="The message bus of notifications.")
     custom_service_config_secrets: UnsupportedTexts = unsupported("Options from Secrets.")
-    default_config_overwrite: Unsupported = unsupported("Other files of configuration.")
+    default_config_overwrite: Unsupported = unsupported("Additional configuration files.")
     database_account: UnsupportedText = unsupported("Name of the database's user.")
     service_user: UnsupportedText = unsupported("Name of the service's user.")
     password_selectors: Unsupported = unsupported("Keys of passwords.")
-    preserve_jobs: bool = Field(False, description="Jobs are kept anyway until the next one.")
+    preserve_jobs: bool = Field(False, description="Ignored: a Job is always kept until the next one.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     api_timeout: UnsupportedNumber = unsupported("Timeout of the API.")
 
@@ -122,18 +124,26 @@ class KeystoneTemplate(Configured):
     admin_project: Line = Field("admin", min_length=1, description="Project of the administrator.")
     admin_user: Literal["admin"] = Field("admin", description="Name of the administrator.")
     password_selectors: AdminSelector = Field(default_factory=lambda: AdminSelector(), description="Keys of passwords.")
-    enable_secure_rbac: Literal[True] = Field(True, alias="enableSecureRBAC", description="Scopes are always checked.")
-    fernet_max_active_keys: UnsupportedNumber = unsupported("Keys of tokens; they follow from a token's life.")
-    fernet_rotation_days: UnsupportedNumber = unsupported("Turns of keys; they follow from a token's life.")
-    httpd_customization: Unsupported = unsupported("Apache; uWSGI serves Keystone.")
+    enable_secure_rbac: Literal[True] = Field(
+        True, alias="enableSecureRBAC", description="Ignored: scopes are always enforced."
+    )
+    fernet_max_active_keys: UnsupportedNumber = unsupported(
+        "Ignored: the number of keys follows from the token lifetime."
+    )
+    fernet_rotation_days: UnsupportedNumber = unsupported(
+        "Ignored: the rotation interval follows from the token lifetime."
+    )
+    httpd_customization: Unsupported = unsupported("Settings of Apache; uWSGI serves Keystone.")
     federated_realm_config: UnsupportedText = unsupported("Federation.")
-    external_keystone_api: UnsupportedFlag = unsupported("A Keystone elsewhere.", alias="externalKeystoneAPI")
+    external_keystone_api: UnsupportedFlag = unsupported("An external Keystone.", alias="externalKeystoneAPI")
 
 
 class GlanceStorage(CamelModel):
-    storage_request: Quantity = Field(description="Size of the volume that holds the images.")
-    storage_class: OptionalObjectName = Field("", description="Its storage class; empty for spec.storageClass.")
-    external: UnsupportedFlag = unsupported("Storage that is mounted from elsewhere.")
+    storage_request: Quantity = Field(description="Size of the volume for images.")
+    storage_class: OptionalObjectName = Field(
+        "", description="Storage class of the volume; empty for spec.storageClass."
+    )
+    external: UnsupportedFlag = unsupported("Additional mounted storage.")
 
 
 class GlanceApi(CamelModel):
@@ -147,8 +157,8 @@ class GlanceApis(CamelModel):
 
 
 class GlanceTemplate(Configured):
-    storage: GlanceStorage | None = Field(None, description="The volume that holds the images.")
-    keystone_endpoint: Literal["default"] = Field("default", description="The API that is in the catalog.")
+    storage: GlanceStorage | None = Field(None, description="The volume for images.")
+    keystone_endpoint: Literal["default"] = Field("default", description="The API in the catalog.")
     glance_apis: GlanceApis = Field(default_factory=lambda: GlanceApis(), alias="glanceAPIs", description="The APIs.")
     quotas: Unsupported = unsupported("Quotas.")
     image_cache: Unsupported = unsupported("Cache of images.")
@@ -165,7 +175,7 @@ class NeutronTemplate(Configured):
     ml2_mechanism_drivers: list[Literal["openvswitch", "ovn"]] = Field(
         default_factory=list,
         max_length=1,
-        description="ovn for OVN; openvswitch, or nothing, for Open vSwitch with agents.",
+        description="ovn for OVN; openvswitch or an empty list for Open vSwitch with agents.",
     )
     messaging_bus: BusReference | None = Field(None, description="The message bus.")
     rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
@@ -173,7 +183,7 @@ class NeutronTemplate(Configured):
 
 class HorizonTemplate(Template):
     replicas: int = _replicas()
-    custom_service_config: UnsupportedText = unsupported("Settings in Python.")
+    custom_service_config: UnsupportedText = unsupported("Settings in Python syntax.")
 
 
 # --- compute: one set of programs for both cells
@@ -181,11 +191,11 @@ class HorizonTemplate(Template):
 
 class NovaProgram(CamelModel):
     replicas: int = _replicas()
-    custom_service_config: Ini = Field("", description=f"{INI} All programs of Nova read them.")
+    custom_service_config: Ini = Field("", description=f"{INI} They apply to all programs of Nova.")
 
 
 class NovaMetadata(NovaProgram):
-    enabled: Literal[True] = Field(True, description="It serves all cells.")
+    enabled: Literal[True] = Field(True, description="The metadata service of all cells.")
 
 
 class NovaProxy(NovaProgram):
@@ -195,18 +205,20 @@ class NovaProxy(NovaProgram):
 class Cell(CamelModel):
     cell_database_instance: Database = Field("openstack", description="The database.")
     cell_message_bus_instance: Literal["rabbitmq", "rabbitmq-cell1"] = Field(
-        "rabbitmq-cell1", description="The message bus; Nova has rabbitmq-cell1 for all cells where it is there."
+        "rabbitmq-cell1", description="The message bus; Nova uses rabbitmq-cell1 for all cells if it exists."
     )
-    has_api_access: Literal[True] = Field(True, alias="hasAPIAccess", description="Cells reach the API's database.")
+    has_api_access: Literal[True] = Field(
+        True, alias="hasAPIAccess", description="Whether cells have access to the API's database."
+    )
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
     cell_database_account: UnsupportedText = unsupported("Name of the database's user.")
-    messaging_bus: Unsupported = unsupported("A bus of the cell's own.")
-    metadata_service_template: Unsupported = unsupported("Metadata of a cell; one serves all.")
-    nova_compute_templates: Unsupported = unsupported("Computes without a hypervisor.")
+    messaging_bus: Unsupported = unsupported("The cell's own message bus.")
+    metadata_service_template: Unsupported = unsupported("Metadata service of the cell; one service serves all cells.")
+    nova_compute_templates: Unsupported = unsupported("Compute services without a hypervisor.")
 
 
 class CellZero(Cell):
-    conductor_service_template: Unsupported = unsupported("Conductors of cell0; those of cell1 serve it.")
+    conductor_service_template: Unsupported = unsupported("Conductors of cell0; the conductors of cell1 serve it.")
     no_vnc_proxy_service_template: Unsupported = unsupported(
         "Consoles of cell0; it has no instances.", alias="noVNCProxyServiceTemplate"
     )
@@ -222,7 +234,9 @@ class CellOne(Cell):
 
 
 class Cells(CamelModel):
-    cell0: CellZero = Field(default_factory=lambda: CellZero(), description="Instances that never had a host.")
+    cell0: CellZero = Field(
+        default_factory=lambda: CellZero(), description="The cell of servers that were never scheduled."
+    )
     cell1: CellOne = Field(default_factory=lambda: CellOne(), description="All computes.")
 
 
@@ -235,8 +249,8 @@ class NovaTemplate(Template):
     cell_templates: Cells = Field(default_factory=lambda: Cells(), description="The cells: cell0 and cell1.")
     keystone_instance: Literal["keystone"] = Field("keystone", description="The identity service.")
     api_database_instance: Database = Field("openstack", description="The database.")
-    api_message_bus_instance: Bus = Field("rabbitmq", description="The message bus, where there is no rabbitmq-cell1.")
-    messaging_bus: BusReference | None = Field(None, description="The message bus, where there is no rabbitmq-cell1.")
+    api_message_bus_instance: Bus = Field("rabbitmq", description="The message bus, if rabbitmq-cell1 does not exist.")
+    messaging_bus: BusReference | None = Field(None, description="The message bus, if rabbitmq-cell1 does not exist.")
     api_database_account: UnsupportedText = unsupported("Name of the database's user.")
 
     def programs(self) -> dict[str, NovaProgram]:
@@ -259,8 +273,8 @@ class NovaTemplate(Template):
                     where, before = said.setdefault((section, option), (path, value))
                     if before != value:
                         raise ValueError(
-                            f"all programs of Nova read one nova.conf, but {where} and {path} give "
-                            f"[{section}] {option} two values"
+                            f"all programs of Nova share one nova.conf, but {where} and {path} set different values of "
+                            f"[{section}] {option}"
                         )
         return self
 
@@ -269,8 +283,8 @@ class NovaTemplate(Template):
 
 
 class GaleraTemplate(Pods):
-    replicas: Literal[1, 3] = Field(1, description="Number of servers; of two, either lost would stop both.")
-    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the password of root itself.")
+    replicas: Literal[1, 3] = Field(1, description="Number of servers; two servers would stop if either one fails.")
+    secret: OptionalObjectName = Field("", description="Ignored: Stackwright generates the password of root.")
     storage_class: OptionalObjectName = Field(
         "", description="Storage class of the volumes; empty for spec.storageClass."
     )
@@ -282,12 +296,14 @@ class GaleraTemplate(Pods):
 
 
 class GaleraTemplates(CamelModel):
-    openstack: GaleraTemplate = Field(default_factory=lambda: GaleraTemplate(), description="The one database.")
+    openstack: GaleraTemplate = Field(default_factory=lambda: GaleraTemplate(), description="The only database.")
 
 
 class RabbitPersistence(CamelModel):
     storage: Quantity | None = Field(None, description="Size of the volume; absent: 1Gi.")
-    storage_class_name: OptionalObjectName = Field("", description="Its storage class; empty for spec.storageClass.")
+    storage_class_name: OptionalObjectName = Field(
+        "", description="Storage class of the volume; empty for spec.storageClass."
+    )
 
 
 class RabbitTemplate(Pods):
@@ -300,7 +316,8 @@ class RabbitTemplate(Pods):
 
 class RabbitTemplates(CamelModel):
     rabbitmq: RabbitTemplate = Field(
-        default_factory=lambda: RabbitTemplate(), description="The bus of notifications, and of whoever has none."
+        default_factory=lambda: RabbitTemplate(),
+        description="The message bus of notifications, and of services without their own one.",
     )
     rabbitmq_cell1: RabbitTemplate | None = Field(
         None, alias="rabbitmq-cell1", description="Nova's own bus; absent: Nova shares rabbitmq."
@@ -312,4 +329,4 @@ class MemcachedTemplate(Pods):
 
 
 class MemcachedTemplates(CamelModel):
-    memcached: MemcachedTemplate = Field(default_factory=lambda: MemcachedTemplate(), description="The one cache.")
+    memcached: MemcachedTemplate = Field(default_factory=lambda: MemcachedTemplate(), description="The only cache.")

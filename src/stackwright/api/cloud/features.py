@@ -56,13 +56,13 @@ class SecretKey(Model):
 
 
 class ValueFrom(Model):
-    secret_key_ref: SecretKey = Field(description="Where the value is.")
+    secret_key_ref: SecretKey = Field(description="Reference to the value.")
 
 
 class SecretValue(Model):
     """A reference to a text in a Secret, because many users may read the object and the text may be confidential."""
 
-    value_from: ValueFrom = Field(description="Take the value from a Secret.")
+    value_from: ValueFrom = Field(description="Read the value from a Secret.")
 
 
 # --- identity
@@ -85,7 +85,7 @@ class KeystoneFederation(Model):
 
 class KeystoneFeatures(Model):
     users: KeystoneUsers = Field(default_factory=KeystoneUsers, description="Names of built-in users.")
-    federation: KeystoneFederation | None = Field(None, description="Users of others.")
+    federation: KeystoneFederation | None = Field(None, description="Users of other domains.")
     keycloak: OffAnyway | None = absent("Keycloak.")
     domain_specific_configuration: Absent | None = absent("Domains with their own back end.")
 
@@ -96,17 +96,17 @@ class KeystoneFeatures(Model):
 class GlanceVolume(Model):
     size: Quantity = Field(description="Size of the volume.")
     storage_class_name: OptionalObjectName = Field(
-        "", description="Storage class; empty for persistent_volume_storage_class, and else that of local volumes."
+        "", description="Storage class; empty for persistent_volume_storage_class, or else the class of local volumes."
     )
 
 
 class GlanceFileBackend(Model):
-    default: bool = Field(False, description="Images go here unless a user says otherwise.")
-    pvc: GlanceVolume = Field(description="The volume that holds the images.")
+    default: bool = Field(False, description="Whether this is the default store of images.")
+    pvc: GlanceVolume = Field(description="The volume for images.")
 
 
 class GlanceStore(Model):
-    default: bool = Field(False, description="Images go here unless a user says otherwise.")
+    default: bool = Field(False, description="Whether this is the default store of images.")
 
 
 # Sections that glance-api.conf has anyway; each store adds a section.
@@ -116,9 +116,9 @@ _GLANCE_SECTIONS = {"database", "glance_store", "keystone_authtoken", "paste_dep
 def _store_names(value: dict[str, Any]) -> dict[str, Any]:
     for name in value:
         if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-            raise ValueError(f"{name!r} cannot be the name of a store: small letters, digits, _ and - only")
+            raise ValueError(f"{name!r} is not a valid name of a store; allowed: lower-case letters, digits, _ and -")
         if name in _GLANCE_SECTIONS or name.startswith(("os_glance_", "oslo_", "task")):
-            raise ValueError(f"{name} is the name of another section of Glance; take another one")
+            raise ValueError(f"{name} is reserved for another section of glance-api.conf; choose another name")
     return value
 
 
@@ -145,13 +145,13 @@ class GlanceBackends(Model):
         defaults = [name for name, store in self.stores.items() if store.default]
         if len(defaults) > 1 or (count > 1 and not defaults):
             raise ValueError(
-                f"exactly one of several stores is the default; there are: {', '.join(defaults) or 'none'}"
+                f"exactly one of several stores must be the default; defaults: {', '.join(defaults) or 'none'}"
             )
         return self
 
 
 class GlanceFeatures(Model):
-    backends: GlanceBackends = Field(default_factory=GlanceBackends, description="Where images are kept.")
+    backends: GlanceBackends = Field(default_factory=GlanceBackends, description="Stores of images.")
     signature: Absent | None = absent("Signed images.")
 
 
@@ -159,9 +159,9 @@ class GlanceFeatures(Model):
 
 
 class AllocationRatios(Model):
-    cpu: float = Field(4.0, gt=0, description="Virtual CPUs per physical one.")
-    disk: float = Field(1.0, gt=0, description="Virtual disk per physical one.")
-    ram: float = Field(1.0, gt=0, description="Virtual memory per physical one.")
+    cpu: float = Field(4.0, gt=0, description="Virtual CPUs per physical CPU.")
+    disk: float = Field(1.0, gt=0, description="Virtual disk space per physical disk space.")
+    ram: float = Field(1.0, gt=0, description="Virtual memory per physical memory.")
 
 
 class NovaImages(Model):
@@ -174,11 +174,11 @@ class NovaImages(Model):
 
 
 class Enabled(Model):
-    enabled: bool = Field(description="Whether it is there.")
+    enabled: bool = Field(description="Whether it is enabled.")
 
 
 class AlwaysOn(Model):
-    enabled: Literal[True] = Field(True, description="It is always on.")
+    enabled: Literal[True] = Field(True, description="Always enabled.")
 
 
 class NoVnc(Model):
@@ -197,15 +197,15 @@ class NovaLibvirt(Model):
 
 class NovaFeatures(Model):
     live_migration_interface: InterfaceName | None = Field(
-        None, description="Network interface of the nodes for live migration; absent for the node's own address."
+        None, description="Network interface of the nodes for live migration; default: the node's address."
     )
     allocation_ratios: AllocationRatios = Field(
-        default_factory=AllocationRatios, description="How far nodes are overcommitted."
+        default_factory=AllocationRatios, description="Overcommit ratios of nodes."
     )
     vcpu_type: Line | None = Field(None, description="CPU model of instances, as libvirt names it.")
-    images: NovaImages = Field(default_factory=NovaImages, description="Disks of instances.")
+    images: NovaImages = Field(default_factory=NovaImages, description="Storage of instances' disks.")
     console: NovaConsole = Field(default_factory=NovaConsole, description="Consoles of instances.")
-    libvirt: NovaLibvirt = Field(default_factory=NovaLibvirt, description="The hypervisor's daemon.")
+    libvirt: NovaLibvirt = Field(default_factory=NovaLibvirt, description="The daemon of the hypervisor.")
 
 
 # --- networking
@@ -228,7 +228,7 @@ class ExternalNetwork(Model):
         for vlans in (self.vlan_ranges or "").split(","):
             first, _, last = vlans.partition(":")
             if vlans and not 1 <= int(first) <= int(last) <= 4094:
-                raise ValueError(f"vlan_ranges: {vlans} is no range within 1:4094")
+                raise ValueError(f"vlan_ranges: {vlans} is not a range within 1:4094")
         return self
 
 
@@ -260,9 +260,9 @@ class FloatingRouter(Model):
 
 
 class FloatingNetwork(Model):
-    enabled: bool = Field(False, description="Make the network of floating IPs.")
+    enabled: bool = Field(False, description="Create the network of floating IPs.")
     name: Line = Field("public", min_length=1, description="Its name.")
-    physnet: PhysnetName | None = Field(None, description="Physical network; one of external_networks.")
+    physnet: PhysnetName | None = Field(None, description="Physical network, one of external_networks.")
     network_type: Literal["flat", "vlan"] = Field("flat", description="Kind of provider network.")
     segmentation_id: int | None = Field(None, ge=1, le=4094, description="VLAN of a network of type vlan.")
     subnet: FloatingSubnet | None = Field(None, description="Its subnet.")
@@ -271,27 +271,28 @@ class FloatingNetwork(Model):
     @model_validator(mode="after")
     def _complete(self) -> FloatingNetwork:
         if self.enabled and (self.physnet is None or self.subnet is None):
-            raise ValueError("enabled needs physnet and subnet")
+            raise ValueError("enabled requires physnet and subnet")
         if (self.network_type == "vlan") != (self.segmentation_id is not None):
-            raise ValueError("segmentation_id is for network_type vlan, which needs it")
+            raise ValueError("segmentation_id and network_type vlan require each other")
         return self
 
 
 class NeutronExtensions(Model):
     trunk: Enabled = Field(default=Enabled(enabled=True), description="Trunk ports.")
     vpnaas: OffAnyway | None = absent("VPN as a service.")
-    dynamic_routing: OffAnyway | None = absent("BGP of tenants.")
+    dynamic_routing: OffAnyway | None = absent("BGP for tenants.")
     portprober: Absent | None = absent("Port prober.")
 
 
 class NeutronFeatures(Model):
     backend: Literal["ml2", "ml2/ovn"] = Field("ml2", description="Open vSwitch with agents, or OVN.")
     tunnel_interface: InterfaceName | None = Field(
-        None, description="Network interface of the nodes for tenants' tunnels; absent for the node's own address."
+        None, description="Network interface of the nodes for tenants' tunnels; default: the node's address."
     )
-    dns_servers: list[Address] = Field(default_factory=list, description="DNS servers that instances ask.")
+    dns_servers: list[Address] = Field(default_factory=list, description="DNS servers of instances.")
     tenant_network_types: list[Literal["flat", "vlan", "vxlan", "geneve"]] = Field(
-        default_factory=list, description="Kinds of tenants' networks in order of choice; absent: vxlan, OVN: geneve."
+        default_factory=list,
+        description="Types of tenants' networks, in order of preference; default: vxlan, with OVN geneve.",
     )
     external_networks: list[ExternalNetwork] = Field(default_factory=list, description="Physical networks.")
     floating_network: FloatingNetwork = Field(
@@ -308,14 +309,14 @@ class NeutronFeatures(Model):
         known = [network.physnet for network in self.external_networks]
         names = ", ".join(known) or "none"
         if len(set(known)) != len(known):
-            raise ValueError(f"external_networks: a physnet stands there twice: {names}")
+            raise ValueError(f"external_networks: duplicate physnet: {names}")
         physnet = self.floating_network.physnet
         if self.floating_network.enabled and physnet not in known:
-            raise ValueError(f"floating_network.physnet: {physnet} is not in external_networks; there are: {names}")
+            raise ValueError(f"floating_network.physnet: {physnet} is not in external_networks; allowed: {names}")
         if "vlan" in self.tenant_network_types and not any(n.vlan_ranges for n in self.external_networks):
-            raise ValueError("tenant_network_types: vlan needs vlan_ranges in one of external_networks")
+            raise ValueError("tenant_network_types: vlan requires vlan_ranges in one of external_networks")
         if self.backend == "ml2" and "geneve" in self.tenant_network_types:
-            raise ValueError("tenant_network_types: geneve needs backend ml2/ovn")
+            raise ValueError("tenant_network_types: geneve requires backend ml2/ovn")
         return self
 
 
@@ -323,8 +324,8 @@ class NeutronFeatures(Model):
 
 
 class HorizonFeatures(Model):
-    default_theme: Literal["default", "material"] = Field("default", description="Theme that users see first.")
-    themes: UnsupportedList = unsupported("Themes of your own.")
+    default_theme: Literal["default", "material"] = Field("default", description="Default theme.")
+    themes: UnsupportedList = unsupported("Custom themes.")
     motd: Unsupported = unsupported("Messages of the day.")
 
 
@@ -339,11 +340,11 @@ def _dedicated() -> list[Dedicated]:
 
 
 class Notifications(Model):
-    external: OffAnyway | None = absent("Notifications to the outside.")
+    external: OffAnyway | None = absent("Notifications for external systems.")
 
 
 class MessagingFeatures(Model):
     components_with_dedicated_messaging: list[Dedicated] = Field(
-        default_factory=_dedicated, description="Services with a RabbitMQ of their own."
+        default_factory=_dedicated, description="Services with their own RabbitMQ."
     )
     notifications: Notifications | None = Field(None, description="Notifications of the services.")
