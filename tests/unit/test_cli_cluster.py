@@ -105,9 +105,9 @@ def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[
     ("text", "why"),
     [
         ("", "it is empty"),
-        ("- x", "it is no mapping"),
-        ("a: b", "it has no list of clusters"),
-        ("clusters: []\ncontexts: 5", "it has no list of contexts"),
+        ("- x", "it is not a mapping"),
+        ("a: b", "it lacks the list clusters"),
+        ("clusters: []\ncontexts: 5", "it lacks the list contexts"),
         ("a: [b\nc: {", "line 2, column 2: expected ',' or ']', but got ':'"),
         (
             "a: \x00",

@@ -128,7 +128,7 @@ def test_a_rollback_that_would_break_a_majority_is_refused(cluster: MemoryCluste
     result = called("rollback", "cloud", "1", "--no-wait", *yes)
     assert (result.exit_code, result.stderr) == (
         1,
-        "spec.size: cannot become single: one server of three has no majority; allowed: tiny, small, medium\n"
+        "spec.size: cannot be reduced to single: one server of three has no majority; allowed: tiny, small, medium\n"
         "The cloud was not changed.\n",
     )
     assert not cluster.writes
@@ -140,8 +140,8 @@ def test_a_rollback_to_an_override_that_would_break_a_majority_is_refused(cluste
     result = called("rollback", "cloud", "1", "--no-wait", "--yes")
     assert (result.exit_code, result.stderr) == (
         1,
-        "spec.services.database.mariadb.values.pod.replicas.server: cannot become 1: "
-        "1 of 3 servers that vote may have no majority; allowed: 3 or more\nThe cloud was not changed.\n",
+        "spec.services.database.mariadb.values.pod.replicas.server: cannot be reduced to 1: "
+        "1 of 3 voting servers may have no majority; allowed: 3 or more\nThe cloud was not changed.\n",
     )
     assert not cluster.writes
 
