@@ -1,4 +1,4 @@
-"""What somebody else deletes or changes in the cloud, a test for each kind of thing: told, and made or set back."""
+"""Deletions and changes by other clients, one test per resource type: reported, and recreated or reverted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many nodes there are is known or told, never guessed; and nobody loses one, with its data, unasked."""
+"""The number of nodes is known or given, never guessed; no node is removed with its data without confirmation."""
 
 from __future__ import annotations
 
