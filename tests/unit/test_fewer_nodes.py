@@ -190,7 +190,9 @@ def test_no_node_leaves_whose_server_votes_with_others(
     running.servers = servers
     fewer = Context(three.cluster, 2)
     if refused:
-        with pytest.raises(LocalError, match=r"(?s)node3 cannot leave.*openstack/mariadb.*allowed: \d or more") as told:
+        with pytest.raises(
+            LocalError, match=r"(?s)node3 cannot be removed.*openstack/mariadb.*allowed: \d or more"
+        ) as told:
             nodes.run(fewer, quiet)
         assert (running.deleted, remembered_nodes(three.cluster)) == ([], 3)
         result, _ = up(monkeypatch, "--nodes", "2")
