@@ -205,7 +205,7 @@ async def test_an_address_from_a_pool_that_somebody_deleted_is_told_of_both_and_
     await world.run(300)
     stage = world.told("FloatingAddressFromPoolReady", SERVERS, "web")
     assert stage == world.told(kind=SERVERS, name="web")
-    assert stage == ("DependencyFailed", "Floating IP 192.0.2.1 in this cloud")
+    assert stage == ("DependencyFailed", "Floating IP 192.0.2.1 does not exist in this cloud")
     assert world.told_of()[0] == "BlockedResourceNotFound"
     world.delete(CLAIM, world.names(CLAIM)[0])
     await world.run(120)
