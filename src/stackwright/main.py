@@ -176,7 +176,7 @@ async def provision(options: ProvisionerOptions) -> None:
     cluster = _connect(options.kubeconfig)
     node = await cluster.get(NODE, ("", options.node))
     if node is None:
-        raise Refused(f"there is no Node {options.node}")
+        raise Refused(f"Node {options.node} does not exist")
     place = volume.Place(options.node, label(node, volume.HOSTNAME) or options.node, options.path)
     loop = provisioner(cluster, place, LocalDirectories(options.path))
     await _serve(loop, KopfSource(options.kubeconfig), options.health_port)

@@ -232,7 +232,7 @@ def pod() -> Iterator[int]:
 @contextlib.contextmanager
 def running(admin: Path, namespace: str, folder: Path) -> Iterator[World]:
     program = tools.binary("ingress")
-    assert program.exists(), "the ingress is not built; call `stackwright up --bare` once"
+    assert program.exists(), "the ingress is not built; run `stackwright up --bare` once"
     kubectl(admin, namespace, "create", "namespace", namespace)
     config = permitted(admin, namespace, folder)
     ports = free_ports(3)

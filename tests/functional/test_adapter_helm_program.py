@@ -144,7 +144,7 @@ async def test_a_shipped_chart_with_an_object_of_the_whole_cluster(
         await cluster.patch(
             INGRESS_CLASS, ("", namespace), {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}}
         )
-        with pytest.raises(Refused, match="holds an IngressClass of another release"):
+        with pytest.raises(Refused, match="contains an IngressClass of another release"):
             await made.uninstall(action.release)
         await cluster.delete(INGRESS_CLASS, ("", namespace))
         await made.uninstall(action.release)

@@ -97,7 +97,7 @@ class FaultyClouds(MemoryClouds):
             if call.do == "create":
                 made[slot] += 1
                 twice += [f"{what} {name}"] if made[slot] > 1 and what != "security-group-rule" else []
-            elif call.do == "delete" and call.why != "made twice":
+            elif call.do == "delete" and call.why != "duplicate":
                 made[slot] = 0
         return twice
 

@@ -72,7 +72,7 @@ async def test_the_health_follows_a_pod_within_two_seconds():
     await world.run(2)
     status = world.osdpl["status"]
     assert status["health"]["keystone"]["api"]["status"] == "Unhealthy"
-    assert "does not pass its readiness probe" in status["health"]["keystone"]["api"]["message"]
+    assert "its readiness probe fails" in status["health"]["keystone"]["api"]["message"]
     assert status["healthSummary"] == "5/6"
     assert not world.ready()
     world.kubelet.broken.clear()

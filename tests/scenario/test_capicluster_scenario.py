@@ -131,7 +131,7 @@ async def test_names_that_mean_nothing_are_told_each_with_its_field() -> None:
     await world.run(60)
     reason, message = world.told()
     assert reason == "DependencyFailed"
-    assert "spec.externalNetwork: network with router:external True must be exactly one" in message
+    assert "spec.externalNetwork: network with router:external True must match exactly one" in message
     assert "spec.apiServer.floatingIP" in message
     assert world.there() == []
     world.foreigner("floating-ip", "", floating_ip_address="192.0.2.200")
@@ -541,7 +541,7 @@ async def test_it_goes_when_its_machines_are_gone_and_takes_all_along() -> None:
     await world.ready(MACHINES, "m")
     world.delete(CLUSTERS, "c")
     await world.run(60)
-    assert world.told() == ("MachinesLeft", "Waiting for OpenStackMachine m to go")
+    assert world.told() == ("MachinesLeft", "Waiting for OpenStackMachine m to be deleted")
     assert {*GUARDED, "server m"} <= set(world.there())
     before = len(world.clouds.calls)
     world.delete(MACHINES, "m")

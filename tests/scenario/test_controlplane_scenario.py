@@ -159,7 +159,7 @@ async def test_fewer_databases_are_told_by_their_field_and_nothing_of_the_update
     assert world.condition("Ready", world.get(KIND, NAME)) == (
         "False",
         "BlockedWouldLoseMajority",
-        "spec.galera.templates.openstack.replicas: cannot become 1: 1 of 3 servers that vote may have no majority; "
+        "spec.galera.templates.openstack.replicas: cannot be reduced to 1: 1 of 3 voting servers may have no majority; "
         "allowed: 3 or more",
     )
     after = world.state()["objects"]

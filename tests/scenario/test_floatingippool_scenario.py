@@ -63,7 +63,7 @@ async def test_an_address_of_the_user_that_somebody_uses_is_given_to_nobody() ->
     assert len(world.ips()) == 1, "and it is not the user's"
     status = world.status(POOLS, "p")
     assert (status["failedIPs"], status.get("availableIPs", [])) == (["198.51.100.1"], [])
-    text = f"Floating IP 198.51.100.1 of spec.preAllocatedFloatingIPs is not used: port {port.id} has it"
+    text = f"Floating IP 198.51.100.1 of spec.preAllocatedFloatingIPs is not used: port {port.id} uses it"
     assert world.told("AddressesReady", POOLS, "p") == ("Done", text)
     assert world.told_of()[0] == "Ready"
     world.delete(CLAIM, "a")
@@ -199,7 +199,7 @@ async def test_a_pool_in_use_stays() -> None:
     await world.run(30)
     world.delete(POOLS, "p")
     await world.run(30)
-    assert world.told_of() == ("InUse", "Waiting for IPAddressClaim a to go")
+    assert world.told_of() == ("InUse", "Waiting for IPAddressClaim a to be deleted")
     world.delete(CLAIM, "a")
     await world.run(30)
     assert not world.get(POOLS, "p")
@@ -229,7 +229,7 @@ async def test_without_cluster_api_the_pool_says_what_is_missing() -> None:
     world.pool()
     await world.run(30)
     assert world.told_of() == (
-        "KindMissing", "IPAddressClaim of ipam.cluster.x-k8s.io is not installed; it comes with Cluster API",
+        "KindMissing", "IPAddressClaim of ipam.cluster.x-k8s.io is not installed; Cluster API installs it",
     )  # fmt: skip
     world.cluster.unserved = set()
     world.claim("a")

@@ -140,7 +140,7 @@ async def test_an_interface_that_a_router_does_not_take_is_asked_for_now_and_the
     world = Hostile(_deaf)
     world.make()
     await world.run(600)
-    assert world.told("RouterReady") == ("Applying", "The router gets its interface")
+    assert world.told("RouterReady") == ("Applying", "Attaching the subnet to the router")
     assert 30 < sum(ADD_INTERFACE in call.body for call in world.clouds.calls) < 50
 
 
@@ -153,7 +153,7 @@ async def test_of_addresses_that_are_all_the_same_a_pool_makes_two() -> None:
     assert len(world.served()) == 1
     assert [call.do for call in world.clouds.calls] == ["create"] * 2
     assert world.told_of()[0] == "BlockedAddressesOfNoUse"
-    assert "have one address, 192.0.2.77" in world.told_of()[1]
+    assert "have the same address, 192.0.2.77" in world.told_of()[1]
 
 
 async def test_a_cluster_with_many_rules_is_made_without_a_pause() -> None:

@@ -100,7 +100,7 @@ async def changed(**spec: Any) -> list[Entry]:
 
 async def test_another_back_end_of_the_network_is_a_loss_for_machines_that_run() -> None:
     found = await changed(features={"neutron": {"backend": "ml2/ovn"}})
-    text = "back end ml2 of Neutron openstack/neutron, replaced by ml2/ovn: machines that run do not find what they use"
+    text = "back end ml2 of Neutron openstack/neutron, replaced by ml2/ovn: running servers lose access to its data"
     assert text in losses(found)
     found = await changed(public_domain_name="other.example")
     assert losses(found) == []
@@ -114,7 +114,7 @@ async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> 
     wanted = cloud_object(whole=True, features={"glance": {"backends": more}})
     wanted["metadata"]["annotations"] = {ORPHAN: "glance/images"}
     found, _ = await forecast(world, SETTINGS, applied(wanted), NOW + 200)
-    assert "back end images of Glance openstack/glance, with all that is in it" in losses(found)
+    assert "back end images of Glance openstack/glance, with all its data" in losses(found)
 
 
 async def test_the_same_cloud_and_a_new_one_lose_nothing() -> None:
@@ -194,7 +194,7 @@ async def test_a_server_that_would_be_made_anew_counts_as_lost_where_its_cloud_c
     assert await foreseen_losses(world.cluster, [Manifest(SERVERS, same)]) == []
     anew = {**same, "spec": {**SPEC, "recreatePolicy": "Always"}}
     [told] = await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)])
-    assert told.startswith(f"unknown, because {IN_CLOUD.removeprefix('in ')} cannot be asked from here: ")
+    assert told.startswith(f"unknown, because {IN_CLOUD.removeprefix('in ')} cannot be queried from here: ")
     world.change(recreatePolicy="Always")
     assert await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)]) == []
 

@@ -342,7 +342,7 @@ async def test_an_account_that_stays_missing_is_not_made_without_end(provider: s
     for obj in world.cluster.all(kind):
         status, reason, message = world.condition(obj=obj)
         assert (status, reason) == ("False", "AccountMissing")
-        assert "is missing although it was just made" in message
+        assert "is missing although it was created before" in message
         assert obj["status"]["losses"] == 1
     assert not world.ready()
     port.missing = works

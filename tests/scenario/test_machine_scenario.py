@@ -279,7 +279,7 @@ async def test_with_cluster_api_the_machine_waits_for_its_owner_and_for_bootstra
     await world.ready()
     world.machine(cluster="top")
     await world.run(30)
-    assert told(world) == ("WaitingForBootstrapData", "Waiting for a Machine to own this one")
+    assert told(world) == ("WaitingForBootstrapData", "Waiting for a Machine that owns this object")
     owned(world, failureDomain="zone-b")
     await world.run(30)
     assert told(world) == ("WaitingForBootstrapData", "Waiting for the bootstrap data of Machine owner")

@@ -18,7 +18,10 @@ from stackwright.core.openstack.clouds import Thing
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
-SAID = "spec.identityRef leads to project other, and what was made is in project project: name credentials for that one"
+SAID = (
+    "spec.identityRef selects project other, but the resources of this object are in project project: "
+    "set credentials of that project"
+)
 
 
 async def server() -> World:
@@ -105,7 +108,7 @@ async def test_it_does_not_go_before_its_things_can_be_seen(kind: Kind, name: st
     reason, message = told(world, kind, name)
     assert reason == "BlockedOtherProject"
     assert message.startswith(SAID)
-    assert "leaves in the cloud what is there" in message
+    assert "keeps the resources in the cloud" in message
     assert status(world, kind, name)["project"] == "project"
     lead_back(world, there)
     await world.run(300)

@@ -179,14 +179,14 @@ async def test_deleting_a_cloud() -> None:
     golden("delete", await planned(await deployed(), request))
 
 
-async def test_a_foreign_edit_is_set_back() -> None:
+async def test_a_foreign_edit_is_reverted() -> None:
     cluster = await deployed()
     edited = copy.deepcopy(await cluster.get(MariaDB.KIND, ("openstack", "mariadb"))) or {}
     edited["spec"]["logLevel"] = "DEBUG"
     cluster.put(MariaDB.KIND, edited)
     found = await planned(cluster, Request("openstack"))
     entry = next(entry for entry in found if entry.what == "MariaDB openstack/mariadb")
-    assert "set back" in entry.why
+    assert "reverts the edit" in entry.why
     assert [str(each.change) for each in entry.changes] == ["spec.logLevel: DEBUG → INFO"]
 
 
@@ -221,7 +221,7 @@ async def test_a_bundle_that_was_not_deployed_is_compared_with_a_warning() -> No
     cluster.put(HelmBundle.KIND, bundle)
     found = await planned(cluster, Request("openstack"))
     assert any("not known" in entry.note for entry in found if entry.verb == "helm") or any(
-        "set back" in entry.why for entry in found
+        "reverts the edit" in entry.why for entry in found
     )
 
 
@@ -319,7 +319,7 @@ async def test_a_value_that_no_test_uses_in_a_real_cloud_is_named() -> None:
     told = [entry for entry in found if entry.verb == "untested"]
     assert [entry.what for entry in told] == ["features.neutron.backend: ml2/ovn"]
     assert lines(told) == [
-        "  ! untested: features.neutron.backend: ml2/ovn  (rendered only: no test uses it in a real cloud)"
+        "  ! untested: features.neutron.backend: ml2/ovn  (only rendered in tests; no test uses it in a real cloud)"
     ]
 
 
@@ -370,8 +370,8 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
 
     request = applied(cloud(services=overridden(3600)))
     found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, render)
-    assert told(found, "restart") == ["Deployment api (1 pod; nobody serves meanwhile)"]
-    assert "  ! restarts: Deployment api  (1 pod; nobody serves meanwhile)" in lines(found)
+    assert told(found, "restart") == ["Deployment api (1 pod; the service is interrupted)"]
+    assert "  ! restarts: Deployment api  (1 pod; the service is interrupted)" in lines(found)
     assert losses(found) == []
 
     async def refuse(action: HelmUpgrade) -> str:
@@ -423,7 +423,7 @@ async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_pl
     note, *rest = found
     assert note.does == NOTE
     assert note.what == (
-        "cloud stackwright of Secret openstack/stackwright-clouds cannot be asked from here: "
+        "cloud stackwright of Secret openstack/stackwright-clouds cannot be queried from here: "
         "http://keystone-api.openstack.svc:5000/v3: Name or service not known"
     )
     assert rest == (await forecast(empty(), SETTINGS, request, NOW))[0]

@@ -195,7 +195,7 @@ async def test_what_fails_on_nodes_that_are_there_is_rolled_back_and_tried_again
     world.kubelet.sync(DAEMONSET, "nova-compute")
     await world.run(3600)
     assert told(world)[1] == "BlockedRolledBack"
-    assert told(world)[2].endswith("rolled back to revision 1; tried again when node node-2 is ready")
+    assert told(world)[2].endswith("rolled back to revision 1; retried when node node-2 is ready")
     assert calls(world) == ["upgrade", "rollback"]
     await world.stop()
     world.node("node-2", EVERY_ROLE)
@@ -286,7 +286,10 @@ async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_t
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)
     await world.run(200)
-    lack = "The CRDs are of another version than the operator and lack reached: apply what `stackwright crds` prints"
+    lack = (
+        "The installed CRDs have another version than the operator and lack the fields reached: "
+        "apply what `stackwright crds` prints"
+    )
     assert world.condition("Ready", world.bundle("nova"))[2].endswith(lack)
     await world.run(1500)
     assert calls(world) == ["upgrade", "rollback"] and told(world)[1] == "BlockedRolledBack"

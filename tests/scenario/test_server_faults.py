@@ -295,7 +295,7 @@ async def test_a_cloud_that_does_not_answer_is_no_reason_to_detach() -> None:
     await world.run(300)
     assert world.told() == (
         "Unreachable",
-        "timed out; or set spec.credentialsLostPolicy to Orphan, which leaves in the cloud what is there",
+        "timed out; or set spec.credentialsLostPolicy to Orphan, which keeps the resources in the cloud",
     )
     world.change(credentialsLostPolicy="Orphan")
     await world.run(30)

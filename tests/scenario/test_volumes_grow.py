@@ -77,7 +77,7 @@ async def test_claims_grow_with_the_cloud_where_their_class_allows_it() -> None:
     assert told(world) == (
         "False",
         "Growing",
-        f"PersistentVolumeClaim {NAMES[1]} grows from 5Gi to 20Gi, which ends when its pod starts anew",
+        f"PersistentVolumeClaim {NAMES[1]} grows from 5Gi to 20Gi, which ends when its pod restarts",
     )
     resized(world, NAMES[1])
     await world.run(5)
@@ -96,7 +96,7 @@ async def test_where_the_class_does_not_allow_it_the_cloud_says_so_and_is_ready(
         "False",
         "SizeFixed",
         f"PersistentVolumeClaim {NAMES[0]} has 5Gi and cannot grow to 20Gi: "
-        "StorageClass cloud does not allow it (allowVolumeExpansion)",
+        "StorageClass cloud forbids it (allowVolumeExpansion)",
     )
     assert world.ready()
     world.cluster.put(STORAGE_CLASS, storage_class(allowVolumeExpansion=True))
@@ -115,7 +115,7 @@ async def test_a_volume_never_shrinks() -> None:
     assert sizes(world) == {NAMES[0]: "50Gi"}
     status, reason, message = told(world) or ("", "", "")
     assert (status, reason) == ("False", "SizeFixed")
-    assert "has 50Gi and stays so, though 20Gi is wanted: a volume cannot shrink" in message
+    assert "has 50Gi instead of 20Gi: a volume cannot shrink" in message
     assert world.ready()
     await world.stop()
 

@@ -119,7 +119,7 @@ def it_touches_only_what_is_recorded_or_marked(seen: Any, plan: Plan) -> None:
     for call in calls(plan):
         assert (call.cloud, call.uid) == (CLOUD, UID)
         if call.do == "delete":
-            assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "made twice" else users(seen))
+            assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "duplicate" else users(seen))
         if call.do == "update":
             assert (call.slot[0], call.id) in ours(seen) | lent(seen)
 

@@ -188,7 +188,7 @@ async def test_a_process_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 async def test_an_unknown_chart_is_refused(tmp_path: Path) -> None:
     helm = HelmCli(tmp_path)
-    with pytest.raises(Refused, match="there is no chart nothing"):
+    with pytest.raises(Refused, match="chart nothing does not exist"):
         await helm.upgrade(upgrade(chart="nothing"))
     helm.close()
 
@@ -214,7 +214,7 @@ async def test_an_unknown_chart_is_refused(tmp_path: Path) -> None:
             NotYet,
             "another operation",
         ),
-        ("", Refused, "without a word"),
+        ("", Refused, "without a message"),
     ],
 )
 def test_errors_in_words(text: str, kind: type[Exception], words: str) -> None:

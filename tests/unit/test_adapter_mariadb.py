@@ -268,7 +268,7 @@ async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.Mo
     monkeypatch.setattr(pymysql, "connect", connect)
     both = account(database="nova", username="nova", additional=("nova_cell0",))
     found = await MariaDbSql().missing(both, {"password": "root-pw"}, "pw")
-    assert found == "database nova_cell0, or the right of user nova to it"
+    assert found == "database nova_cell0 or the grants of user nova on it"
     gone = ""
     assert await MariaDbSql().missing(both, {"password": "root-pw"}, "pw") == ""
     assert server.close.call_count == 3

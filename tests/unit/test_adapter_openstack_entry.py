@@ -62,7 +62,7 @@ def test_keys_of_auth_are_checked_too_and_all_are_named() -> None:
     entry = {"clouds": {"mine": {"auth": {**AUTH, "identity_provider": "x", "password": ["pw-x"]}, "profile": "p"}}}
     with pytest.raises(BadEntry) as raised:
         entry_of(yaml.safe_dump(entry), "mine")
-    for named in ("mine.profile", "mine.auth.identity_provider", "mine.auth.password takes a text"):
+    for named in ("mine.profile", "mine.auth.identity_provider", "mine.auth.password takes a string"):
         assert named in str(raised.value)
     assert "pw-x" not in str(raised.value)
 
@@ -170,6 +170,6 @@ def test_a_number_without_end_is_refused_by_name(where: str) -> None:
     """Python refuses to write down such a number; YAML has them in hexadecimal."""
     end = "}" if "{" in where else ", auth: {}"
     data = {"clouds.yaml": f"clouds: {{mine: {{{where}0x{'f' * 40_000}{end}}}}}"}
-    with pytest.raises(Trouble, match="takes a text") as raised:
+    with pytest.raises(Trouble, match="takes a string") as raised:
         login_of(CLOUD, data, 0)
     assert raised.value.reason == "CredentialsInvalid"

@@ -55,7 +55,7 @@ async def told(monkeypatch: pytest.MonkeyPatch, connection: Any, ask: Any) -> st
         line.close()
     assert raised.value.reason == "Unreachable"
     assert HIDDEN not in str(raised.value)
-    assert str(raised.value).startswith("https://keystone/v3: no answer of OpenStack's (")
+    assert str(raised.value).startswith("https://keystone/v3: not a response of OpenStack (")
     return str(raised.value).rpartition("(")[2].rstrip(")")
 
 

@@ -101,5 +101,5 @@ async def test_a_wrong_password_names_the_secret(server: Server) -> None:
 
 
 async def test_a_closed_port_is_not_yet() -> None:
-    with pytest.raises(NotYet, match="does not answer"):
+    with pytest.raises(NotYet, match="does not respond"):
         await RabbitBroker(1).account(account(), ADMIN, "pw")

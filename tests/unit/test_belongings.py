@@ -142,7 +142,7 @@ def test_whatever_says_that_it_goes_is_not_told_again(state: str) -> None:
     by_task = thing(SERVER, "s1", "ACTIVE", task_state=state)
     by_state = thing(SERVER, "s1", state)
     assert [remove(OWNER, SERVER, each) for each in (by_task, by_state)] == [None, None]
-    assert removal(OWNER, {SERVER: "s1"}, Look((by_task,))).wait == "Waiting for server s1 to go"
+    assert removal(OWNER, {SERVER: "s1"}, Look((by_task,))).wait == "Waiting for server s1 to be deleted"
 
 
 def test_what_was_not_looked_at_is_not_lost() -> None:
@@ -161,7 +161,7 @@ def test_what_is_no_part_any_more_is_forgotten_only_when_nothing_is_on_its_way()
 @pytest.mark.parametrize("look", [Look(settled=False), Look(unseen=frozenset({"volume"}))])
 def test_what_may_be_there_still_is_not_told_as_lost(look: Look) -> None:
     found = step(OWNER, parts(PORT), {PORT: "p1"}, look)
-    assert (found.lost, found.calls, found.wait) == ((), (), "Looking whether it is all there")
+    assert (found.lost, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
 
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
@@ -222,7 +222,7 @@ def disk(id_: str, made: float | None, answered: bool = True, **facts: Any) -> T
 def test_a_volume_that_was_made_twice_goes(made: float) -> None:
     look = Look((disk("v1", 1000.0), disk("v2", made, answered=False)))
     for found in (step(OWNER, parts(DISK), {DISK: "v1"}, look), removal(OWNER, {DISK: "v1"}, look)):
-        assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "v2", "made twice")]
+        assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "v2", "duplicate")]
     assert found.record == {DISK: "v1"}, "what it is known by lasts as long"
 
 
@@ -275,7 +275,10 @@ def test_of_volumes_with_one_mark_none_is_taken_over_or_deleted_if_none_is_surel
     found = step(OWNER, parts(DISK, SERVER), {}, Look(both))
     assert (found.calls, found.record, found.ambiguous, found.copies) == ((), {}, both[::-1], ())
     assert not found.whole
-    assert found.wait == "Cannot tell which volume belongs to this server: users, ours"
+    assert (
+        found.wait
+        == "Several volumes have the mark of this server, and which one belongs to it is unknown: users, ours"
+    )
 
 
 @pytest.mark.parametrize("answered", [True, False])

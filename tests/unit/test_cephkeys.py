@@ -46,8 +46,8 @@ def test_the_secret_of_a_client_has_the_pools_that_were_given_not_those_asked_fo
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({}, "it has no mon_endpoints"),
-        ({"mon_endpoints": "192.0.2.1:6789"}, "it has no cinder"),
+        ({}, "it lacks mon_endpoints"),
+        ({"mon_endpoints": "192.0.2.1:6789"}, "it lacks cinder"),
         ({**GIVEN, "cinder": "client.c;AQ==;a:volumes:hdd"}, "c has no pool of role images"),
     ],
 )

@@ -83,7 +83,7 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
     cluster.put(OpenStackDeployment.KIND, there)
     found = await foreseen_losses(cluster, [Manifest(OpenStackDeployment.KIND, there)])
-    assert found == [f"unknown, because no plan can be made: {error}"]
+    assert found == [f"unknown, because the plan failed: {error}"]
 
 
 async def test_clouds_are_asked_by_the_credentials_that_are_in_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:

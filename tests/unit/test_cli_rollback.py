@@ -128,7 +128,7 @@ def test_a_rollback_that_would_break_a_majority_is_refused(cluster: MemoryCluste
     result = called("rollback", "cloud", "1", "--no-wait", *yes)
     assert (result.exit_code, result.stderr) == (
         1,
-        "spec.size: cannot become single: one server of three has no majority; allowed: tiny, small, medium\n"
+        "spec.size: cannot be reduced to single: one server of three has no majority; allowed: tiny, small, medium\n"
         "The cloud was not changed.\n",
     )
     assert not cluster.writes
@@ -140,8 +140,8 @@ def test_a_rollback_to_an_override_that_would_break_a_majority_is_refused(cluste
     result = called("rollback", "cloud", "1", "--no-wait", "--yes")
     assert (result.exit_code, result.stderr) == (
         1,
-        "spec.services.database.mariadb.values.pod.replicas.server: cannot become 1: "
-        "1 of 3 servers that vote may have no majority; allowed: 3 or more\nThe cloud was not changed.\n",
+        "spec.services.database.mariadb.values.pod.replicas.server: cannot be reduced to 1: "
+        "1 of 3 voting servers may have no majority; allowed: 3 or more\nThe cloud was not changed.\n",
     )
     assert not cluster.writes
 
@@ -173,7 +173,7 @@ def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "3", "--yes", "--no-wait")
     assert (result.exit_code, result.stdout) == (
         0,
-        "OpenStackDeployment openstack/cloud: has the spec of revision 3 already\n",
+        "OpenStackDeployment openstack/cloud: already has the spec of revision 3\n",
     )
     assert not cluster.writes
 
@@ -181,7 +181,7 @@ def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:
 def test_what_is_not_kept_is_answered_with_what_is(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "7", "--yes", "--no-wait")
     assert result.exit_code == 1
-    assert result.stderr == "There is no revision 7 of OpenStackDeployment cloud; kept are: 1, 2, 3\n"
+    assert result.stderr == "OpenStackDeployment cloud has no revision 7; kept: 1, 2, 3\n"
     assert not cluster.writes
 
 
@@ -202,7 +202,7 @@ def test_a_revision_that_somebody_changed_is_not_gone_back_to(cluster: MemoryClu
     forged(cluster, "2", stringData={revisions.FIELD: text})
     result = called("rollback", "cloud", "2", "--yes", "--no-wait")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Secret openstack/openstackdeployment.cloud.v2 holds ")
+    assert result.stderr.startswith("Secret openstack/openstackdeployment.cloud.v2 ")
     assert not cluster.writes
 
 

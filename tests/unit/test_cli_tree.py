@@ -99,7 +99,7 @@ def test_troubles_leave_out_what_is_ready() -> None:
 def test_an_old_answer_of_the_operator_is_not_ready() -> None:
     cloud = obj("OpenStackDeployment", "cloud", metadata={"generation": 2}, status=ready())
     [tree] = trees(World(NOW, {OpenStackDeployment.KIND: [cloud]}))
-    assert (tree.state, tree.message) == (BUSY, "the operator has not looked at its last change yet")
+    assert (tree.state, tree.message) == (BUSY, "the operator has not processed its last change yet")
 
 
 def test_blocked_and_unseen_and_going() -> None:

@@ -96,7 +96,7 @@ def test_namespaces_are_made_as_apply_makes_them(cluster: MemoryCluster, tmp_pat
     named = {**CLOUD, "metadata": {"name": "cloud", "namespace": "another"}}
     assert [each["metadata"]["name"] for each in applied(file(tmp_path, named))] == ["another", "cloud"]
     cluster.remove(NAMESPACE, ("", "openstack"))
-    with pytest.raises(LocalError, match="There is no namespace openstack; write it"):
+    with pytest.raises(LocalError, match="Namespace openstack does not exist; set"):
         applied(file(tmp_path, CLOUD))
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openstack"}}
     assert [each["kind"] for each in applied(file(tmp_path, CLOUD, space))] == ["Namespace", "OpenStackDeployment"]

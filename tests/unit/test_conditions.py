@@ -74,7 +74,7 @@ def test_an_object_is_ready_only_if_ready_is_true_and_about_the_spec_of_now():
 def test_whoever_waits_for_an_object_gets_its_words_or_learns_that_there_are_none():
     assert why_not_ready(obj("False")) == "m"
     assert why_not_ready(None) == "it does not exist"
-    assert why_not_ready({"metadata": {}}) == "it was not looked at yet"
+    assert why_not_ready({"metadata": {}}) == "it was not processed yet"
 
 
 def test_a_condition_is_found_by_type_and_given_as_a_copy():

@@ -98,12 +98,12 @@ def test_urls_of_artifacts_are_taken_and_told_as_unused():
         assert ("UnusedFields" in found) is bool(artifacts)
         if artifacts:
             assert found["UnusedFields"].status is True
-            assert f"spec.artifacts.{unused} not used" in found["UnusedFields"].message
+            assert f"spec.artifacts.{unused} accepted but not used" in found["UnusedFields"].message
             assert found["Ready"].reason != found["UnusedFields"].reason
         only = {"images_base_url": "registry.example"}
     spec, _ = parse_deployment(cloud(artifacts=only))
     (condition,) = [each for each in converge(Observed(Settings(), cloud()), spec).conditions if "Unused" in each.type]
-    assert condition.message.startswith("spec.artifacts.images_base_url is not used")
+    assert condition.message.startswith("spec.artifacts.images_base_url is accepted but not used")
 
 
 @pytest.mark.parametrize(

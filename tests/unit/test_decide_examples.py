@@ -150,7 +150,7 @@ def test_what_somebody_detached_is_given_back_to_the_server(
     plan = decide(server(Look((it, port, disk)), ("root",), rootVolume={"sizeGiB": 10}))
     (call,) = [action for action in plan.actions if isinstance(action, CloudCall)]
     assert (call.do, call.slot, call.id, call.body) == ("update", SERVER, uuid(1), body)
-    assert plan.conditions[0].message == f"Somebody else detached {name}; it is attached again"
+    assert plan.conditions[0].message == f"Another client detached {name}; the operator attaches it again"
     assert (plan.status["ready"], plan.status["instanceID"], plan.requeue) == (False, uuid(1), POLL)
 
 

@@ -116,7 +116,7 @@ async def test_a_record_that_says_anything_else_is_refused(payload):
     ],
 )  # fmt: skip
 async def test_an_object_that_is_not_of_the_release_is_refused_however_it_is_written(manifest):
-    with pytest.raises(Refused, match=r"so Helm would touch what is not of this release"):
+    with pytest.raises(Refused, match=r"so Helm would change objects of other releases"):
         await check_records(Kubernetes(secret(record(manifest))), OWN)
 
 
@@ -143,7 +143,7 @@ async def test_an_ingress_class_is_of_the_release_that_helm_marked_on_it(marks, 
     if fine:
         await check_records(reader, OWN)
         return
-    with pytest.raises(Refused, match="holds an IngressClass of another release"):
+    with pytest.raises(Refused, match="contains an IngressClass of another release"):
         await check_records(reader, OWN)
 
 

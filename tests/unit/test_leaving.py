@@ -75,6 +75,6 @@ def test_what_is_paused_while_it_goes_is_not_ready_and_says_why() -> None:
     plan = held(OBJ, "the annotation x")
     assert plan.actions == ()
     assert plan.status == {"ready": False, "project": "p"}
-    assert "what it has in OpenStack stays until that is removed" in plan.conditions[0].message
+    assert "its resources in OpenStack are kept until the pause ends" in plan.conditions[0].message
     there = {**OBJ, "metadata": {**OBJ["metadata"], "deletionTimestamp": ""}}
     assert held(there, "the annotation x").status == {"ready": True, "project": "p"}

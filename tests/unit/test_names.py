@@ -25,12 +25,12 @@ def test_one_of_that_name_is_meant() -> None:
     assert (resolver.problems, list(resolver.missing)) == ([], [])
 
 
-@pytest.mark.parametrize(("found", "told"), [((), "there is none"), (("b", "a"), "a, b")])
+@pytest.mark.parametrize(("found", "told"), [((), "found none"), (("b", "a"), "a, b")])
 def test_none_or_several_of_that_name_are_told_and_none_is_taken(found: tuple[str, ...], told: str) -> None:
     """The first of two would be another one tomorrow."""
     resolver, thing = resolved({"filter": {"name": "private"}}, *found)
     assert thing is None
-    assert resolver.problems == [f"spec.ports[0].network: network with name private must be exactly one: {told}"]
+    assert resolver.problems == [f"spec.ports[0].network: network with name private must match exactly one: {told}"]
 
 
 def test_what_is_not_known_yet_is_asked_for_and_no_problem() -> None:

@@ -218,8 +218,8 @@ def test_the_command_prints_values_for_theirs_and_tells_what_stays_behind(cloud)
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("heat",), "the cloud has no such chart; it has "),
-        (("nova", "--for", "openstack-helm"), "there is no mapping to OpenStack-Helm"),
+        (("heat",), "not a chart of this cloud; allowed:"),
+        (("nova", "--for", "openstack-helm"), "no translation for OpenStack-Helm"),
     ],
 )
 def test_the_command_says_what_it_cannot_do(cloud, args, message):
@@ -232,4 +232,4 @@ def test_the_command_wants_one_cloud(tmp_path):
     (tmp_path / "two.yaml").write_text(f"{CLOUD}---{CLOUD.replace('name: cloud}', 'name: other}')}")
     done = run("keystone", "-f", str(tmp_path / "two.yaml"))
     assert done.exit_code == 1
-    assert "there must be one OpenStackDeployment" in done.stderr
+    assert "must contain exactly one OpenStackDeployment" in done.stderr

@@ -78,7 +78,7 @@ def test_however_many_floating_ips_have_its_mark_a_decision_takes_a_moment_and_t
         plan = pool(*things, claims=("a", "b"), reclaimPolicy=policy)
         assert time.process_time() - began < 1
         assert len(recorded(plan)) == SPARE + 2
-        assert "9948 more floating IPs have its mark" in stage(plan).message
+        assert "9948 more floating IPs have the pool's mark" in stage(plan).message
 
 
 def test_of_many_that_have_its_mark_those_in_use_come_first() -> None:
@@ -93,7 +93,7 @@ def test_no_further_one_is_made_while_two_have_one_address() -> None:
     plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a", "b"), served={"a": "192.0.2.7"})
     assert not creations(plan)
     assert stage(plan).reason == "BlockedAddressesOfNoUse"
-    assert "id-0 and id-1 have one address, 192.0.2.7" in stage(plan).message
+    assert "id-0 and id-1 have the same address, 192.0.2.7" in stage(plan).message
 
 
 def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
@@ -102,7 +102,7 @@ def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
     plan = pool(*few, floating(SPARE, port_id="of somebody"), claims=("a",))
     assert not creations(plan)
     assert stage(plan).reason == "BlockedAddressesOfNoUse"
-    assert "It has 51 floating IPs of no use" in stage(plan).message
+    assert "All 51 floating IPs of the pool are in use" in stage(plan).message
 
 
 def test_a_claim_is_served_whatever_else_is_of_no_use() -> None:

@@ -17,8 +17,8 @@ def errors(**features):
 def test_a_service_that_others_need_cannot_be_taken_away():
     (told,) = errors(services=["~database"])
     assert told == (
-        "spec.features.services: ~database takes away what identity, image, placement, block-storage, "
-        "networking, compute cannot be without; remove ~database, or take these away too"
+        "spec.features.services: ~database removes a service that identity, image, placement, block-storage, "
+        "networking, compute requires; delete ~database, or remove these services, too"
     )
 
 

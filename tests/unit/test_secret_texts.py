@@ -101,7 +101,7 @@ async def test_one_line_break_at_the_end_is_no_part_of_it(ports, owner, end) -> 
 
 async def test_what_is_no_text_is_refused_by_its_key(ports, owner) -> None:
     given(ports, b"\xff\xfe")
-    with pytest.raises(Refused, match="key k of Secret n/mine: must be text"):
+    with pytest.raises(Refused, match="key k of Secret n/mine: must be UTF-8 text"):
         await execute([copy(owner)], ports, "m")
 
 

@@ -51,7 +51,7 @@ def test_a_size_with_fewer_servers_that_vote_is_refused(kind: Any, old: str, new
         return {"kind": kind.KIND.kind, "metadata": {"name": "x"}, "spec": {**more, "size": size}}
 
     fewer = any(voters(each, new) < voters(each, old) for each in (etcd.SERVICE, mariadb.SERVICE, ceph.SERVICE))
-    told = [f"spec.size: cannot become single: {NO_MAJORITY} tiny, small, medium"] if fewer else []
+    told = [f"spec.size: cannot be reduced to single: {NO_MAJORITY} tiny, small, medium"] if fewer else []
     assert errors_of(sized(new), sized(old)) == told
     assert errors_of(sized(new)) == []
 
@@ -72,5 +72,5 @@ def test_databases_of_a_control_plane_never_get_fewer(old: Any, new: Any, refuse
         spec = {"galera": galera} if galera is not None else {}
         return {"kind": OpenStackControlPlane.KIND.kind, "metadata": {"name": "x"}, "spec": spec}
 
-    told = f"spec.galera.templates.openstack.replicas: cannot become 1: {NO_MAJORITY} 3"
+    told = f"spec.galera.templates.openstack.replicas: cannot be reduced to 1: {NO_MAJORITY} 3"
     assert (told in errors_of(plane(new), plane(old))) == refused

@@ -228,7 +228,7 @@ async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch
     await world.make()
     world.runtime.reader.get = lambda *_: asyncio.sleep(1e6)  # type: ignore[method-assign, assignment]
     causes = await world.run(hours=0.5)
-    assert causes and "a worker has been at server b/a" in causes[0]
+    assert causes and "a worker has been processing server b/a" in causes[0]
 
 
 @SIMULATED

@@ -135,7 +135,7 @@ async def test_a_watch_is_alive_while_it_brings_anything(monkeypatch):
     await asyncio.sleep(1205)
     assert not stage.watches.silent()
     await asyncio.sleep(SILENT + 1)
-    assert "memcacheds has been silent for 60" in stage.watches.silent()[KIND]
+    assert "memcacheds has received no event for 60" in stage.watches.silent()[KIND]
     running.cancel()
 
 
@@ -277,7 +277,7 @@ async def test_after_a_conflict_the_object_that_conflicted_is_looked_at_too():
 
     def decide(seen):
         if seen_there[-1]:
-            raise Conflict("apply Keystone n/x: the object is gone", other, KEY)
+            raise Conflict("apply Keystone n/x: the object does not exist", other, KEY)
         return Plan()
 
     operator = Operator(controller(watches=[Watch(other, lambda obj, lookup: [])], observe=observe, decide=decide))
@@ -316,7 +316,7 @@ async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_non
     now[0] += 700  # twice a call of Helm: until it is its turn, and its own
     assert await health.causes() == []
     now[0] += 300
-    assert await health.causes() == ["a worker has been at test n/x for 1000 s"]
+    assert await health.causes() == ["a worker has been processing test n/x for 1000 s"]
     hang.set()
     await asyncio.sleep(1)
     assert await health.causes() == []

@@ -77,7 +77,7 @@ def test_what_is_no_option_may_have_lines() -> None:
 def test_a_sensitive_option_has_a_name_that_is_one(name: str) -> None:
     secret = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
     for conf in ({"DEFAULT": {name: secret}}, {name: {"a": secret}}):
-        with pytest.raises(ValueError, match="is no name for a configuration file"):
+        with pytest.raises(ValueError, match="is not a valid name in a configuration file"):
             cut({"conf": {"nova": conf}}, "nova")
 
 

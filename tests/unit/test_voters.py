@@ -24,7 +24,7 @@ CHARTS = Path(__file__).parents[2] / "charts"
 
 
 def cannot(new: int, old: int = 3) -> str:
-    return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
+    return f"cannot be reduced to {new}: {new} of {old} voting servers may have no majority; allowed: {old} or more"
 
 
 def cloud(size: str, **more: Any) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_an_override_of_a_cloud_that_lowers_them_is_refused_by_its_path(old: Any
 
 def test_a_size_is_told_once() -> None:
     (error,) = errors_of(cloud("single"), cloud("tiny"))
-    assert error.startswith("spec.size: cannot become single")
+    assert error.startswith("spec.size: cannot be reduced to single")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class LocalDirectories:
         """The last part of a path. Raises Refused if the path is not that of a volume."""
         pure = PurePosixPath(path)
         if pure.parent != self._root or not NAME.fullmatch(pure.name):
-            raise Refused(f"{path} is not a volume below {self._root}")
+            raise Refused(f"{path} is not the directory of a volume in {self._root}")
         return pure.name
 
     @contextlib.contextmanager
@@ -61,7 +61,7 @@ class LocalDirectories:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, UNFINISHED, dir_fd=root)
             if not _is_directory(root, name):
-                raise Refused(f"{self._root / name} is there and is not a directory")
+                raise Refused(f"{self._root / name} exists and is not a directory")
             directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
             try:
                 # A directory that kubelet has given to a group keeps its mode.
@@ -77,7 +77,7 @@ class LocalDirectories:
         with self._handle("remove", name) as root:
             if _exists(root, name):
                 if not _is_directory(root, name):
-                    raise Refused(f"{self._root / name} is not a directory; it is left alone")
+                    raise Refused(f"{self._root / name} is not a directory, so it was not changed")
                 shutil.rmtree(name, dir_fd=root)
             os.fsync(root)
 

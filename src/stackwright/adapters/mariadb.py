@@ -35,7 +35,7 @@ _NOT_YET = {
     1040: "too many connections",
     1047: "Galera is not ready",
     1053: "it is shutting down",
-    1205: "a lock is held too long",
+    1205: "a lock was held too long",
     1213: "a deadlock with another transaction",
     1290: "it is read-only",
     1836: "it is read-only",
@@ -81,7 +81,7 @@ class MariaDbSql:
                 if number in NO_LOGIN:
                     return f"user {action.username}"
                 if number in NO_DATABASE:
-                    return f"database {database}, or the right of user {action.username} to it"
+                    return f"database {database} or the grants of user {action.username} on it"
                 raise error_of(action, error) from None
         return ""
 
@@ -221,11 +221,11 @@ def error_of(action: SqlAccount, error: Any) -> Exception:
     where = f"MariaDB at {action.host}"
     if number in _DENIED:
         secret = "/".join(action.admin_secret)
-        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+        return Refused(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     if number in _NOT_YET:
         return NotYet(f"{where}: {_NOT_YET[number]}")
     if isinstance(error, pymysql.OperationalError | pymysql.InterfaceError | OSError):
-        return NotYet(f"{where}: it does not answer (error {number})")
+        return NotYet(f"{where}: it does not respond (error {number})")
     return Refused(f"{where} refuses to {action.target}: error {number}")
 
 
@@ -235,7 +235,7 @@ def _number(error: Any) -> int:
 
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
-        raise Refused(f"{text!r} cannot be the name of a database or user: letters, digits, - and _ only")
+        raise Refused(f"{text!r} is not a valid name of a database or user; allowed: letters, digits, - and _")
     return text
 
 

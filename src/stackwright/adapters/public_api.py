@@ -124,8 +124,8 @@ def _why(error: Exception) -> str:
     if isinstance(error, httpx2.HTTPStatusError):
         return f"HTTP {error.response.status_code} from {error.request.url.host}"
     if isinstance(error, httpx2.TimeoutException):
-        return "no answer in time"
+        return "no response in time"
     text = " ".join(str(error).split())
     if "Name or service not known" in text or "Temporary failure in name resolution" in text:
-        return "this machine does not know the name; `stackwright up` writes it to /etc/hosts"
+        return "this machine cannot resolve the name; `stackwright up` adds it to /etc/hosts"
     return text[:160] or type(error).__name__

@@ -52,7 +52,7 @@ class RabbitBroker:
                             raise error_of(action, response.status, await response.text())
             return absent
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise NotYet(f"RabbitMQ at {action.host} does not answer: {type(error).__name__}") from None
+            raise NotYet(f"RabbitMQ at {action.host} does not respond: {type(error).__name__}") from None
 
 
 def requests(action: BrokerAccount, password: str) -> list[Request]:
@@ -86,7 +86,7 @@ def error_of(action: BrokerAccount, status: int, text: str) -> Exception:
     where = f"RabbitMQ at {action.host}"
     if status in (401, 403):
         secret = "/".join(action.admin_secret)
-        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+        return Refused(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     if status >= 500 or status in (404, 408, 429):
-        return NotYet(f"{where} cannot serve now: HTTP {status}")
+        return NotYet(f"{where} is unavailable: HTTP {status}")
     return Refused(f"{where} refuses to {action.target}: HTTP {status} {' '.join(text.split())[:300]}")

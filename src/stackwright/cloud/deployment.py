@@ -34,7 +34,9 @@ class Charts(Model):
 class Common(Model):
     """Values for several services; they override generated values, and `services` overrides them."""
 
-    charts: Charts = Field(default_factory=Charts, description="Values for all charts, first of the three.")
+    charts: Charts = Field(
+        default_factory=Charts, description="Values for all charts, applied before those of the groups."
+    )
     infra: Charts = Field(
         default_factory=Charts, description="Values for the charts of database, messaging, memcached, ingress."
     )
@@ -42,8 +44,10 @@ class Common(Model):
 
 
 class Artifacts(Model):
-    images_base_url: Line = Field("", description="Not used: `--images` of the operator says where images come from.")
-    binary_base_url: Line = Field("", description="Not used: nothing is downloaded while a cloud is deployed.")
+    images_base_url: Line = Field(
+        "", description="Accepted but not used: the operator's option --images sets the registry of all images."
+    )
+    binary_base_url: Line = Field("", description="Accepted but not used: a deployment downloads no binaries.")
 
     @property
     def given(self) -> list[str]:
@@ -56,13 +60,13 @@ class NodeOverride(Model):
         default_factory=dict,
         description="service → chart → DaemonSet → {values}: values for the nodes with this label only.",
     )
-    features: Unsupported = unsupported("Features of single nodes.")
+    features: Unsupported = unsupported("Features of individual nodes.")
 
 
 class OpenStackDeploymentSpec(Model):
     openstack_version: Release = Field(description="OpenStack release; epoxy is 2025.1.")
-    preset: Preset = Field(description="Which services are deployed.")
-    size: Size = Field(description="How large the cloud is: replicas, workers, memory.")
+    preset: Preset = Field(description="Preset of deployed services.")
+    size: Size = Field(description="Size of the cloud: replicas, workers, memory.")
     public_domain_name: str = Field(
         "it.just.works", pattern=DOMAIN, description="Domain of public endpoints: <service>.<domain>."
     )
@@ -70,15 +74,17 @@ class OpenStackDeploymentSpec(Model):
         "cluster.local", pattern=DOMAIN, description="DNS domain of the Kubernetes cluster."
     )
     region_name: Line = Field("RegionOne", min_length=1, description="Region name in the catalog.")
-    draft: bool = Field(False, description="true: the operator leaves this object alone.")
+    draft: bool = Field(False, description="true: the operator does not process this object.")
     local_volume_storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes (database, messaging); empty for the default class."
     )
     persistent_volume_storage_class: OptionalObjectName = Field(
-        "", description="Storage class of volumes that are not local (images); empty for that of local ones."
+        "", description="Storage class of other volumes (images); empty for the class of local volumes."
     )
-    artifacts: Artifacts = Field(default_factory=Artifacts, description="Taken and not used, which a condition says.")
-    common: Common = Field(default_factory=Common, description="Values over the built ones, for many charts.")
+    artifacts: Artifacts = Field(
+        default_factory=Artifacts, description="Accepted but not used; the condition UnusedFields names the fields."
+    )
+    common: Common = Field(default_factory=Common, description="Overrides of built values, for groups of charts.")
     services: FreeForm = Field(
         default_factory=dict,
         description="service → chart → {values}: the final override of any value of any release.",
@@ -86,9 +92,9 @@ class OpenStackDeploymentSpec(Model):
     nodes: dict[Line, NodeOverride] = Field(
         default_factory=dict, description="label::value → overrides for the DaemonSets of those nodes."
     )
-    features: Features = Field(default_factory=Features, description="What the cloud can do.")
+    features: Features = Field(default_factory=Features, description="Features of the cloud.")
     migration: Unsupported = unsupported("Migrations.")
-    timeouts: Unsupported = unsupported("Waits of upgrades.")
+    timeouts: Unsupported = unsupported("Timeouts of upgrades.")
 
     @field_validator("services")
     @classmethod
@@ -104,25 +110,25 @@ class OpenStackDeploymentSpec(Model):
 
 class Child(Model):
     ready: bool = Field(description="Whether all releases of the HelmBundle are deployed and ready.")
-    message: str = Field("", description="What it waits for, or why it failed.")
+    message: str = Field("", description="Cause of a wait or failure.")
 
 
 class ServiceState(Model):
     state: str = Field("", description="WAITING, APPLYING, APPLIED or DELETING.")
-    openstack_version: str = Field("", description="Release that is deployed.")
-    message: str = Field("", description="What it waits for.")
+    openstack_version: str = Field("", description="Deployed OpenStack release.")
+    message: str = Field("", description="Cause of a wait.")
 
 
 class ComponentHealth(Model):
     status: Literal["Ready", "Unhealthy"] = Field(description="Whether all pods of the component are ready.")
-    generation: int = Field(0, description="Generation of the workload that was observed.")
-    message: str = Field("", description="Why it is unhealthy.")
+    generation: int = Field(0, description="Observed generation of the workload.")
+    message: str = Field("", description="Cause if the component is unhealthy.")
 
 
 class OpenStackDeploymentStatus(Status):
-    version: str = Field("", description="OpenStack release that is deployed.")
-    progress: str = Field("", description="Services that are ready of all, as n/m.")
-    healthSummary: str = Field("", description="Components that are ready of all, as n/m.")
+    version: str = Field("", description="Deployed OpenStack release.")
+    progress: str = Field("", description="Ready services of all services, as n/m.")
+    healthSummary: str = Field("", description="Ready components of all components, as n/m.")
     children: dict[str, Child] = Field(default_factory=dict, description="State of each HelmBundle.")
     services: dict[str, ServiceState] = Field(default_factory=dict, description="State of each service.")
     health: dict[str, dict[str, ComponentHealth]] = Field(
@@ -145,7 +151,7 @@ class OpenStackDeployment(Resource):
             Column("Draft", ".spec.draft", "boolean", priority=1),
         ),
     )  # fmt: skip
-    spec: OpenStackDeploymentSpec = Field(description="The cloud that is wanted.")
+    spec: OpenStackDeploymentSpec = Field(description="Desired state of the cloud.")
     status: OpenStackDeploymentStatus = Field(
-        default_factory=OpenStackDeploymentStatus, description="The cloud as it is."
+        default_factory=OpenStackDeploymentStatus, description="Observed state of the cloud."
     )

@@ -46,7 +46,7 @@ class ServiceLogging(Model):
 
 class Cadf(Model):
     enabled: bool = Field(description="Send audit events.")
-    driver: Literal["messagingv2", "log"] = Field("messagingv2", description="To the message bus or to the log.")
+    driver: Literal["messagingv2", "log"] = Field("messagingv2", description="Destination: the message bus or the log.")
 
 
 @derived(
@@ -73,7 +73,7 @@ class Logging(Model):
 
 
 class NetworkPolicies(Model):
-    enabled: bool = Field(True, description="Let only declared connections through to the cloud's pods.")
+    enabled: bool = Field(True, description="Allow only declared connections to the cloud's pods.")
 
 
 @derived(
@@ -102,12 +102,12 @@ class DatabaseFeatures(Model):
 
 
 class Notifications(Model):
-    external: OffAnyway | None = absent("Notifications to the outside.")
+    external: OffAnyway | None = absent("Notifications for external systems.")
 
 
 class MessagingFeatures(Model):
     components_with_dedicated_messaging: list[Dedicated] = Field(
-        default_factory=lambda: list(_OWN_BUS), description="Services with a RabbitMQ of their own."
+        default_factory=lambda: list(_OWN_BUS), description="Services with their own RabbitMQ."
     )
     notifications: Notifications | None = Field(None, description="Notifications of the services.")
 
@@ -124,7 +124,7 @@ class MessagingFeatures(Model):
 )
 class Features(Model):
     services: list[ServiceName] = Field(
-        default_factory=list, description="Services beside those of the preset; ~name takes one away."
+        default_factory=list, description="Services in addition to those of the preset; ~name removes one."
     )
     logging: Logging = Field(default_factory=Logging, description="Log levels and audit events.")
     network_policies: NetworkPolicies = Field(default_factory=NetworkPolicies, description="Network policies.")

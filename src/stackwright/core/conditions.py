@@ -61,7 +61,7 @@ class Wait:
     gone: bool = False
 
     def __str__(self) -> str:
-        return f"{self.what} to go" if self.gone else self.what
+        return f"{self.what} to be deleted" if self.gone else self.what
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
         return "it does not exist"
     entry = find(obj)
     if entry is None:
-        return "it was not looked at yet"
+        return "it was not processed yet"
     return str(entry.get("message") or entry.get("reason") or "no reason given")
 
 

@@ -209,9 +209,9 @@ def absent(what: str) -> Any:
 
 
 NO_DIRECTORIES: Directories = absent("directories of a node")
-NO_CONTENTS: Contents = absent("way to ask what users have")
+NO_CONTENTS: Contents = absent("access to users' resources")
 UNCHECKED: Accounts = Unchecked()
-NO_CLOUDS: Clouds = absent("way into an OpenStack")
+NO_CLOUDS: Clouds = absent("access to an OpenStack")
 
 
 class Clock(Protocol):

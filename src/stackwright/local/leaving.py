@@ -65,9 +65,8 @@ def refuse_voters(ctx: Context, there: list[Held]) -> None:
         if votes and (error := voter_error(all_of[group], all_of[group] - count)):
             errors.append(f"  {namespace}/{program}: {error}")
     if errors:
-        head = (
-            f"{', '.join(node.name for node in ctx.surplus)} cannot leave; servers of a cloud would go with their data:"
-        )
+        names = ", ".join(node.name for node in ctx.surplus)
+        head = f"{names} cannot be removed: servers of a cloud would be lost with their data:"
         keep = f"`stackwright up --nodes {ctx.surplus[-1].index}` keeps all nodes."
         raise LocalError("\n".join([head, *errors, keep]))
 

@@ -172,7 +172,7 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     # GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release.
     env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
     for name, package in tool.packages.items():
-        report(f"{name} from tools/{tool.module} (minutes the first time)")
+        report(f"building {name} from tools/{tool.module} (takes minutes)")
         command: list[str | Path] = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
         run(bound(command), limit=BUILD_LIMIT, env=env, cwd=where)
     for alias, target in tool.aliases:

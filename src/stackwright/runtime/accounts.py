@@ -69,7 +69,7 @@ class AccountChecks:
         except Refused:
             return None  # the action that creates the account reports the cause
         except (NotYet, TimeoutError) as error:
-            cause = str(error) or f"no answer within {LONGEST:.0f} s"
+            cause = str(error) or f"no response within {LONGEST:.0f} s"
             self._silent[provider] = _Silence(cause, loop.time() + QUIET)
             raise NotYet(cause) from None
         self._silent.pop(provider, None)

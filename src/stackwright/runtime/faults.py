@@ -41,7 +41,7 @@ def place(error: BaseException) -> str:
 def words(error: BaseException) -> str:
     """The message for users, which asks them to report the error."""
     return (
-        f"The operator itself failed on this object: {place(error)}. This is an error in Stackwright: "
+        f"Internal error of the operator on this object: {place(error)}. This is an error in Stackwright: "
         "please report this message, with the output of `stackwright report`"
     )
 

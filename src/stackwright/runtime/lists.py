@@ -68,7 +68,7 @@ class Lists:
                 delay = self._absent.retry(item, getattr(error, "after", None))
                 if isinstance(error, NotYet | Refused):
                     about = {"kind": kind.kind, "object": "/".join(key), "again_in": round(delay, 1)}
-                    log.info("not known whether it is gone", cause=str(error), **about)
+                    log.info("the deletion could not be verified", cause=str(error), **about)
                 else:
                     faults.note("resync", error, kind=kind.kind)
             finally:

@@ -110,7 +110,7 @@ class Runtime:
         """Items, as texts, that workers have processed for longer than all their calls may take."""
         now = time.perf_counter()
         return [
-            f"a worker has been at {name} {'/'.join(key)} for {now - since:.0f} s"
+            f"a worker has been processing {name} {'/'.join(key)} for {now - since:.0f} s"
             for (name, key), (since, latest) in self._busy.items()
             if now > latest
         ]
@@ -154,7 +154,7 @@ class Runtime:
         except BaseException as further:
             if self.ends(further):
                 raise
-            log.warning("internal error not told", controller=controller.name, cause=type(further).__name__)
+            log.warning("internal error not reported", controller=controller.name, cause=type(further).__name__)
 
     async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[Slot, str]:
         """The Executor of the cycle: extends the worker's deadline, and logs and counts each action."""

@@ -48,7 +48,7 @@ async def test_all_that_is_missing_is_asked_for() -> None:
 
 async def test_answers_to_one_object_take_little_memory_together() -> None:
     cloud = Cloud(tuple(Thing("image", f"{n:036}") for n in range(100)))
-    with pytest.raises(Trouble, match="cloud mine of Secret ns/clouds: answers have more than 4 MiB"):
+    with pytest.raises(Trouble, match="cloud mine of Secret ns/clouds: the responses exceed the limit of 4 MiB"):
         await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
     assert cloud.asked * sum(thing.weight for thing in cloud.things) < MOST * 1.1
 
@@ -56,7 +56,7 @@ async def test_answers_to_one_object_take_little_memory_together() -> None:
 async def test_of_many_that_are_found_a_few_are_told() -> None:
     cloud = Cloud(tuple(Thing("image", str(n)) for n in (7, 3, 1)))
     (told,) = (await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
-    assert told == "spec.images[0]: image with name 0 must be exactly one: 1, 3, 7"
+    assert told == "spec.images[0]: image with name 0 must match exactly one: 1, 3, 7"
     cloud = Cloud(tuple(Thing("image", str(n)) for n in range(9)))
     (told,) = (await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
-    assert told.endswith("must be exactly one: 0, 1, 2, 3, 4, …")
+    assert told.endswith("must match exactly one: 0, 1, 2, 3, 4, …")

@@ -89,7 +89,9 @@ def test_two_clouds_do_not_overwrite_what_they_ask_of_one_external_ceph() -> Non
     assert plan.requeue, "the other one may go"
     (condition,) = plan.conditions
     assert (condition.type, condition.reason) == ("Exchange", "BlockedTaken")
-    assert "ConfigMap openstack-ceph-shared/openstack-ceph-requests is of Ceph openstack/ceph;" in condition.message
+    assert (
+        "ConfigMap openstack-ceph-shared/openstack-ceph-requests belongs to Ceph openstack/ceph;" in condition.message
+    )
     assert "features.ceph.shared_namespace" in condition.message
     going = {**other, "metadata": {**other["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
     (gone,) = decide(Observed(going, ELSEWHERE, requests=asked, credentials=given)).actions
@@ -142,12 +144,12 @@ def client_of(keys: Any = None, made: Any = None, trial: bool = False) -> Client
 def test_a_client_waits_by_name_for_what_the_ceph_side_owes() -> None:
     plan = client(client_of())
     assert plan.conditions[0].message == (
-        "Waiting for Secret openstack-ceph-shared/openstack-ceph-keys of the Ceph: it does not exist; "
-        "it is asked for in ConfigMap openstack-ceph-shared/openstack-ceph-requests"
+        "Waiting for Secret openstack-ceph-shared/openstack-ceph-keys of Ceph: it does not exist; "
+        "the request is in ConfigMap openstack-ceph-shared/openstack-ceph-requests"
     )
     assert plan.requeue
     plan = client(client_of(secret("openstack-ceph-keys", "mon_endpoints", "glance")))
-    assert "it has no nova;" in plan.conditions[0].message
+    assert "it lacks nova;" in plan.conditions[0].message
 
 
 def test_a_client_gets_its_secret_and_again_when_the_keys_change() -> None:

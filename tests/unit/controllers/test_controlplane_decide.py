@@ -248,7 +248,7 @@ def test_the_password_is_named_and_never_read():
         ),
         (
             template("neutron", customServiceConfig="debug = true"),
-            "spec.neutron.template.customServiceConfig: is not in the form of an INI file: line 1: an option stands",
+            "spec.neutron.template.customServiceConfig: is not in INI format: line 1: an option stands",
         ),
     ],
 )
@@ -339,7 +339,7 @@ def test_a_pause_leaves_what_is_there_and_makes_nothing_but_infrastructure():
 def test_a_section_that_is_gone_takes_its_service_along_and_says_why():
     plan = decide(Observed(Settings(), plane({"horizon": None}), (), ready()))
     (removed,) = (action for action in plan.actions if action.verb == "delete")
-    assert (removed.kind.kind, removed.why) == ("Horizon", "its section is gone or not enabled")
+    assert (removed.kind.kind, removed.why) == ("Horizon", "its section was removed or disabled")
 
 
 def test_who_was_there_first_is_the_cloud_of_the_namespace():

@@ -99,7 +99,7 @@ def test_the_health_counts_components_and_names_the_cause_of_the_bad_ones():
     assert plan.status["health"]["app"]["server"] == {"status": "Ready", "generation": 1, "message": ""}
     assert (
         plan.status["health"]["app"]["api"]["message"]
-        == "Deployment w: Pod w-0 runs but does not pass its readiness probe yet"
+        == "Deployment w: Pod w-0 is running but not ready: its readiness probe fails"
     )
 
 

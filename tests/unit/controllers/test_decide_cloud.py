@@ -143,15 +143,15 @@ def charts(group):
         ),
         (
             {"services": {"identity": {"keystone": "x"}}},
-            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+            "spec.services.identity.keystone: takes only a mapping `values`",
         ),
         (
             {"services": {"identity": {"keystone": {"value": VALUES}}}},
-            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+            "spec.services.identity.keystone: takes only a mapping `values`",
         ),
         (
             {"services": {"identity": {"keystone": {"values": []}}}},
-            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+            "spec.services.identity.keystone: takes only a mapping `values`",
         ),
         (
             {"common": {"openstack": {"releases": {"mariadb": {}}}}},
@@ -159,11 +159,11 @@ def charts(group):
         ),
         (
             {"common": {"charts": {"releases": {"keystone": "x"}}}},
-            "spec.common.charts.releases.keystone: takes a mapping `values` and nothing else",
+            "spec.common.charts.releases.keystone: takes only a mapping `values`",
         ),
         (
             {"common": {"openstack": {"releases": {"keystone": VALUES}}}},
-            "spec.common.openstack.releases.keystone: takes a mapping `values` and nothing else",
+            "spec.common.openstack.releases.keystone: takes only a mapping `values`",
         ),
         (
             {"common": {"infra": {"releases": {"keystone": {}}}}},

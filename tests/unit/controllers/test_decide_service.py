@@ -35,12 +35,10 @@ async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     stage = Stage()
     first = await stage.do()
     assert [type(action) for action in first.actions] == [EnsureSecret, EnsureSecret, RotateKeys, RotateKeys, Apply]
-    assert (
-        condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being asked for"
-    )
+    assert condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being created"
     second = await stage.do()
     assert second.empty
-    assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not looked at yet"
+    assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not processed yet"
     assert (second.status["state"], second.status["release"]) == ("WAITING", "")
     stage.ready(DatabaseAccount.KIND, "keystone")
     third = await stage.do()
@@ -181,7 +179,7 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
     assert condition(plan).reason == "BlockedInvalidValues"
     assert (
         condition(plan).message
-        == "level 1, chart keystone: conf.keystone.token: cannot put a single value over a mapping"
+        == "level 1, chart keystone: conf.keystone.token: a single value cannot override a mapping"
     )
 
 
@@ -297,7 +295,7 @@ async def test_whatever_leaves_fewer_servers_that_vote_changes_nothing(old, new,
     told = condition(plan, "Settings")
     assert (told.reason, told.message) == (
         "BlockedWouldLoseMajority",
-        f"{by}chart etcd: pod.replicas.server: cannot become 1: 1 of 3 servers that vote may have no majority; "
+        f"{by}chart etcd: pod.replicas.server: cannot be reduced to 1: 1 of 3 voting servers may have no majority; "
         "allowed: 3 or more",
     )
     assert condition(plan).message == told.message

@@ -137,7 +137,7 @@ async def test_nobody_forges_the_helm_bundle_of_a_service_object(bundle, objects
     plan = await decided(bundle, *objects)
     assert not any(text.startswith("helm") for text in texts(plan))
     assert condition(plan).reason == "BlockedNotPermitted"
-    assert "only a service object may have it installed" in condition(plan).message
+    assert "only a service object may install it" in condition(plan).message
     plan = await decided(bundle, *objects, settings=replace(MAY, unrestricted=True))
     assert any(isinstance(action, HelmUpgrade) for action in plan.actions)
 
@@ -164,7 +164,7 @@ def test_nobody_but_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
     assert errors_of(labelled, bundle, settings=MAY) == []
     edited = {**bundle, "spec": {"releases": [{**RELEASES[0], "values": {"images": {"tags": {"libvirt": "mine"}}}}]}}
     for old in (None, bundle):
-        assert errors_of(edited, old, settings=MAY)[0].startswith("spec.releases[0].chart: has rights on nodes")
+        assert errors_of(edited, old, settings=MAY)[0].startswith("spec.releases[0].chart: it has permissions on nodes")
 
 
 def claimant(name, created, *, had=0, record="", names=("mc",)):

@@ -31,7 +31,7 @@ def test_groups_of_many_ports_are_asked_for_and_told_to_be_wrong_once() -> None:
     none: dict[Question, tuple[Thing, ...]] = dict.fromkeys(found.missing, ())
     problems = resolved(none, *ports).problems
     assert len(problems) == 64
-    assert problems[7] == "spec.securityGroups[7]: security-group with name g7 must be exactly one: there is none"
+    assert problems[7] == "spec.securityGroups[7]: security-group with name g7 must match exactly one: found none"
 
 
 def test_what_several_ports_name_is_asked_for_once() -> None:

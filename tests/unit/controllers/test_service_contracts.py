@@ -49,7 +49,7 @@ async def test_what_does_not_gate_is_shown_and_counts_for_ready():
     plan = await stage.plan()
     assert condition(plan, "Release").status is True
     assert condition(plan, "Identity").message == (
-        "Waiting for KeystoneService openstack/glance: it was not looked at yet"
+        "Waiting for KeystoneService openstack/glance: it was not processed yet"
     )
     assert condition(plan).status is False
     assert plan.status["state"] == "APPLYING"
@@ -222,7 +222,7 @@ async def test_what_was_ready_once_serves_while_one_pod_answers(name):
     assert await serving(declared, up, down) == (True, "Serving", "")
     broken = {"settings": {"nonsense": True}}
     assert (await serving(declared, up, down, spec=broken))[0], "a spec that is wrong changes nothing that runs"
-    cause = "Pod a-0 runs but does not pass its readiness probe yet"
+    cause = "Pod a-0 is running but not ready: its readiness probe fails"
     assert await serving(declared, down) == (False, "NotServing", cause)
     assert not (await serving(declared, up, was_ready=False))[0], "its first users may not be made yet"
     others = [pod("b", True, name, component="other"), pod("c", True, "other", **labels)]

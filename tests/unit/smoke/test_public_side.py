@@ -134,9 +134,9 @@ def test_what_status_tells_of_it() -> None:
         "└─ ✗ https://glance.x/: no answer in time",
         "✗ Agents and compute services",
         "├─ ✗ node1: nova-compute",
-        "│  └─ ✗ neutron-l3-agent: it does not report",
+        "│  └─ ✗ neutron-l3-agent: does not report",
         "└─ ✗ node2",
-        "   └─ ✗ nova-compute: it is disabled",
+        "   └─ ✗ nova-compute: is disabled",
     ]
     unknown = nodes(Live(problem="HTTP 401 from keystone.x"))[-1]
     assert unknown.message == "HTTP 401 from keystone.x"

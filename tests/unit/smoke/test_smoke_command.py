@@ -102,7 +102,7 @@ def test_a_signal_cleans_up(world: World, number: signal.Signals) -> None:
     world.during = lambda what: os.kill(os.getpid(), number) if what == "ssh" else None
     result = called()
     assert result.exit_code == 130
-    assert "Interrupted. What was made is removed" in result.stderr
+    assert "Interrupted. Created resources are deleted" in result.stderr
     assert not (world.servers or world.projects)
 
 

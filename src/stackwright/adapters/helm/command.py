@@ -54,7 +54,7 @@ class Turns:
                 async with asyncio.timeout(longest):
                     await turn
             except TimeoutError:
-                raise NotYet(f"Waiting for other releases of namespace {namespace}, which come before") from None
+                raise NotYet(f"Waiting for other releases of namespace {namespace}, which are in progress") from None
             yield
         finally:
             self._shares.leave(turn)
@@ -131,7 +131,7 @@ class HelmCli:
             return name
         folder = self._charts or _shipped()
         if not (folder / name / "Chart.yaml").is_file():
-            raise Refused(f"there is no chart {name} in {folder}")
+            raise Refused(f"chart {name} does not exist in {folder}")
         return str(folder / name)
 
     def _check(self, release: Key, revision: int = 0) -> Check:
@@ -157,7 +157,7 @@ class HelmCli:
             try:
                 out, err = await asyncio.wait_for(process.communicate(), self._timeout)
             except TimeoutError:
-                raise NotYet(f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was ended") from None
+                raise NotYet(f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was terminated") from None
             finally:  # also if this task is cancelled: an orphaned process would continue to write
                 if process.returncode is None:
                     process.kill()
@@ -182,7 +182,7 @@ def failure(command: str, text: str) -> Exception:
     reason = told(" ".join(useful))
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter
-    message = f"helm {command}: {reason[:2000] or 'failed without a word'}"
+    message = f"helm {command}: {reason[:2000] or 'failed without a message'}"
     return NotYet(message) if is_transient(text) else Refused(message)
 
 

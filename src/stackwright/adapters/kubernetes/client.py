@@ -170,7 +170,7 @@ class KubernetesCluster:
         try:
             built = self._client.build_adapter_request(request)
         except UnicodeEncodeError:
-            raise Refused(f"{call}: a text in it is not Unicode") from None
+            raise Refused(f"{call}: a string in the object is not valid Unicode") from None
         with explained(call):
             response = await self._client._client.send(built)
         if response.status_code >= 400:

@@ -51,7 +51,7 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
     if code == 403:
         return _forbidden(call, status, message)
     if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
-        return NotYet(f"{call}: the Kubernetes API says {code}: {message}")
+        return NotYet(f"{call}: the Kubernetes API returned {code}: {message}")
     return Refused(f"{call}: {_causes(status, message)}")
 
 
@@ -70,7 +70,7 @@ def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
         return NotYet(f"{call}: namespace {details.get('name')} does not exist")
     if details.get("name"):
-        return Conflict(f"{call}: the object is gone", call.kind, call.key)
+        return Conflict(f"{call}: the object does not exist", call.kind, call.key)
     text = f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}"
     return NotServed(text, call.kind.group)
 

@@ -215,10 +215,10 @@ def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception
     status = status_of(error)
     if status == 401:
         secret = "/".join(action.admin_secret)
-        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+        return Refused(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     message = message_of(error)
     if status == 409:  # another service created a shared entry first; the next try finds it
-        return NotYet(f"{where} has just got it from somebody else: {message}")
+        return NotYet(f"{where}: another client created it at the same time: {message}")
     if 400 <= status < 500 and status not in (404, 408, 429):
         return Refused(f"{where} refuses to {action.target}: HTTP {status} {message}")
-    return NotYet(f"{where} cannot serve now: {f'HTTP {status}' if status else type(error).__name__} {message}")
+    return NotYet(f"{where} is unavailable: {f'HTTP {status}' if status else type(error).__name__} {message}")

@@ -76,7 +76,7 @@ class _Login:
         from keystoneauth1.exceptions import Unauthorized
 
         if self._thread == threading.get_ident():
-            raise Unauthorized("version discovery wants a token")
+            raise Unauthorized("version discovery requires a token")
         self._lock.acquire()
         self._thread = threading.get_ident()
 

@@ -36,7 +36,7 @@ class CloudContents:
             pairs = images(cloud) if action.service == "image" else volumes(cloud)
             return gathered(action.backends, pairs)
         except (ClientException, SDKException, OSError) as error:
-            raise NotYet(f"Waiting for {action.service} to tell what it has: {message_of(error)}") from None
+            raise NotYet(f"Waiting for {action.service} to list its content: {message_of(error)}") from None
 
 
 class PublicContents:

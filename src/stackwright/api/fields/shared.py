@@ -25,14 +25,14 @@ class SecretKey(Model):
 
 
 class ValueFrom(Model):
-    secret_key_ref: SecretKey = Field(description="Where the value is.")
+    secret_key_ref: SecretKey = Field(description="Reference to the value.")
 
 
 class SecretValue(Model):
     """A reference to a text in a Secret, because many users may read the object and the text may be confidential."""
 
-    value_from: ValueFrom = Field(description="Take the value from a Secret.")
+    value_from: ValueFrom = Field(description="Read the value from a Secret.")
 
 
 class Enabled(Model):
-    enabled: bool = Field(description="Whether it is there.")
+    enabled: bool = Field(description="Whether it is enabled.")

@@ -1,7 +1,7 @@
-"""From the steps of a forecast to what `stackwright plan` tells: signs, words, reasons and value diffs. Pure.
+"""Converts the steps of a forecast to the entries of `stackwright plan`: signs, texts, reasons, value diffs. Pure.
 
-A release's values are compared with the deployed ones, and each change says which level of overrides it comes from:
-the service object keeps the levels apart, so the highest one that touches the path is the one to name.
+A release's values are compared with the deployed ones, and each change names its level of overrides:
+the service object stores the levels separately, so the highest level that sets the path is named.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "
 SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
 RELEASE = "HelmRelease"  # the kind of the subject for a release, which is not an object
-CUT_OFF = "The controllers did not come to rest; the plan is cut off here"
+CUT_OFF = "The controllers did not reach a stable state; the plan is incomplete from here"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Sourced:
 @dataclass(frozen=True)
 class Entry:
     """verb     apply, helm, sql, …
-    thing    of an OpenStack that it is about, if it is: server, volume, …
+    thing    type of the resource in an OpenStack: server, volume, …; empty for others
     subject  kind, namespace and name of the object or release; empty for entries without one
     """
 
@@ -76,7 +76,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A release as it is in the cluster. `known` is False when the HelmBundle is not what was deployed last."""
+    """A release in the cluster. `known` is False if the HelmBundle differs from what was deployed last."""
 
     chart: str
     values: Mapping[str, Any]
@@ -88,7 +88,7 @@ class Background:
     """What the steps are compared with.
 
     releases  those in the cluster
-    failures  release → why the operator did not get on with it; empty where it did
+    failures  release → its last error, if it has one
     services  HelmBundle → the service object's overrides, before and after
     secrets   Secrets that exist
     """
@@ -100,7 +100,7 @@ class Background:
 
 
 def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
-    """In the order of the operator."""
+    """The entries, in the order of the operator."""
     steps = list(steps)
     deleted = {(step.action.kind, step.action.key) for step in steps if isinstance(step.action, Delete)}
     passing = {key for step in steps if step.removed for key in [step.removed]} | {
@@ -112,14 +112,14 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
             if step.removed not in deleted:
                 kind, key = step.removed
                 asked = step.about == "you" and kind.kind == "OpenStackDeployment"
-                why = "asked for" if asked else "what it belongs to goes"
+                why = "asked for" if asked else "its owner is deleted"
                 found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why, subject=(kind.kind, *key)))
         elif step.wait:
             found.append(Entry(WAIT, "wait", f"{step.about} waits for {step.wait}"))
         elif step.error:
             found.append(Entry(FAIL, "fail", f"{step.about}: {step.action}", step.error))
         elif isinstance(step.action, Finalizer) and (step.action.kind, key_of(step.action.obj)) in passing:
-            continue  # it comes and goes with its object
+            continue  # it is set and removed with its object
         else:
             found.append(_entry(step, background))
     return found
@@ -153,9 +153,9 @@ def _apply(step: Step, action: Apply) -> Entry:
     if step.before is None:
         return Entry(CREATE, "apply", action.target, why, subject=subject)
     if action.why == "edited by someone else":
-        why = "somebody else edited it; it is set back"
+        why = "another client edited it; the operator reverts the edit"
     differ: tuple[Sourced, ...] = ()
-    # The values of a HelmBundle are told at their releases; those of other kinds are not ours to print.
+    # The values of a HelmBundle are shown at its releases; specs of foreign kinds are not printed.
     if action.kind.kind in BY_KIND and action.kind.kind != "HelmBundle":
         old, new = _readable(step.before.get("spec") or {}), _readable(action.obj.get("spec") or {})
         differ = tuple(Sourced(change) for change in changes(old, new, ("spec",)))
@@ -165,7 +165,7 @@ def _apply(step: Step, action: Apply) -> Entry:
 
 
 def _readable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Without a cloud's certificates, and with a service's list of overrides as a mapping, so that a diff names the
+    """The spec without a cloud's certificates, and with a service's overrides as a mapping, so that a diff names the
     level and not its index.
     """
     levels = spec.get("overrides")
@@ -189,14 +189,14 @@ def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
     if deployed is None:
         return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes), subject=subject)
     if not deployed.known:
-        notes.append("the deployed values are not known; compared with the HelmBundle's")
+        notes.append("the deployed values are not known; compared with the values of the HelmBundle")
     if not differ and deployed.known:
-        notes.append("same values, other chart: the files of this stackwright's chart are not the deployed ones")
+        notes.append("same values, other chart: the chart's files differ from the deployed ones")
     return Entry(CHANGE, "helm", what, changes=differ, note="; ".join(notes), subject=subject)
 
 
 def source_of(path: Path, chart: str, before: Sequence[Object], after: Sequence[Object]) -> str:
-    """The level of overrides that sets a value now, or that ceased to set it."""
+    """The level of overrides that sets a value, or that no longer sets it."""
     for level in reversed(after):
         if _touches((level.get("values") or {}).get(chart), path):
             return str(level["source"])
@@ -222,9 +222,9 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     exists = action.key in background.secrets
     background.secrets.add(action.key)
     if isinstance(action, EnsureSecret):
-        made = f"{', '.join(action.generated)} generated" if not exists else "what is generated stays"
+        made = f"{', '.join(action.generated)} generated" if not exists else "generated values are kept"
     elif isinstance(action, RotateKeys):
-        made = "the next turn of its keys" if exists else "keys generated"
+        made = "the next rotation of its keys" if exists else "keys generated"
     elif isinstance(action, EnsureCertificate):
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
@@ -269,11 +269,11 @@ def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:
     found = dict.fromkeys(
         f"{path}: {str(value).lower() if isinstance(value, bool) else value}" for path, value in values
     )
-    return [Entry(NOTE, "untested", what, "rendered only: no test uses it in a real cloud") for what in found]
+    return [Entry(NOTE, "untested", what, "only rendered in tests; no test uses it in a real cloud") for what in found]
 
 
 def summary(found: Iterable[Entry]) -> str:
-    """`Plan: 3 objects to create, …`, or an empty string when nothing would be done."""
+    """`Plan: 3 objects to create, …`, or an empty string without steps."""
     count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))
     words = [
         (count[CREATE, False], "to create", "to create"),

@@ -1,7 +1,7 @@
-"""`stackwright report`: a support bundle, which holds no secret.
+"""`stackwright report`: a support bundle without secrets.
 
-Secrets are never read. Of all other objects, a value is blanked when its field's name says that it may be a secret, or
-when it is a private key; environment variables and arguments are kept, for none of ours holds a secret. Logs are
+Secrets are never read. In all other objects, a value is blanked if its field's name suggests a secret, or
+if it is a private key; environment variables and arguments are kept, as ours contain no secrets. The logs are
 those of the operator and of pods that are not ready.
 """
 
@@ -35,12 +35,12 @@ FOLDER = "stackwright-report"  # in the archive
 
 def report(
     file: Annotated[
-        Path, typer.Option("--file", "-f", dir_okay=False, help="Where to write it, in place of an earlier report.")
+        Path, typer.Option("--file", "-f", dir_okay=False, help="File of the report; an earlier report is replaced.")
     ] = Path("stackwright-report.tar.gz"),
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Collect what helps to find a fault: objects, conditions, events, logs. Secrets are never read.
+    """Collect objects, conditions, events and logs for the diagnosis of a fault. Secrets are never read.
 
     For example:
 
@@ -56,16 +56,16 @@ def report(
 
     try:
         if is_foreign(file):
-            fail(f"--file {file}: is no report, and is left as it is; name a file that is not there")
+            fail(f"--file {file}: exists and is not a report, so it was not replaced; name a new file")
         found = run(work())
         bundle(file, found)
     except OSError as error:
         fail(f"--file {file}: {error.strerror or error}")
-    common.echo(f"{file}: {len(found)} files; read it before you pass it on")
+    common.echo(f"{file}: {len(found)} files; check the content before you share it")
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether a file has something in it and is no report: others read manifests by `--file`."""
+    """Whether a file has content and is not a report: other commands read manifests by `--file`."""
     if not path.is_file() or not path.stat().st_size:
         return False
     try:
@@ -115,7 +115,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
 
 
 def slim(value: Any) -> Any:
-    """A copy without what only fills pages."""
+    """A copy without fields that are long and of no use."""
     if isinstance(value, list):
         return [slim(item) for item in value]
     if not isinstance(value, dict):

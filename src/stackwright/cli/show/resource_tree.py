@@ -1,4 +1,4 @@
-"""All of a cloud that `status` and `wait` look at, read side by side, and joined into trees from cloud to pod."""
+"""Reads the objects of clouds for `status` and `wait` in parallel, and joins them into trees from cloud to pod."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def read(reader: Reader, namespace: str, now: float) -> World:
 
 
 def trees(world: World, name: str | None = None) -> list[Node]:
-    """One tree a cloud, and one for each service object and HelmBundle that no cloud owns."""
+    """One tree per cloud, and one for each service object and HelmBundle without a cloud."""
     every = world.of(*(resource.KIND for resource in CLOUD_KINDS))
     clouds = [c for c in every if name in (None, c["metadata"]["name"])]
     found = [cloud(world, each) for each in clouds]
@@ -63,7 +63,7 @@ def trees(world: World, name: str | None = None) -> list[Node]:
 
 
 def tree(world: World, obj: Object) -> Node:
-    """Of one object of ours, with what is below it."""
+    """The tree of one of our objects."""
     if obj["kind"] in {resource.KIND.kind for resource in CLOUD_KINDS}:
         return cloud(world, obj)
     if obj["kind"] in {resource.KIND.kind for resource in SERVICE_KINDS}:
@@ -73,7 +73,7 @@ def tree(world: World, obj: Object) -> Node:
 
 def cloud(world: World, obj: Object) -> Node:
     services = world.owned(obj, *(resource.KIND for resource in SERVICE_KINDS))
-    order = [declared.name for declared in SERVICES]  # what others need comes first
+    order = [declared.name for declared in SERVICES]  # requirements of others first
     services.sort(key=lambda each: order.index(each["metadata"]["name"]) if each["metadata"]["name"] in order else -1)
     return node(world, obj, tuple(service(world, each) for each in services))
 
@@ -153,13 +153,13 @@ def _worst(children: Iterable[Node]) -> str:
 
 
 def described(obj: Object) -> dict[str, Any]:
-    """One object as `status` has it for programs, without what is below it."""
+    """One object in the format of `status` for programs, without its children."""
     shown = node(World(time.time()), obj).as_dict()
     return {key: value for key, value in shown.items() if key not in ("facts", "children")}
 
 
 def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple[str, ...] = ()) -> Node:
-    """An object of ours with its Ready condition; `more` are facts that come before those that all have."""
+    """One of our objects with its Ready condition; `more` are facts before the common ones."""
     entry = find(obj)
     title = f"{obj['kind']} {'/'.join(key_of(obj))}"
     progress = str((obj.get("status") or {}).get("progress") or "")
@@ -172,12 +172,12 @@ def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple
     if entry is None:
         stamp = obj["metadata"].get("creationTimestamp")
         facts = (*more, _since(world, stamp))
-        return Node(UNKNOWN, title, "the operator has not looked at it yet", facts, children, _subject(obj, stamp))
+        return Node(UNKNOWN, title, "the operator has not processed it yet", facts, children, _subject(obj, stamp))
     stamp = entry.get("lastTransitionTime")
     subject = _subject(obj, stamp, reason)
     facts = tuple(fact for fact in (*more, progress, _since(world, stamp)) if fact)
     if entry.get("observedGeneration") != obj["metadata"].get("generation"):
-        return Node(BUSY, title, "the operator has not looked at its last change yet", facts, children, subject)
+        return Node(BUSY, title, "the operator has not processed its last change yet", facts, children, subject)
     if entry["status"] == "True":
         return Node(READY, title, "", facts, children, subject)
     state = BLOCKED if is_blocked(entry) else BUSY

@@ -1,4 +1,4 @@
-"""`stackwright version`: of this program, of the operator in the cluster, and of the clouds it runs."""
+"""`stackwright version`: the versions of this program, of the operator in the cluster, and of its clouds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION_LABEL = "app.kubernetes.io/version"
 def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = None) -> None:
     """Print the versions of the program, of the operator, and of the clouds.
 
-    Without a cluster only the program's own version is printed, and why the others are not known.
+    Without a cluster, print the program's own version and why the others are not known.
 
     For example:
 

@@ -1,4 +1,4 @@
-"""`stackwright smoke`: a cloud is checked by using it, through its public API."""
+"""`stackwright smoke`: an end-to-end test of a cloud through its public API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stackwright.smoke.run import Result
     from stackwright.smoke.stage import Stage
 
-INTERRUPTED = "What was made is removed; what could not be is swept by the next `stackwright smoke`."
+INTERRUPTED = "Created resources are deleted; the next `stackwright smoke` deletes those that remain."
 
 
 class Output(StrEnum):
@@ -31,21 +31,22 @@ class Output(StrEnum):
 
 
 def smoke(
-    checks: Annotated[str, typer.Option(metavar="A,B", help="Only these checks, and those that they need.")] = "",
+    checks: Annotated[str, typer.Option(metavar="A,B", help="Run only these checks and those that they need.")] = "",
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write the results as JUnit XML.")
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Write the results as JUnit XML to this file, too."),
     ] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TEXT,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TEXT,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave everything there, to look at it, until the next run.")
+        bool, typer.Option("--keep", help="Keep the created resources until the next run, for inspection.")
     ] = False,
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Check a cloud by using it: boot a virtual machine through the public API, and try what a user would.
+    """Test a cloud end to end: start a virtual machine through the public API and use it as a user would.
 
-    It works in a project and as a user of its own, and removes everything it made, also what an earlier run that was
-    killed left behind. The exit code is 0 when all checks passed.
+    The test uses its own project and user, and deletes all resources that it created, also those of an earlier,
+    killed run. The exit code is 0 if all checks passed.
 
     The checks: login, image, flavors, network, boot, dhcp, metadata, ping, ssh, security-groups, console, reboot,
     resize.
@@ -91,7 +92,7 @@ def _run(stage: Stage, wanted: list[Check], output: Output, *, keep: bool) -> li
 
 
 def _line(result: Result) -> None:
-    """What a status line does not say: why, or what was seen."""
+    """Details that the status line lacks: the cause, or the observation."""
     from stackwright.smoke.run import PASSED, SKIPPED
 
     if result.outcome == SKIPPED:
@@ -154,12 +155,12 @@ def _guest() -> Path:
     try:
         return guest_image(LocalCluster.discover())
     except LocalError as error:
-        raise Failed(f"The guest image cannot be built here: {error}") from error
+        raise Failed(f"The guest image cannot be built on this machine: {error}") from error
 
 
 @contextmanager
 def _folder(keep: bool) -> Iterator[Path]:
-    """For the key; for this user's eyes only."""
+    """The folder of the key, readable only by this user."""
     import shutil
     import tempfile
 
@@ -173,7 +174,7 @@ def _folder(keep: bool) -> Iterator[Path]:
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Who ends us politely gets the same cleaning up as who types Ctrl-C."""
+    """SIGTERM cleans up in the same way as Ctrl-C."""
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt

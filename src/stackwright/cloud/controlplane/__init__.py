@@ -93,9 +93,9 @@ class MemcachedSection(Section):
 
 
 class Tls(CamelModel):
-    ingress: Absent | None = Field(None, description="TLS of routes: not supported, false only.")
-    pod_level: Absent | None = Field(None, description="TLS between pods: not supported, false only.")
-    ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
+    ingress: Absent | None = Field(None, description="TLS of routes; not supported, only false is allowed.")
+    pod_level: Absent | None = Field(None, description="TLS between pods; not supported, only false is allowed.")
+    ca_bundle_secret_name: UnsupportedText = unsupported("Additional CA certificates.")
 
 
 class ClientTemplate(CamelModel):
@@ -103,7 +103,7 @@ class ClientTemplate(CamelModel):
 
 
 class Client(CamelModel):
-    template: ClientTemplate | None = Field(None, description="Its pod: none of it is supported.")
+    template: ClientTemplate | None = Field(None, description="Settings of its pod; not supported.")
 
 
 # Service → sections that it requires.
@@ -129,14 +129,14 @@ class OpenStackControlPlaneSpec(CamelModel):
     galera: GaleraSection | None = Field(None, description="The database.")
     rabbitmq: RabbitSection | None = Field(None, description="The message buses.")
     memcached: MemcachedSection | None = Field(None, description="The cache.")
-    messaging_bus: BusReference | None = Field(None, description="The bus of services that have none of their own.")
-    notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
+    messaging_bus: BusReference | None = Field(None, description="The message bus of services without their own one.")
+    notifications_bus: BusReference | None = Field(None, description="The message bus of notifications.")
     tls: Tls | None = Field(None, description="TLS inside the cluster.")
     node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     application_credential: OffAnyway | None = absent("Application credentials.")
-    openstackclient: Client | None = Field(None, description="The client: not read; Keystone brings one along.")
+    openstackclient: Client | None = Field(None, description="Ignored: Keystone includes a client pod.")
     barbican: Absent | None = absent("Key manager.")
     cinder: Absent | None = absent("Block storage.")
     designate: OffAnyway | None = absent("DNS service.")
@@ -145,7 +145,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     ironic: OffAnyway | None = absent("Bare metal service.")
     manila: OffAnyway | None = absent("Shared file systems.")
     octavia: OffAnyway | None = absent("Load balancer service.")
-    ovn: Absent | None = absent("OVN as a section; neutron.template.ml2MechanismDrivers chooses it.")
+    ovn: Absent | None = absent("OVN; neutron.template.ml2MechanismDrivers selects it.")
     redis: OffAnyway | None = absent("Redis.")
     swift: Absent | None = absent("Object storage.")
     telemetry: Absent | None = absent("Telemetry.")
@@ -154,7 +154,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     @model_validator(mode="after")
     def _complete(self) -> OpenStackControlPlaneSpec:
         lacking = [
-            f"{name} needs {need}: write {need} with enabled: true, or {name} with enabled: false"
+            f"{name} requires {need}: set enabled: true in {need}, or enabled: false in {name}"
             for name, needs in NEEDS.items()
             for need in needs
             if self.on(name) and not self.on(need)
@@ -170,22 +170,22 @@ class OpenStackControlPlaneSpec(CamelModel):
 
 
 class OpenStackControlPlaneStatus(Status):
-    version: str = Field("", description="OpenStack release that is deployed.")
-    progress: str = Field("", description="Services that are ready of all, as n/m.")
+    version: str = Field("", description="Deployed OpenStack release.")
+    progress: str = Field("", description="Ready services of all services, as n/m.")
     services: dict[str, ServiceState] = Field(default_factory=dict, description="State of each service.")
 
 
 _DATABASES = "spec.galera.templates.openstack.replicas"
 REPLICAS_KEEP_VOTERS = Change(
     _DATABASES,
-    "cannot become 1: one server of three has no majority; allowed: 3",
+    "cannot be reduced to 1: one server of three has no majority; allowed: 3",
     f"!has(self.spec.galera) || {maybe(_DATABASES)}.orValue(1) >= {maybe(_DATABASES, 'oldSelf')}.orValue(1)",
     lambda old, new: at(new, "spec.galera") is not None and (at(new, _DATABASES) or 1) < (at(old, _DATABASES) or 1),
 )
 
 
 class OpenStackControlPlane(Resource):
-    DESCRIPTION = "An OpenStack cloud, as the openstack-k8s-operators write it."
+    DESCRIPTION = "An OpenStack cloud, in the format of the openstack-k8s-operators."
     CHANGES: ClassVar[tuple[Change, ...]] = (REPLICAS_KEEP_VOTERS,)
     KIND: ClassVar[Kind] = Kind(
         CORE, "v1beta1", "OpenStackControlPlane", "openstackcontrolplanes", short=("oscp", "osctlplane"),
@@ -196,7 +196,7 @@ class OpenStackControlPlane(Resource):
             Column("Age", ".metadata.creationTimestamp", "date"),
         ),
     )  # fmt: skip
-    spec: OpenStackControlPlaneSpec = Field(description="The cloud that is wanted.")
+    spec: OpenStackControlPlaneSpec = Field(description="Desired state of the cloud.")
     status: OpenStackControlPlaneStatus = Field(
-        default_factory=OpenStackControlPlaneStatus, description="The cloud as it is."
+        default_factory=OpenStackControlPlaneStatus, description="Observed state of the cloud."
     )

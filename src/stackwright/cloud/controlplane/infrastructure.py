@@ -21,8 +21,8 @@ from stackwright.cloud.controlplane.pods import (
 
 
 class GaleraTemplate(Pods):
-    replicas: Literal[1, 3] = Field(1, description="Number of servers; of two, either lost would stop both.")
-    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the password of root itself.")
+    replicas: Literal[1, 3] = Field(1, description="Number of servers; two servers would stop if either one fails.")
+    secret: OptionalObjectName = Field("", description="Ignored: Stackwright generates the password of root.")
     storage_class: OptionalObjectName = Field(
         "", description="Storage class of the volumes; empty for spec.storageClass."
     )
@@ -34,12 +34,14 @@ class GaleraTemplate(Pods):
 
 
 class GaleraTemplates(CamelModel):
-    openstack: GaleraTemplate = Field(default_factory=lambda: GaleraTemplate(), description="The one database.")
+    openstack: GaleraTemplate = Field(default_factory=lambda: GaleraTemplate(), description="The only database.")
 
 
 class RabbitPersistence(CamelModel):
     storage: Quantity | None = Field(None, description="Size of the volume; absent: 1Gi.")
-    storage_class_name: OptionalObjectName = Field("", description="Its storage class; empty for spec.storageClass.")
+    storage_class_name: OptionalObjectName = Field(
+        "", description="Storage class of the volume; empty for spec.storageClass."
+    )
 
 
 class RabbitTemplate(Pods):
@@ -52,7 +54,8 @@ class RabbitTemplate(Pods):
 
 class RabbitTemplates(CamelModel):
     rabbitmq: RabbitTemplate = Field(
-        default_factory=lambda: RabbitTemplate(), description="The bus of notifications, and of whoever has none."
+        default_factory=lambda: RabbitTemplate(),
+        description="The message bus of notifications, and of services without their own one.",
     )
     rabbitmq_cell1: RabbitTemplate | None = Field(
         None, alias="rabbitmq-cell1", description="Nova's own bus; absent: Nova shares rabbitmq."
@@ -64,4 +67,4 @@ class MemcachedTemplate(Pods):
 
 
 class MemcachedTemplates(CamelModel):
-    memcached: MemcachedTemplate = Field(default_factory=lambda: MemcachedTemplate(), description="The one cache.")
+    memcached: MemcachedTemplate = Field(default_factory=lambda: MemcachedTemplate(), description="The only cache.")

@@ -33,7 +33,7 @@ def _ini(text: str) -> str:
 
 
 Ini = Annotated[str, AfterValidator(_ini)]
-INI = "Options in the form of an INI file; they replace what is built."
+INI = "Options in INI format; they override the built options."
 
 
 def replicas_field(most: int = 32) -> Any:
@@ -49,16 +49,16 @@ class ApiCertificate(CamelModel):
 
 
 class ApiTls(CamelModel):
-    internal: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
-    public: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
+    internal: ApiCertificate | None = Field(None, description="Certificate; not supported.")
+    public: ApiCertificate | None = Field(None, description="Certificate; not supported.")
 
 
 class PodTls(CamelModel):
-    ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
+    ca_bundle_secret_name: UnsupportedText = unsupported("Additional CA certificates.")
 
 
 class ServiceTls(PodTls):
-    api: ApiTls | None = Field(None, description="TLS of the API: not supported.")
+    api: ApiTls | None = Field(None, description="TLS of the API; not supported.")
 
 
 class PodResources(CamelModel):
@@ -72,30 +72,32 @@ class PodOverride(CamelModel):
 class Pods(CamelModel):
     """Fields that templates of single programs share; none is supported."""
 
-    container_image: UnsupportedText = unsupported("Image; give `--images` at installation instead.")
+    container_image: UnsupportedText = unsupported(
+        "Image; the option --images of the installation sets the registry of all images."
+    )
     node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
-    resources: PodResources | None = Field(None, description="Requests and limits: none of them is supported.")
-    network_attachments: UnsupportedTexts = unsupported("Further networks of pods.")
-    override: PodOverride | None = Field(None, description="Services and probes: none of them is supported.")
-    tls: PodTls | None = Field(None, description="TLS inside the cluster: not supported.")
+    resources: PodResources | None = Field(None, description="Requests and limits; not supported.")
+    network_attachments: UnsupportedTexts = unsupported("Additional networks of pods.")
+    override: PodOverride | None = Field(None, description="Services and probes; not supported.")
+    tls: PodTls | None = Field(None, description="TLS inside the cluster; not supported.")
 
 
 class Template(Pods):
     """Fields that templates of whole services share."""
 
-    tls: ServiceTls | None = Field(None, description="TLS inside the cluster: not supported.")
-    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the passwords of services itself.")
+    tls: ServiceTls | None = Field(None, description="TLS inside the cluster; not supported.")
+    secret: OptionalObjectName = Field("", description="Ignored: Stackwright generates the passwords of services.")
     database_instance: Database = Field("openstack", description="The database.")
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
-    notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
-    notifications_bus_instance: Bus = Field("rabbitmq", description="The bus of notifications.")
+    notifications_bus: BusReference | None = Field(None, description="The message bus of notifications.")
+    notifications_bus_instance: Bus = Field("rabbitmq", description="The message bus of notifications.")
     custom_service_config_secrets: UnsupportedTexts = unsupported("Options from Secrets.")
-    default_config_overwrite: Unsupported = unsupported("Other files of configuration.")
+    default_config_overwrite: Unsupported = unsupported("Additional configuration files.")
     database_account: UnsupportedText = unsupported("Name of the database's user.")
     service_user: UnsupportedText = unsupported("Name of the service's user.")
     password_selectors: Unsupported = unsupported("Keys of passwords.")
-    preserve_jobs: bool = Field(False, description="Jobs are kept anyway until the next one.")
+    preserve_jobs: bool = Field(False, description="Ignored: a Job is always kept until the next one.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     api_timeout: UnsupportedNumber = unsupported("Timeout of the API.")
 

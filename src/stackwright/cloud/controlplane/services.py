@@ -44,18 +44,26 @@ class KeystoneTemplate(Configured):
     admin_project: Line = Field("admin", min_length=1, description="Project of the administrator.")
     admin_user: Literal["admin"] = Field("admin", description="Name of the administrator.")
     password_selectors: AdminSelector = Field(default_factory=lambda: AdminSelector(), description="Keys of passwords.")
-    enable_secure_rbac: Literal[True] = Field(True, alias="enableSecureRBAC", description="Scopes are always checked.")
-    fernet_max_active_keys: UnsupportedNumber = unsupported("Keys of tokens; they follow from a token's life.")
-    fernet_rotation_days: UnsupportedNumber = unsupported("Turns of keys; they follow from a token's life.")
-    httpd_customization: Unsupported = unsupported("Apache; uWSGI serves Keystone.")
+    enable_secure_rbac: Literal[True] = Field(
+        True, alias="enableSecureRBAC", description="Ignored: scopes are always enforced."
+    )
+    fernet_max_active_keys: UnsupportedNumber = unsupported(
+        "Ignored: the number of keys follows from the token lifetime."
+    )
+    fernet_rotation_days: UnsupportedNumber = unsupported(
+        "Ignored: the rotation interval follows from the token lifetime."
+    )
+    httpd_customization: Unsupported = unsupported("Settings of Apache; uWSGI serves Keystone.")
     federated_realm_config: UnsupportedText = unsupported("Federation.")
-    external_keystone_api: UnsupportedFlag = unsupported("A Keystone elsewhere.", alias="externalKeystoneAPI")
+    external_keystone_api: UnsupportedFlag = unsupported("An external Keystone.", alias="externalKeystoneAPI")
 
 
 class GlanceStorage(CamelModel):
-    storage_request: Quantity = Field(description="Size of the volume that holds the images.")
-    storage_class: OptionalObjectName = Field("", description="Its storage class; empty for spec.storageClass.")
-    external: UnsupportedFlag = unsupported("Storage that is mounted from elsewhere.")
+    storage_request: Quantity = Field(description="Size of the volume for images.")
+    storage_class: OptionalObjectName = Field(
+        "", description="Storage class of the volume; empty for spec.storageClass."
+    )
+    external: UnsupportedFlag = unsupported("Additional mounted storage.")
 
 
 class GlanceApi(CamelModel):
@@ -69,8 +77,8 @@ class GlanceApis(CamelModel):
 
 
 class GlanceTemplate(Configured):
-    storage: GlanceStorage | None = Field(None, description="The volume that holds the images.")
-    keystone_endpoint: Literal["default"] = Field("default", description="The API that is in the catalog.")
+    storage: GlanceStorage | None = Field(None, description="The volume for images.")
+    keystone_endpoint: Literal["default"] = Field("default", description="The API in the catalog.")
     glance_apis: GlanceApis = Field(default_factory=lambda: GlanceApis(), alias="glanceAPIs", description="The APIs.")
     quotas: Unsupported = unsupported("Quotas.")
     image_cache: Unsupported = unsupported("Cache of images.")
@@ -87,7 +95,7 @@ class NeutronTemplate(Configured):
     ml2_mechanism_drivers: list[Literal["openvswitch", "ovn"]] = Field(
         default_factory=list,
         max_length=1,
-        description="ovn for OVN; openvswitch, or nothing, for Open vSwitch with agents.",
+        description="ovn for OVN; openvswitch or an empty list for Open vSwitch with agents.",
     )
     messaging_bus: BusReference | None = Field(None, description="The message bus.")
     rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
@@ -95,7 +103,7 @@ class NeutronTemplate(Configured):
 
 class HorizonTemplate(Template):
     replicas: int = replicas_field()
-    custom_service_config: UnsupportedText = unsupported("Settings in Python.")
+    custom_service_config: UnsupportedText = unsupported("Settings in Python syntax.")
 
 
 # --- compute: one set of programs for both cells
@@ -103,11 +111,11 @@ class HorizonTemplate(Template):
 
 class NovaProgram(CamelModel):
     replicas: int = replicas_field()
-    custom_service_config: Ini = Field("", description=f"{INI} All programs of Nova read them.")
+    custom_service_config: Ini = Field("", description=f"{INI} They apply to all programs of Nova.")
 
 
 class NovaMetadata(NovaProgram):
-    enabled: Literal[True] = Field(True, description="It serves all cells.")
+    enabled: Literal[True] = Field(True, description="The metadata service of all cells.")
 
 
 class NovaProxy(NovaProgram):
@@ -117,18 +125,20 @@ class NovaProxy(NovaProgram):
 class Cell(CamelModel):
     cell_database_instance: Database = Field("openstack", description="The database.")
     cell_message_bus_instance: Literal["rabbitmq", "rabbitmq-cell1"] = Field(
-        "rabbitmq-cell1", description="The message bus; Nova has rabbitmq-cell1 for all cells where it is there."
+        "rabbitmq-cell1", description="The message bus; Nova uses rabbitmq-cell1 for all cells if it exists."
     )
-    has_api_access: Literal[True] = Field(True, alias="hasAPIAccess", description="Cells reach the API's database.")
+    has_api_access: Literal[True] = Field(
+        True, alias="hasAPIAccess", description="Whether cells have access to the API's database."
+    )
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
     cell_database_account: UnsupportedText = unsupported("Name of the database's user.")
-    messaging_bus: Unsupported = unsupported("A bus of the cell's own.")
-    metadata_service_template: Unsupported = unsupported("Metadata of a cell; one serves all.")
-    nova_compute_templates: Unsupported = unsupported("Computes without a hypervisor.")
+    messaging_bus: Unsupported = unsupported("The cell's own message bus.")
+    metadata_service_template: Unsupported = unsupported("Metadata service of the cell; one service serves all cells.")
+    nova_compute_templates: Unsupported = unsupported("Compute services without a hypervisor.")
 
 
 class CellZero(Cell):
-    conductor_service_template: Unsupported = unsupported("Conductors of cell0; those of cell1 serve it.")
+    conductor_service_template: Unsupported = unsupported("Conductors of cell0; the conductors of cell1 serve it.")
     no_vnc_proxy_service_template: Unsupported = unsupported(
         "Consoles of cell0; it has no instances.", alias="noVNCProxyServiceTemplate"
     )
@@ -144,7 +154,9 @@ class CellOne(Cell):
 
 
 class Cells(CamelModel):
-    cell0: CellZero = Field(default_factory=lambda: CellZero(), description="Instances that never had a host.")
+    cell0: CellZero = Field(
+        default_factory=lambda: CellZero(), description="The cell of servers that were never scheduled."
+    )
     cell1: CellOne = Field(default_factory=lambda: CellOne(), description="All computes.")
 
 
@@ -157,8 +169,8 @@ class NovaTemplate(Template):
     cell_templates: Cells = Field(default_factory=lambda: Cells(), description="The cells: cell0 and cell1.")
     keystone_instance: Literal["keystone"] = Field("keystone", description="The identity service.")
     api_database_instance: Database = Field("openstack", description="The database.")
-    api_message_bus_instance: Bus = Field("rabbitmq", description="The message bus, where there is no rabbitmq-cell1.")
-    messaging_bus: BusReference | None = Field(None, description="The message bus, where there is no rabbitmq-cell1.")
+    api_message_bus_instance: Bus = Field("rabbitmq", description="The message bus, if rabbitmq-cell1 does not exist.")
+    messaging_bus: BusReference | None = Field(None, description="The message bus, if rabbitmq-cell1 does not exist.")
     api_database_account: UnsupportedText = unsupported("Name of the database's user.")
 
     def programs(self) -> dict[str, NovaProgram]:
@@ -181,7 +193,7 @@ class NovaTemplate(Template):
                     where, before = said.setdefault((section, option), (path, value))
                     if before != value:
                         raise ValueError(
-                            f"all programs of Nova read one nova.conf, but {where} and {path} give "
-                            f"[{section}] {option} two values"
+                            f"all programs of Nova share one nova.conf, but {where} and {path} set different values of "
+                            f"[{section}] {option}"
                         )
         return self

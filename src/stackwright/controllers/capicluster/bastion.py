@@ -44,7 +44,11 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
     """`told` are the new fields of the cluster's status."""
     server = seen.bastion
     if not has_bastion(seen.spec):
-        return Outcome(done(BASTION_READY, "There is none", "NotWanted")) if server is None else gone(seen, server)
+        return (
+            Outcome(done(BASTION_READY, "The cluster has no bastion", "NotWanted"))
+            if server is None
+            else gone(seen, server)
+        )
     place = place_of(seen.spec, told, "bastionSecurityGroup")
     machine = as_machine(seen)
     if homeless(machine, place):
@@ -76,9 +80,9 @@ def removed(seen: Observed, server: Object) -> tuple[Action, ...]:
 
 def _made(seen: Observed, desired: Object) -> Outcome:
     if seen.bastion_name in seen.servers:
-        text = f"There is an OpenStackServer {seen.bastion_name} already which is not this cluster's; delete it"
+        text = f"OpenStackServer {seen.bastion_name} exists and does not belong to this cluster; delete it"
         return Outcome(blocked(BASTION_READY, "NameTaken", text))
-    stage = waiting(BASTION_READY, f"Making OpenStackServer {seen.bastion_name}", "Applying")
+    stage = waiting(BASTION_READY, f"Creating OpenStackServer {seen.bastion_name}", "Applying")
     return Outcome(stage, (Apply(SERVER, desired, "absent"),))
 
 
@@ -101,7 +105,7 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
         return Outcome(wait, (), _status(server))
     address, port, lacking = _address(seen), first_port(server), seen.found.lacking if seen.found else ()
     if address is None and _looked(seen) and seen.spec["bastion"].get("floatingIP"):
-        lacking = lacking or ("spec.bastion.floatingIP: it is not of this project",)
+        lacking = lacking or ("spec.bastion.floatingIP: not a floating IP of this project",)
     if lacking:
         return Outcome(waiting(BASTION_READY, "; ".join(lacking), "DependencyFailed"), (), _status(server))
     if address is None:
@@ -114,7 +118,7 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     told = _status(server, str(address.facts.get("floating_ip_address") or ""))
     if not port or address.facts.get("port_id", port) == port:
         return Outcome(done(BASTION_READY), (), told)
-    call = owner.call("update", BASTION, id=address.id, body={"port_id": port}, why="leads to the bastion")
+    call = owner.call("update", BASTION, id=address.id, body={"port_id": port}, why="attached to the bastion")
     return Outcome(done(BASTION_READY), (call,), told)
 
 

@@ -17,9 +17,9 @@ from stackwright.core.objects import completed, is_deleting
 from stackwright.core.openstack.clouds import CloudCall, Thing
 from stackwright.core.plan import Apply, Object
 
-ANOTHER = "make the cluster with another one in spec.apiServer.floatingIP"
+ANOTHER = "recreate the cluster with another one in spec.apiServer.floatingIP"
 VIP = (
-    "if it leads to a VIP of the API, leave it there and set spec.controlPlaneEndpoint, in a new cluster with "
+    "if it is attached to a VIP of the API, keep it there and set spec.controlPlaneEndpoint, in a new cluster with "
     "spec.apiServer.enableFloatingIP: false"
 )
 
@@ -44,11 +44,13 @@ def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], los
     is only reported.
     """
     if lost:
-        text = f"Somebody else deleted the floating IP {lost}, at which the API is for all who know it"
-        way = f"ask the cloud's administrator for {lost} again and write it into spec.apiServer.floatingIP"
-        return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or make another cluster")
+        text = f"Another client deleted the floating IP {lost}, which all clients of the API use"
+        way = f"ask the cloud's administrator to allocate {lost} again and set it in spec.apiServer.floatingIP"
+        return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or create another cluster")
     if held and _given(seen) and not _at_bastion(seen, told):
-        return done(ENDPOINT_READY, f"{held.partition(';')[0]}; it stays there, and the API is at {_given(seen)}")
+        return done(
+            ENDPOINT_READY, f"{held.partition(';')[0]}; it is kept there, and the endpoint of the API is {_given(seen)}"
+        )
     if held:
         return waiting(ENDPOINT_READY, f"{held}, or {ANOTHER}; {VIP}", "AddressInUse")
     if found:
@@ -83,7 +85,7 @@ def lead(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCa
     ports = [port for port in (first_port(seen.servers.get(name)) for name in _ready(seen)) if port]
     if address is None or not ports or address.facts.get("port_id", ports[0]) in ports or _kept_away(seen, address):
         return ()
-    return (owner.call("update", API, id=address.id, body={"port_id": ports[0]}, why="leads to the API server"),)
+    return (owner.call("update", API, id=address.id, body={"port_id": ports[0]}, why="attached to the API server"),)
 
 
 def _given(seen: Observed) -> str:

@@ -173,4 +173,4 @@ def attached(owner: Owner, want: Wanted, found: Step) -> tuple[CloudCall, ...]:
     port = found.things.get(INTERFACE)
     if port is None or not router or port.facts.get("device_id", router) == router:
         return ()
-    return (owner.call("update", ROUTER, id=router, body={ADD_INTERFACE: port.id}, why="leads out of the subnet"),)
+    return (owner.call("update", ROUTER, id=router, body={ADD_INTERFACE: port.id}, why="the subnet's gateway"),)

@@ -75,7 +75,7 @@ def report(
 
 def _before(seen: Observed, type_: str) -> Condition:
     entry = find(seen.obj, type_)
-    return copied(entry) if entry else waiting(type_, "What comes before is not ready yet")
+    return copied(entry) if entry else waiting(type_, "An earlier stage is not ready")
 
 
 def facts(seen: Observed, found: Step) -> dict[str, Any]:

@@ -85,8 +85,8 @@ def _owner(seen: Observed) -> str:
 
 def _taken(settings: CephSettings, other: str) -> str:
     return (
-        f"ConfigMap {settings.shared_namespace}/{REQUESTS} is of Ceph {other}; name another namespace in "
-        "features.ceph.shared_namespace, or delete the ConfigMap if there is no such cloud any more"
+        f"ConfigMap {settings.shared_namespace}/{REQUESTS} belongs to Ceph {other}; set another namespace in "
+        "features.ceph.shared_namespace, or delete the ConfigMap if that cloud no longer exists"
     )
 
 

@@ -68,12 +68,12 @@ def secret_uuid(namespace: str, client: str) -> str:
 def _lacking(seen: Observed, client: str) -> str:
     assert seen.source
     namespace, name = seen.source
-    where = f"Waiting for Secret {namespace}/{name} of the Ceph"
-    asked = f"it is asked for in ConfigMap {namespace}/{REQUESTS}"
+    where = f"Waiting for Secret {namespace}/{name} of Ceph"
+    asked = f"the request is in ConfigMap {namespace}/{REQUESTS}"
     if seen.keys is None:
         return f"{where}: it does not exist; {asked}"
     missing = [field for field in (MONITORS, client) if field not in (seen.keys.get("data") or {})]
-    return f"{where}: it has no {' and no '.join(missing)}; {asked}" if missing else ""
+    return f"{where}: it lacks {' and '.join(missing)}; {asked}" if missing else ""
 
 
 def _report(seen: Observed, stage: Condition, made: str = "", requeue: float | None = None, *actions: Action) -> Plan:

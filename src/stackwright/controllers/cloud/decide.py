@@ -19,7 +19,9 @@ def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return Plan()  # owned objects are deleted by Kubernetes
     if (seen.obj.get("spec") or {}).get("draft") is True:
-        return stopped(Condition("Ready", False, "Draft", "spec.draft is true: the operator leaves this object alone"))
+        return stopped(
+            Condition("Ready", False, "Draft", "spec.draft is true: the operator does not process this object")
+        )
     if seen.others:
         return stopped(another(seen))
     spec, errors = parse(seen.obj)

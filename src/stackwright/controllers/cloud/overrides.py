@@ -90,7 +90,7 @@ def _entries(
 def _values_errors(body: Any, where: str) -> list[str]:
     if isinstance(body, dict) and not set(body) - {"values"} and isinstance(body.get("values", {}), dict):
         return []
-    return [f"{where}: takes a mapping `values` and nothing else"]
+    return [f"{where}: takes only a mapping `values`"]
 
 
 def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:

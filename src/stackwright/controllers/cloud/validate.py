@@ -27,8 +27,8 @@ def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
 def _lost_needs(spec: OpenStackDeploymentSpec) -> list[str]:
     """Errors for removed services that other services of the cloud require."""
     return [
-        f"spec.features.services: ~{name} takes away what {', '.join(users)} cannot be without; "
-        f"remove ~{name}, or take these away too"
+        f"spec.features.services: ~{name} removes a service that {', '.join(users)} requires; "
+        f"delete ~{name}, or remove these services, too"
         for name, users in lost_needs(spec).items()
     ]
 

@@ -80,7 +80,7 @@ def decide(seen: Observed) -> Plan:
     if annotation(seen.secret, DIGEST) != secret.digest:
         actions.append(secret)
     if seen.secret is None:
-        return _report(seen, tuple(actions), waiting("Account", "The Secret is being made", "Applying"), record)
+        return _report(seen, tuple(actions), waiting("Account", "Creating the Secret", "Applying"), record)
     return _account(seen, spec, actions, record)
 
 
@@ -123,7 +123,7 @@ def _lost(seen: Observed, record: Record) -> Plan:
     account.
     """
     name = f"{seen.contract.instance_kind.kind} {seen.obj['spec']['instance']}"
-    stage = waiting("Account", f"{name} has lost {seen.missing}; it is made again", "AccountMissing")
+    stage = waiting("Account", f"{name} has lost {seen.missing}; the operator recreates it", "AccountMissing")
     return _report(seen, (), stage, replace(record, digest="", losses=record.losses + 1), AGAIN)
 
 
@@ -159,7 +159,7 @@ def _remove(seen: Observed) -> Plan:
     if not is_serving(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(
-            "Account", f"Waiting for {name} to take the account away: {why_not_serving(seen.instance)}", "Deleting"
+            "Account", f"Waiting for {name} to delete the account: {why_not_serving(seen.instance)}", "Deleting"
         )
         return _report(seen, (), stage, _record(seen.obj))
     try:

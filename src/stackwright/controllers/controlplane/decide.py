@@ -23,12 +23,12 @@ def decide(seen: Observed) -> Plan:
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
     paused = _paused(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
-    gone = "its section is gone or not enabled"
+    gone = "its section was removed or disabled"
     entry = Entry(partial(refinement, spec), paused, gone, path=lambda source, *_: source)
     return converge(seen, deployment(spec), entry)
 
 
 def _paused(spec: OpenStackControlPlaneSpec) -> Condition:
     held = ", ".join(name for name in NEEDS if spec.on(name)) or "nothing"
-    text = f"Annotation {STAGE}={INFRASTRUCTURE_ONLY} holds back {held}; remove it to go on"
+    text = f"Annotation {STAGE}={INFRASTRUCTURE_ONLY} pauses {held}; remove it to continue"
     return waiting("DeploymentStage", text, "Paused")

@@ -48,15 +48,15 @@ def decide(seen: Observed) -> Plan:
     if seen.errors:
         return _report(seen, blocked(ADDRESSES, "InvalidSpec", "; ".join(seen.errors)))
     if seen.claims is None:
-        text = f"{CLAIM.kind} of {CLAIM.group} is not installed; it comes with Cluster API"
+        text = f"{CLAIM.kind} of {CLAIM.group} is not installed; Cluster API installs it"
         return _report(seen, waiting(ADDRESSES, text, "KindMissing"))
     if seen.trouble:
         return _report(seen, seen.trouble, requeue=seen.after or POLL)
     if not seen.is_guarded:
-        stage = waiting(ADDRESSES, "The network is being looked up", "Applying")
+        stage = waiting(ADDRESSES, "Looking up the network", "Applying")
         return _report(seen, stage, (seen.guarded(KIND),), 0.0)
     if not seen.found.network:
-        text = "; ".join(seen.found.problems) or "The network is being looked up"
+        text = "; ".join(seen.found.problems) or "Looking up the network"
         return _report(seen, waiting(ADDRESSES, text, "DependencyFailed"))
     return _serve(seen)
 
@@ -94,7 +94,11 @@ def _serve(seen: Observed) -> Plan:
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
     lost = _lost(seen, record, taken) if seen.look.settled else []
     more = len(recorded) + len(new) - len(record)
-    surplus = [f"{more} more floating IPs have its mark; it has {SPARE} beyond its claims at most"] if more else []
+    surplus = (
+        [f"{more} more floating IPs have the pool's mark; the pool keeps at most {SPARE} beyond its claims"]
+        if more
+        else []
+    )
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *seen.taken, *due.values()}
     return _report(
         seen,
@@ -118,10 +122,10 @@ def _futile(seen: Observed, record: Mapping[Slot, str]) -> str:
     """Why no further floating IP is created although a claim lacks one: a new one would be unusable as well."""
     for address, ids in _there(seen, record).items():
         if len(ids) > 1:
-            return f"Floating IPs {' and '.join(ids)} have one address, {address}; delete one of them in the cloud"
+            return f"Floating IPs {' and '.join(ids)} have the same address, {address}; delete one of them in the cloud"
     if _space(seen, record):
         return ""
-    return f"It has {len(record)} floating IPs of no use, for ports or other pools have them; detach or delete some"
+    return f"All {len(record)} floating IPs of the pool are in use by ports or other pools; detach or delete some"
 
 
 def _there(seen: Observed, record: Mapping[Slot, str]) -> dict[str, list[str]]:
@@ -223,7 +227,7 @@ def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
 def _elsewhere(seen: Observed, record: Mapping[Slot, str], unusable: set[str]) -> list[str]:
     """Why addresses given by the user are not used."""
     others = [thing for thing in _given(seen) if _of_another(seen, record, thing)]
-    attached = {ip: f"port {port} has it" for ip, port in _attached(seen, record).items()}
+    attached = {ip: f"port {port} uses it" for ip, port in _attached(seen, record).items()}
     why = {**attached, **{str(thing.facts.get("floating_ip_address")): f"it {MARKED}" for thing in others}}
     of = "of spec.preAllocatedFloatingIPs is not used"
     return [f"Floating IP {ip} {of}: {why[ip]}" for ip in why if ip in unusable]
@@ -234,7 +238,7 @@ def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]
     there, attached = _ips(seen, record), _attached(seen, record)
     doubled = {each["metadata"]["name"]: each for each in seen.addresses if not is_deleting(each)}
     return tuple(
-        Delete(ADDRESS, key_of(each), "an older one has its address")
+        Delete(ADDRESS, key_of(each), "an older IPAddress has its address")
         for name, each in doubled.items()
         if name in seen.doubled - seen.held
         and (address := each["spec"]["address"]) in there
@@ -245,7 +249,7 @@ def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]
 def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
     """Deletes IPAddresses without a claim, creates new ones, and updates the status of the claims."""
     actions: list[Action] = [
-        Delete(ADDRESS, key_of(each), "its claim is gone")
+        Delete(ADDRESS, key_of(each), "its claim was deleted")
         for each in seen.addresses
         if is_stale(seen, each) and not is_deleting(each)
     ]
@@ -282,12 +286,12 @@ def _stage(seen: Observed, found: Step, lost: list[str], futile: str, unused: st
     """The condition. `futile` says why no further floating IP is created, `unused` which ones are not used and why."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
     if lost:
-        text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"
+        text = f"Another client deleted floating IP {', '.join(lost)}; delete the claims that use them"
         return blocked(ADDRESSES, "ResourceNotFound", text)
     if found.wait:
         return waiting(ADDRESSES, found.wait)
     if any(call.do == "create" for call in found.calls):
-        return waiting(ADDRESSES, "; ".join(filter(None, ("Making a floating IP", unused))), "Applying")
+        return waiting(ADDRESSES, "; ".join(filter(None, ("Creating a floating IP", unused))), "Applying")
     if futile:
         return blocked(ADDRESSES, "AddressesOfNoUse", futile)
     if names:

@@ -60,5 +60,5 @@ def _dropped(seen: Observed) -> list[Key]:
 def _held(name: str, step: Step, by: list[str]) -> Step:
     if not step.actions:
         return step
-    condition = waiting_for(condition_type(name), f"what is asked of release {', '.join(by)} to be put right")
+    condition = waiting_for(condition_type(name), f"valid values of release {', '.join(by)}")
     return Step((), condition, {**step.status, "message": condition.message})

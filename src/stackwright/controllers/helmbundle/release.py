@@ -116,7 +116,7 @@ def _lacking(seen: Observed, wanted: Object) -> Condition | None:
     made_for, type_ = wanted.get("chartDigest"), condition_type(wanted["name"])
     if made_for and made_for != seen.settings.charts.get(wanted["chart"]):
         chart = f"this version of the chart {wanted['chart']}"
-        return waiting(type_, f"Waiting for values for {chart}, which its service makes")
+        return waiting(type_, f"Waiting for the service object to write values for {chart}")
     if not label(seen.obj, CLOUD):
         return None
     values = wanted.get("values") or {}

@@ -44,7 +44,7 @@ def nodes_back(seen: Observed, before: Object) -> list[str]:
 
 def retry(wanted: Object, record: Release | None, target: str, back: list[str]) -> Step:
     """The step before a digest that was rolled back is tried again. It only writes this into the status."""
-    message = f"Release {wanted['name']} is tried again: {named(back)} {are(back)} back"
+    message = f"Retrying release {wanted['name']}: {named(back)} {are(back)} available again"
     status = {**status_of(record, success=False, message=message), "retriedDigest": target}
     condition = waiting(condition_type(wanted["name"]), message, "Upgrading")
     return Step((), condition, status, SETTLE, first=True)
@@ -100,7 +100,7 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
         status = status_of(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     away = set() if is_retried(before, target) else away_of(seen, name)
-    again = f"; tried again when {named(away)} {are(away)} ready" if away else ""
+    again = f"; retried when {named(away)} {are(away)} ready" if away else ""
     message = f"{message}{ROLLING}{ready}{again}"
     status = status_of(record, success=False, message=message, failed=target, stood=stood, away=away)
     condition = waiting(condition_type(name), message, "RollingBack")

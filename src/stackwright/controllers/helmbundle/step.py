@@ -86,7 +86,7 @@ def delete_interrupted(record: Release, key: Key) -> tuple[Action, ...]:
     """
     if not record.state.startswith("pending") and record.state != "uninstalling":
         return ()
-    return (Delete(SECRET, (key[0], record.secret), f"record of an interrupted helm ({record.state})"),)
+    return (Delete(SECRET, (key[0], record.secret), f"record of an interrupted Helm operation ({record.state})"),)
 
 
 def away_of(seen: Observed, name: str) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from stackwright.controllers.infra.managed_resources import Record
 from stackwright.core.openstack.clouds import Thing, marked_by
 
-MARKED = "has the mark of another object in its description; remove that if the object is gone"
+MARKED = "has the mark of another object in its description; remove the mark if that object no longer exists"
 
 
 def is_of(thing: Thing, uid: str, record: Record) -> bool:
@@ -26,5 +26,5 @@ def kept_away(ip: Thing, made: bool, ports: Collection[str], whose: str) -> str:
     if ip.mark:
         return f"{named} {MARKED}"
     if at:
-        return f"{named} is attached to port {at}, which is not of this {whose}; detach it there"
+        return f"{named} is attached to port {at}, which does not belong to this {whose}; detach it there"
     return ""

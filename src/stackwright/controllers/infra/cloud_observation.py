@@ -81,8 +81,8 @@ def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
     """
     was = str(seen.status.get("project") or "")
     if record and was and look.place and _elsewhere(was, look.place):
-        text = f"spec.identityRef leads to project {look.place}, and what was made is in project {was}"
-        return troubled(seen, Denied(Reason.OTHER_PROJECT, f"{text}: name credentials for that one"))
+        text = f"spec.identityRef selects project {look.place}, but the resources of this object are in project {was}"
+        return troubled(seen, Denied(Reason.OTHER_PROJECT, f"{text}: set credentials of that project"))
     return replace(seen, look=look)
 
 

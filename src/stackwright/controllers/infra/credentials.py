@@ -37,6 +37,6 @@ async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) 
         raise Denied(
             Reason.IDENTITY_ACCESS_DENIED,
             f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "
-            "its labels are not those of spec.namespaceSelector",
+            "its labels do not match spec.namespaceSelector",
         )
     return CloudRef((spec.secret_ref.namespace, spec.secret_ref.name), cloud, region)

@@ -22,7 +22,7 @@ def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[Cl
         if thing is None or not TYPES[part.slot[0]].compared:
             continue
         if changed := _differs(part.body(found.record), thing):
-            yield owner.call("update", part.slot, id=thing.id, body=changed, why="is not as it was made")
+            yield owner.call("update", part.slot, id=thing.id, body=changed, why="differs from the spec")
 
 
 def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
@@ -33,7 +33,7 @@ def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
         what, field = TYPES[thing.what].parent or ("", "")
         if (what, thing.facts.get(field)) not in ours or (thing.what, thing.id) in known or marked_by(thing, owner.uid):
             continue
-        yield owner.call("delete", (thing.what, thing.id), id=thing.id, why="is not of the spec")
+        yield owner.call("delete", (thing.what, thing.id), id=thing.id, why="not in the spec")
 
 
 def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
@@ -43,7 +43,7 @@ def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
     what = "; ".join(
         f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})" for call in at_once(calls)
     )
-    return (*calls, Warn(obj, "SetBack", f"Set to what the spec says: {what}"))
+    return (*calls, Warn(obj, "SetBack", f"Restored the state of the spec: {what}"))
 
 
 def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
             else:
                 known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
-        return Step(known, things=things, wait="Looking whether it is all there")
+        return Step(known, things=things, wait="Checking that no resource is missing")
     twins = _twins(owner, others)
     if lost or twins:
         return Step(known, twins, lost, things)
@@ -134,7 +134,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         if part.slot in known:
             continue
         if not look.certain:
-            return Step(known, things=things, wait="Looking whether it was made before")
+            return Step(known, things=things, wait="Checking for resources of earlier requests")
         if wait := part.after(things):
             return Step(known, things=things, wait=wait)
         call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
@@ -162,7 +162,7 @@ def _surplus(
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
-    calls = (remove(owner, slot, thing, "made twice") for slot, thing, is_copy in others if not is_copy)
+    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_copy in others if not is_copy)
     return tuple(call for call in calls if call is not None)
 
 
@@ -204,7 +204,7 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
-        return _until_gone(record, twins, "what was made twice")
+        return _until_gone(record, twins, "duplicates")
     kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
     copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
@@ -216,7 +216,7 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
     told = tuple(thing for key, thing in found.items() if key in copies)
-    return Step(kept, wait="" if look.certain else "Looking whether anything is left", copies=told)
+    return Step(kept, wait="" if look.certain else "Checking for remaining resources", copies=told)
 
 
 def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Step:

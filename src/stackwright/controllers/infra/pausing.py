@@ -62,7 +62,7 @@ def held(obj: Object, cause: str) -> Plan:
     text = f"Paused by {cause}"
     leaves = is_deleting(obj) and has_finalizer(obj)
     if leaves:
-        text = f"{text}; it is being deleted, and what it has in OpenStack stays until that is removed"
+        text = f"{text}; it is being deleted, and its resources in OpenStack are kept until the pause ends"
     status = obj.get("status") or {}
     before = [copied(entry) for entry in status.get("conditions") or () if entry["type"] != PAUSED_CONDITION]
     if leaves or (find(obj) or {}).get("reason", PAUSED_CONDITION) == PAUSED_CONDITION:

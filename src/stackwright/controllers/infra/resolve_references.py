@@ -36,8 +36,6 @@ async def answered(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers],
             answers |= zip(some, await clouds.find_all(cloud, some), strict=True)
             weight += sum(thing.weight for asked in some for thing in answers[asked])
             if weight > MOST:
-                raise Trouble(
-                    Reason.UNREACHABLE, f"{cloud}: answers have more than {MOST >> 20} MiB, which is not read"
-                )
+                raise Trouble(Reason.UNREACHABLE, f"{cloud}: the responses exceed the limit of {MOST >> 20} MiB")
         found = resolve(answers)
     return found

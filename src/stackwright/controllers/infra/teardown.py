@@ -46,7 +46,7 @@ def leave(
         stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
         return going(stage, _status(seen, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
-    text = f"Left in the cloud: with our mark, made by somebody else or not known to be ours, {left}"
+    text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
     told = (Warn(seen.obj, "LeftBehind", text),) if left else ()
     return Plan((*told, Finalizer(kind, seen.obj, False)))
 
@@ -73,8 +73,8 @@ def _way_out(lost: bool) -> str:
 
 
 def _held(trouble: Condition | None, out: str) -> Condition:
-    told = trouble.message if trouble else "spec.identityRef names no credentials"
-    text = f"{told}; or set {out}, which leaves in the cloud what is there"
+    told = trouble.message if trouble else "spec.identityRef contains no credentials"
+    text = f"{told}; or set {out}, which keeps the resources in the cloud"
     return waiting(DELETED, text, trouble.reason if trouble else "CredentialsMissing")
 
 

@@ -48,7 +48,7 @@ def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _leave(seen)
     if not is_guarded(seen.obj, seen.origin):
-        stage = waiting(INSTANCE, "Its cluster is being looked at", "Applying")
+        stage = waiting(INSTANCE, "Reading the cluster", "Applying")
         return _report(seen, stage, actions=(guard(KIND, seen.obj, seen.origin),), requeue=0.0)
     if server := _own(seen):
         return _mirror(seen, server)
@@ -56,7 +56,7 @@ def decide(seen: Observed) -> Plan:
         return _report(seen, blocked(INSTANCE, "InvalidSpec", "; ".join(seen.errors)))
     if wait := reason_to_wait(seen):
         return _report(seen, wait, requeue=SOON if wait.reason == BOOTSTRAP else POLL)
-    stage = waiting(INSTANCE, f"Making OpenStackServer {seen.obj['metadata']['name']}", "Applying")
+    stage = waiting(INSTANCE, f"Creating OpenStackServer {seen.obj['metadata']['name']}", "Applying")
     return _report(seen, stage, actions=(Apply(SERVER, server_of(seen), "absent"),))
 
 
@@ -107,7 +107,7 @@ def _conditions(server: Object) -> tuple[Condition, ...]:
     """The server's conditions; the cause of a wait before an instance exists is also used for InstanceReady."""
     ready, instance, progressing = (find(server, type_) for type_ in (READY, INSTANCE, PROGRESSING))
     if ready is None:
-        stage = waiting_for(INSTANCE, f"OpenStackServer {server['metadata']['name']} to be looked at")
+        stage = waiting_for(INSTANCE, f"OpenStackServer {server['metadata']['name']} to be processed")
         return (*summary([stage]), stage)
     same = SameAs(SERVER, key_of(server))
     first = copied(ready)
@@ -123,7 +123,7 @@ def _left(seen: Observed) -> tuple[Warn, ...]:
     known, was = seen.spec.get("providerID"), seen.status.get("initialization") or {}
     if not known or was.get("provisioned") or _names(known, seen.status.get("instanceID")):
         return ()
-    return (Warn(seen.obj, "LeftBehind", f"Left in the cloud if it is there, for nothing adopted it: {known}"),)
+    return (Warn(seen.obj, "LeftBehind", f"Left in the cloud if it exists, because no object adopted it: {known}"),)
 
 
 def _leave(seen: Observed) -> Plan:

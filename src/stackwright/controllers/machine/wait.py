@@ -27,7 +27,7 @@ def _name(seen: Observed) -> Condition | None:
     if earlier or is_deleting(seen.server):
         return waiting_for(INSTANCE, f"an earlier OpenStackServer {meta['name']}", reason="NameTaken", gone=True)
     whose = ", ".join(f"{each['kind']} {each['name']}" for each in owners) or "nobody"
-    text = f"There is an OpenStackServer {meta['name']} already, of {whose}; delete it, or this object"
+    text = f"OpenStackServer {meta['name']} already exists and belongs to {whose}; delete it, or this object"
     return blocked(INSTANCE, "NameTaken", text)
 
 
@@ -53,7 +53,7 @@ def _bootstrap(seen: Observed) -> Condition | None:
     if seen.top is None and not owner:
         return None
     if seen.machine is None:
-        machine = f"Machine {owner}" if owner else "a Machine to own this one"
+        machine = f"Machine {owner}" if owner else "a Machine that owns this object"
         return waiting_for(INSTANCE, machine, reason=BOOTSTRAP)
     if not bootstrap_secret(seen):
         return waiting(INSTANCE, f"Waiting for the bootstrap data of Machine {owner}", BOOTSTRAP)
@@ -64,7 +64,7 @@ def _network(seen: Observed) -> Condition | None:
     if not homeless(seen.spec, place(seen)):
         return None
     text = (
-        f"OpenStackCluster {seen.named} has no network; set spec.ports here with a network each, "
-        "or managedSubnets, network or subnets there"
+        f"OpenStackCluster {seen.named} has no network; set spec.ports of this object with a network each, "
+        "or managedSubnets, network or subnets of the cluster"
     )
     return blocked(INSTANCE, "NoNetwork", text)

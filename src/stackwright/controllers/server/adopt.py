@@ -31,7 +31,7 @@ class Adoption:
 
 def adopt(name: str, spec: Mapping[str, Any], parts: Sequence[Part], server: Thing, answers: Answers) -> Adoption:
     if server.mark:
-        return Adoption(problem="it is marked as another object's")
+        return Adoption(problem="it has the mark of another object")
     if server.name != name:
         return Adoption(problem=f"its name is {server.name}")
     flavor = server.facts.get("flavor")

@@ -30,9 +30,9 @@ from stackwright.core.plan import Action, Plan
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
-REPLACE = "delete the machine, and its owner makes another one"
+REPLACE = "delete the machine, and its owner creates another one"
 RECREATE = (
-    "set spec.recreatePolicy to Always to have it made anew, which deletes its server and disks with all that is on "
+    "set spec.recreatePolicy to Always to recreate it, which deletes its server and disks with all data on "
     "them, or delete this object"
 )
 DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcile
@@ -47,7 +47,7 @@ def decide(seen: Observed) -> Plan:
     if seen.trouble:
         return _report(seen, seen.trouble, requeue=seen.after or POLL)
     if not seen.is_guarded:
-        stage = waiting(RESOLVED, "Names are being looked up", "Applying")
+        stage = waiting(RESOLVED, "Looking up names", "Applying")
         return _report(seen, stage, actions=(seen.guarded(KIND),), requeue=0.0)
     resolved = seen.status.get("resolved")
     return _make(seen, resolved) if resolved else _resolve(seen)
@@ -68,9 +68,9 @@ def _resolve(seen: Observed) -> Plan:
     found = seen.resolved
     if found is None or found.value is None:
         problems = "; ".join(found.problems) if found else ""
-        stage = waiting(RESOLVED, problems or "Names are being looked up", "DependencyFailed")
+        stage = waiting(RESOLVED, problems or "Looking up names", "DependencyFailed")
         return _report(seen, stage, requeue=POLL)
-    stage = waiting(RESOURCES, "About to be made", "Applying")
+    stage = waiting(RESOURCES, "Creating resources", "Applying")
     return _report(seen, done(RESOLVED), stage, requeue=0.0, resolved=dict(found.value))
 
 
@@ -96,7 +96,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
         failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
         reason = "VolumeError" if failed else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
-    stage = waiting(RESOURCES, f"Making {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
+    stage = waiting(RESOURCES, f"Creating {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
     return _progress(seen, stage, found.record, actions=found.calls, requeue=0.0)
 
 
@@ -137,7 +137,7 @@ def _marked(owner: Owner, server: Thing) -> tuple[Action, ...]:
 def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Mapping[str, str]]) -> Plan:
     """Attaches detached resources again, one at a time."""
     names = ", ".join(f"{what} {name}" for what, name in gone)
-    stage = waiting(RESOURCES, f"Somebody else detached {names}; it is attached again", "Detached")
+    stage = waiting(RESOURCES, f"Another client detached {names}; the operator attaches it again", "Detached")
     body = next(iter(gone.values()))
     call = owner.call("update", SERVER, id=found.things[SERVER].id, body=body, why="was detached")
     return _progress(seen, stage, found.record, actions=told(seen.obj, (call,)), requeue=POLL)
@@ -146,7 +146,7 @@ def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Map
 def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
     """Without a server, lost resources were unused and are recreated; otherwise spec.recreatePolicy decides."""
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
-    making = waiting(RESOURCES, "What was deleted by somebody else is made again", "Applying")
+    making = waiting(RESOURCES, "Recreating resources that another client deleted", "Applying")
     if SERVER not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
@@ -154,7 +154,7 @@ def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
     # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
     due = [slot for slot in found.things if slot == SERVER] or [slot for slot in found.things if slot[0] == "volume"]
     if due:
-        calls = (remove(owner, slot, found.things[slot], "made anew") for slot in due)
+        calls = (remove(owner, slot, found.things[slot], "recreated") for slot in due)
         actions = tuple(call for call in calls if call is not None)
         return _progress(seen, making, found.record, actions=actions, requeue=POLL)
     return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER}, requeue=0.0)
@@ -167,8 +167,10 @@ def _unknown(seen: Observed, before: Record) -> Plan:
         stage = waiting(RESOURCES, f"Adopting server {seen.known}", "Applying")
         return _progress(seen, stage, {**before, **adoption.record}, requeue=0.0)
     if adoption and adoption.missing:
-        return _progress(seen, waiting(RESOURCES, f"Looking what server {seen.known} has"), before, requeue=POLL)
-    why = f"cannot be adopted: {adoption.problem}" if adoption else "is not there"
+        return _progress(
+            seen, waiting(RESOURCES, f"Listing the resources of server {seen.known}"), before, requeue=POLL
+        )
+    why = f"cannot be adopted: {adoption.problem}" if adoption else "does not exist"
     text = f"The providerID of its OpenStackMachine is server {seen.known}, which {why}; {REPLACE}"
     return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text), requeue=DRIFT)
 
@@ -176,7 +178,7 @@ def _unknown(seen: Observed, before: Record) -> Plan:
 def _told(seen: Observed, found: Step) -> Plan:
     names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
     out = REPLACE if seen.known else RECREATE
-    text = f"Somebody else deleted {names}; {out}"
+    text = f"Another client deleted {names}; {out}"
     there = {"ready": False, **written(found.record)}
     if SERVER in found.lost:
         stages = done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text)

@@ -54,7 +54,7 @@ def volumes_ready(things: Mapping[Slot, Thing]) -> str:
     """Why the volumes are not ready for the server; empty if they are."""
     for (what, name), thing in sorted(things.items()):
         if what == "volume" and thing.state not in ("available", "in-use", "reserved"):
-            return f"Volume {thing.name or name} is {thing.state or 'being made'}"
+            return f"Volume {thing.name or name} is {thing.state or 'being created'}"
     return ""
 
 

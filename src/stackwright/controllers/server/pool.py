@@ -30,10 +30,10 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     named = f"IPAddressClaim {claim_name(seen.obj)}"
     claim = seen.pool.claim
     if claim is None:
-        return waiting(POOLED, f"Making {named}", "Applying"), (Apply(CLAIM, _claim(seen, reference), "absent"),)
+        return waiting(POOLED, f"Creating {named}", "Applying"), (Apply(CLAIM, _claim(seen, reference), "absent"),)
     if is_restored(claim, seen.obj) and not belongs(claim, seen.obj["metadata"]["uid"]):
         taken = Apply(CLAIM, _claim(seen, reference), "taken over")
-        return waiting(POOLED, f"Taking over {named}", "Applying"), (taken,)
+        return waiting(POOLED, f"Adopting {named}", "Applying"), (taken,)
     if not belongs(claim, seen.obj["metadata"]["uid"]):
         return waiting_for(POOLED, f"an earlier {named}", reason="NameTaken", gone=True), ()
     if not seen.pool.address:
@@ -47,13 +47,13 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
         return done(POOLED), ()
     thing = seen.look.get(SLOT, seen.pool.id)
     if thing is None:
-        return waiting(POOLED, f"There is no floating IP {seen.pool.address} in this cloud", "DependencyFailed"), ()
+        return waiting(POOLED, f"Floating IP {seen.pool.address} does not exist in this cloud", "DependencyFailed"), ()
     if thing.facts.get("port_id", port) == port:
         return done(POOLED), ()
     if why := kept_away(thing, is_of(thing, seen.pool.identity, seen.pool.record), found.record.values(), "server"):
         return waiting(POOLED, f"{why}, or delete {named} to claim another one", "AddressInUse"), ()
     call = owner.call("update", SLOT, id=thing.id, body={"port_id": port}, why="from the pool")
-    return waiting(POOLED, f"Floating IP {seen.pool.address} is being attached", "Applying"), (call,)
+    return waiting(POOLED, f"Attaching floating IP {seen.pool.address}", "Applying"), (call,)
 
 
 def _unserved(claim: Object, what: str) -> Condition:

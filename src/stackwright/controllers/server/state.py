@@ -21,12 +21,12 @@ def state_of(server: Thing) -> Condition:
         case "ACTIVE":
             return done(INSTANCE)
         case "ERROR":
-            fault = str(server.facts.get("fault") or "Nova gives no cause")
+            fault = str(server.facts.get("fault") or "Nova reports no cause")
             return waiting(INSTANCE, f"The server is in state ERROR: {fault}", "InstanceStateError")
         case "BUILD" | "":
             return waiting(INSTANCE, f"The server is being built{doing}", "InstanceBuilding")
         case state if state in STOPPED:
-            return waiting(INSTANCE, f"The server is {state}{doing}; somebody has to start it", "InstanceNotRunning")
+            return waiting(INSTANCE, f"The server is {state}{doing}; start it", "InstanceNotRunning")
     return waiting(INSTANCE, f"The server is {server.state}{doing}", "InstanceNotReady")
 
 

@@ -83,7 +83,7 @@ def decide(seen: Observed) -> Plan:
         if condition.status:  # until then pods may still use the previous contracts
             actions += _surplus(seen, seen.context)
     else:
-        condition = waiting(RELEASE, "Waiting for the stages before it")
+        condition = waiting(RELEASE, "Waiting for the earlier stages")
     if seen.sensitive:  # users' Secrets are not watched
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
@@ -172,7 +172,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
     if not left:
         return [], [], None
     if actions:
-        return actions, [waiting("Certificates", "Certificates are being issued", "Applying")], None
+        return actions, [waiting("Certificates", "Issuing certificates", "Applying")], None
     return [], [done("Certificates")], min(left)
 
 
@@ -212,7 +212,7 @@ def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition
     if wrong := _bundle_voter_error(seen, context, desired):
         return [], blocked("Settings", "WouldLoseMajority", wrong), None
     if actions:
-        return actions, waiting("Settings", "Sensitive options are being copied", "Applying"), None
+        return actions, waiting("Settings", "Copying sensitive options", "Applying"), None
     return [], done("Settings"), desired
 
 
@@ -251,7 +251,7 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
         actions += needed
         stage = done(contract.stage)
         if needed or not is_ready(current):
-            cause = "it is being asked for" if needed else why_not_ready(current)
+            cause = "it is being created" if needed else why_not_ready(current)
             reason = str((find(current) or {}).get("reason") or "Waiting")
             stage = waiting_for(contract.stage, f"{contract.kind.kind} {context.namespace}/{name}", cause, reason)
         if contract.stage not in stages or stages[contract.stage].status:
@@ -272,12 +272,16 @@ def _surplus(seen: Observed, context: Context) -> list[Action]:
 
 def _release(seen: Observed, desired: Object) -> tuple[list[Action], Condition]:
     if not desired["spec"]["releases"]:  # run by another system
-        gone = [Delete(HelmBundle.KIND, key_of(desired), "nothing of it runs here any more")] if seen.bundle else []
-        return [*gone], done(RELEASE, "Nothing of it runs here")
+        gone = (
+            [Delete(HelmBundle.KIND, key_of(desired), "no part of it runs in this cluster any more")]
+            if seen.bundle
+            else []
+        )
+        return [*gone], done(RELEASE, "No part of it runs in this cluster")
     needed = ensure(HelmBundle.KIND, desired, seen.bundle)
     name = f"HelmBundle {'/'.join(key_of(desired))}"
     if needed:
-        return list(needed), waiting(RELEASE, f"{name} is being brought up to date", "Applying")
+        return list(needed), waiting(RELEASE, f"Updating {name}", "Applying")
     if is_deleting(seen.bundle):
         return [], waiting(RELEASE, f"Waiting for the old {name} to be removed", "Deleting")
     if is_ready(seen.bundle):

@@ -160,7 +160,7 @@ def record_of(payload: object) -> dict[str, Any]:
             raise Unreadable("cannot be read")
         name = str(_value(found[1])).casefold()
         if name in fields:
-            raise Unreadable("has a field twice")
+            raise Unreadable("has a duplicate field")
         fields[name] = _value(text[found.end() : end]) if name in CHECKED else None
     return fields
 
@@ -182,7 +182,7 @@ def _members(text: str) -> Iterator[tuple[int, int]]:
             depth -= 1
             if not depth and not text[token.end() :].strip():
                 return
-    raise Unreadable("is no object")
+    raise Unreadable("is not an object")
 
 
 def _value(text: str) -> Any:

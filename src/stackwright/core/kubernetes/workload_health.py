@@ -57,7 +57,7 @@ def why(workload: Object, pods: Sequence[Object]) -> str:
             return f"{name}: {condition.get('message')}"
     if workload["kind"] == "Job":
         failed = status.get("failed") or 0
-        return f"{name}: {'failed before, tried again' if failed else 'running'}"
+        return f"{name}: {'failed before, retrying' if failed else 'running'}"
     if workload["kind"] == "DaemonSet":
         return f"{name}: {status.get('numberReady') or 0} of {status.get('desiredNumberScheduled') or 0} pods ready"
     wanted = 1 if spec.get("replicas") is None else spec["replicas"]
@@ -87,8 +87,8 @@ def pod_cause(pod: Object) -> str:
     if status.get("phase") == "Running" and ready.get("status") == "False" and not _all_done(status):
         node = (pod.get("spec") or {}).get("nodeName", "")
         if ready.get("reason") == "NodeNotReady" or status.get("reason") == "NodeLost":
-            return f"Pod {meta['name']}: node {node} does not answer"
-        return f"Pod {meta['name']} runs but does not pass its readiness probe yet"
+            return f"Pod {meta['name']}: node {node} does not respond"
+        return f"Pod {meta['name']} is running but not ready: its readiness probe fails"
     return ""
 
 
@@ -126,7 +126,7 @@ def _container_cause(container: Object) -> str:
         return f"{reason}{image}{past}: {_short(said)}".rstrip(": ")
     if ended and ended.get("exitCode"):
         said = _short(str(ended.get("message") or "").strip()) or str(ended.get("reason", ""))
-        return f"ended with exit code {ended['exitCode']} ({said})"
+        return f"terminated with exit code {ended['exitCode']} ({said})"
     return ""
 
 

@@ -28,7 +28,7 @@ PREFIX = "stackwright"
 REMOVALS = 10  # deletions of OpenStack resources per plan: each may take a minute
 # Timeout in seconds of one look and of one action; the number of requests in them depends on the OpenStack.
 LONGEST = 300.0
-LATE = f"the OpenStack took longer than {LONGEST:.0f} s to answer"
+LATE = f"the OpenStack did not respond within {LONGEST:.0f} s"
 A = TypeVar("A", bound=Action)
 CREATED = "created_at"  # fact of a volume: creation time in seconds since 1970
 # Fact of a volume: its metadata contains its own id, which is written after the create request was answered.
@@ -179,7 +179,7 @@ class Made:
     slot: Slot
 
     def __str__(self) -> str:
-        return f"(known after {' '.join(part for part in self.slot if part)} is made)"
+        return f"(known after {' '.join(part for part in self.slot if part)} is created)"
 
 
 @dataclass(frozen=True)

@@ -69,9 +69,9 @@ def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) 
     """The Secret of a client: see CephClientSpec.secret_name. Raises Missing, Misfit, or ValueError with the field."""
     client, monitors = str(spec["client"]), given.get(MONITORS, "").strip()
     if not monitors:
-        raise Missing(f"it has no {MONITORS}")
+        raise Missing(f"it lacks {MONITORS}")
     if client not in given:
-        raise Missing(f"it has no {client}")
+        raise Missing(f"it lacks {client}")
     try:
         handed = parse(given[client])
     except ValueError as error:

@@ -56,7 +56,7 @@ class Catalogue(Model):
     def _bases_are_known(self) -> Catalogue:
         unknown = {r.base for r in self.images.values() if r.base} - set(self.images)
         if unknown:
-            raise ValueError(f"no such image to build on: {', '.join(sorted(unknown))}")
+            raise ValueError(f"unknown base image: {', '.join(sorted(unknown))}")
         self.order()  # raises CycleError, which is a ValueError
         return self
 
@@ -86,7 +86,7 @@ class Catalogue(Model):
         try:
             return self.images[name]
         except KeyError:
-            raise LocalError(f"There is no image {name!r}, only: {', '.join(self.images)}.") from None
+            raise LocalError(f"Unknown image {name!r}; allowed: {', '.join(self.images)}.") from None
 
 
 def load(folder: Path | None = None) -> Catalogue:

@@ -36,7 +36,7 @@ async def _replace(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -
     key = key_of(wanted)
     live = await cluster.get(kind, key)
     if live is None:
-        raise Conflict(f"{kind.kind} {'/'.join(key)}: the object is gone", kind, key)
+        raise Conflict(f"{kind.kind} {'/'.join(key)}: the object does not exist", kind, key)
     entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
     if any(SPEC in entry["fieldsV1"] and not _is_own(entry, manager) for entry in entries):
         spec = _replacement(live.get("spec") or {}, wanted["spec"])

@@ -50,7 +50,7 @@ class Watches:
         """Kinds whose watch has been silent for more than SILENT seconds, with a text that gives the known cause."""
         now = asyncio.get_running_loop().time()
         return {
-            kind: f"the watch of {kind.plural} has been silent for {now - sign:.0f} s{self._causes.get(kind, '')}"
+            kind: f"the watch of {kind.plural} has received no event for {now - sign:.0f} s{self._causes.get(kind, '')}"
             for kind, sign in self._signs.items()
             if now - sign > SILENT
         }

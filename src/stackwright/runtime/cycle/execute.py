@@ -115,7 +115,7 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
         case RemoveDirectory():
             await ports.directories.remove(action.path)
         case _:
-            raise TypeError(f"no way to execute {action}")
+            raise TypeError(f"no executor for {action}")
 
 
 async def _finalizer(action: Finalizer, ports: Ports) -> None:
@@ -123,7 +123,7 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
     current = await ports.cluster.get(action.kind, key_of(action.obj))
     if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
         if action.present:  # later actions would create resources that this object can no longer clean up
-            raise Conflict(f"{action}: the object is gone", action.kind, key_of(action.obj))
+            raise Conflict(f"{action}: the object does not exist", action.kind, key_of(action.obj))
         return
     current_finalizers = current["metadata"].get("finalizers") or []
     annotations = current["metadata"].get("annotations") or {}
@@ -185,7 +185,7 @@ async def _account(
     admin, password = await _admin(action.admin_secret, ports), await _password(action, ports)
     await make(action, admin, password)
     if not action.absent and (lack := await missing(action, admin, password)):
-        raise StillMissing(f"{lack} is missing although it was just made: {action.target}")
+        raise StillMissing(f"{lack} is missing although it was created before: {action.target}")
 
 
 async def _password(action: Account, ports: Ports) -> str:

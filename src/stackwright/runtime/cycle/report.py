@@ -46,7 +46,7 @@ def _unless_new(condition: Condition, status: Object) -> Condition:
         return condition
     before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
     if condition.status and not (before and before["status"] == "True"):
-        return Condition(condition.type, False, "Waiting", "An action before it failed; see Ready")
+        return Condition(condition.type, False, "Waiting", "An earlier action failed; see the condition Ready")
     return condition
 
 
@@ -144,7 +144,7 @@ def _ready_of(status: dict[str, Any]) -> dict[str, Any] | None:
 
 def _told(paths: list[str]) -> str:
     names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
-    lack = f"The CRDs are of another version than the operator and lack {names}"
+    lack = f"The installed CRDs have another version than the operator and lack the fields {names}"
     return f"{lack}: apply what `stackwright crds` prints"
 
 

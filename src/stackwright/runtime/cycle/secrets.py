@@ -113,7 +113,7 @@ async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
 async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
     current = await ports.cluster.get(SECRET, action.key)
     if annotation(current, fernet.ROTATED) != action.turned:
-        raise Conflict(f"{action}: the keys have turned meanwhile", SECRET, action.key)
+        raise Conflict(f"{action}: the keys were rotated meanwhile", SECRET, action.key)
     old, fresh = secret_data(current), ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
     obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
@@ -203,7 +203,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
                 secret_data(authority), action.names, action.addresses, now, action.subject, action.server_only
             )
         except (KeyError, ValueError) as error:
-            raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
+            raise Refused(f"Secret {'/'.join(action.authority)} contains no usable CA: {error}") from None
         expires = str(int(end))
     notes = {DIGEST: action.digest, EXPIRES: expires, AUTHORITY: version_of(authority)}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
@@ -275,7 +275,7 @@ async def _value(secret: Key, key: str, ports: Ports) -> str:
     try:
         return base64.b64decode(data[key]).decode()
     except UnicodeDecodeError:
-        raise Refused(f"key {key} of Secret {'/'.join(secret)}: must be text, in UTF-8") from None
+        raise Refused(f"key {key} of Secret {'/'.join(secret)}: must be UTF-8 text") from None
 
 
 def _secret(

@@ -131,7 +131,7 @@ class MemoryCluster:
         self.writes.append(Write("create", kind, key))
         self._serves(kind)
         if await self._live(kind, key) is not None:
-            raise Conflict(f"create {kind.kind} {'/'.join(key)}: there is one", kind, key)
+            raise Conflict(f"create {kind.kind} {'/'.join(key)}: it already exists", kind, key)
         wanted = {k: v for k, v in copy(obj).items() if k != "status" or not has_status(kind)}
         refuse_unknown(kind, wanted)
         new = completed(kind, {"apiVersion": kind.api_version, "kind": kind.kind, **wanted})
@@ -215,7 +215,7 @@ class MemoryCluster:
     async def _existing(self, verb: str, kind: Kind, key: Key) -> Object:
         live = await self._live(kind, key)
         if live is None:
-            raise Conflict(f"{verb} {kind.kind} {'/'.join(key)}: the object is gone", kind, key)
+            raise Conflict(f"{verb} {kind.kind} {'/'.join(key)}: the object does not exist", kind, key)
         return live
 
     def _store(self, kind: Kind, live: Object | None, new: Object, owners: ssa.Owners) -> Object:

@@ -114,7 +114,7 @@ async def _entered(held: AsyncExitStack, turn: AbstractAsyncContextManager[None]
     try:
         await held.enter_async_context(turn)
     except TimeoutError:
-        raise web.HTTPServiceUnavailable(text="too many questions at once") from None
+        raise web.HTTPServiceUnavailable(text="too many concurrent admission requests") from None
 
 
 async def _read(request: web.BaseRequest) -> bytearray:

@@ -10,6 +10,6 @@ from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, ServiceResource, s
 
 
 class Ceph(ServiceResource):
-    DESCRIPTION = "Storage: a small Ceph of the cloud's own, or the watch over one that lives elsewhere."
+    DESCRIPTION = "Storage: a small Ceph of the cloud, or the monitoring of an external Ceph."
     KIND: ClassVar[Kind] = service_kind("Ceph", "cephs", "cph")
     CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)

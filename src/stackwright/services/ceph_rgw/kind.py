@@ -9,5 +9,5 @@ from stackwright.api.services.kinds import ServiceResource, service_kind
 
 
 class CephRGW(ServiceResource):
-    DESCRIPTION = "Object storage: Ceph's gateway, with the Swift API and S3."
+    DESCRIPTION = "Object storage: the Ceph gateway, with the APIs of Swift and S3."
     KIND: ClassVar[Kind] = service_kind("CephRGW", "cephrgws", "crgw")

@@ -49,7 +49,7 @@ def lacks(context: Context) -> str:
     missing = [name for name in GATEWAY_URLS if not context.facts.get(name)]
     if context.settings.trial or not missing:
         return ""
-    return f"Waiting for {' and '.join(missing)} in Secret {KEYS} of the Ceph: where its gateway is"
+    return f"Waiting for {' and '.join(missing)} in Secret {KEYS} of Ceph: the address of its gateway"
 
 
 def contracts(context: Context) -> tuple[Contract, ...]:

@@ -22,17 +22,17 @@ from stackwright.services.tested import Alternative
 class GlanceVolume(Model):
     size: Quantity = Field(description="Size of the volume.")
     storage_class_name: OptionalObjectName = Field(
-        "", description="Storage class; empty for persistent_volume_storage_class, and else that of local volumes."
+        "", description="Storage class; empty for persistent_volume_storage_class, or else the class of local volumes."
     )
 
 
 class GlanceFileBackend(Alternative):
-    default: bool = Field(False, description="Images go here unless a user says otherwise.")
-    pvc: GlanceVolume = Field(description="The volume that holds the images.")
+    default: bool = Field(False, description="Whether this is the default store of images.")
+    pvc: GlanceVolume = Field(description="The volume for images.")
 
 
 class GlanceStore(Alternative):
-    default: bool = Field(False, description="Images go here unless a user says otherwise.")
+    default: bool = Field(False, description="Whether this is the default store of images.")
 
 
 # Sections that glance-api.conf has anyway; each store adds a section.
@@ -42,9 +42,9 @@ _GLANCE_SECTIONS = {"database", "glance_store", "keystone_authtoken", "paste_dep
 def _store_names(value: dict[str, Any]) -> dict[str, Any]:
     for name in value:
         if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-            raise ValueError(f"{name!r} cannot be the name of a store: small letters, digits, _ and - only")
+            raise ValueError(f"{name!r} is not a valid name of a store; allowed: lower-case letters, digits, _ and -")
         if name in _GLANCE_SECTIONS or name.startswith(("os_glance_", "oslo_", "task")):
-            raise ValueError(f"{name} is the name of another section of Glance; take another one")
+            raise ValueError(f"{name} is reserved for another section of glance-api.conf; choose another name")
     return value
 
 
@@ -71,13 +71,13 @@ class GlanceBackends(Model):
         defaults = [name for name, store in self.stores.items() if store.default]
         if len(defaults) > 1 or (count > 1 and not defaults):
             raise ValueError(
-                f"exactly one of several stores is the default; there are: {', '.join(defaults) or 'none'}"
+                f"exactly one of several stores must be the default; defaults: {', '.join(defaults) or 'none'}"
             )
         return self
 
 
 class GlanceFeatures(Model):
-    backends: GlanceBackends = Field(default_factory=GlanceBackends, description="Where images are kept.")
+    backends: GlanceBackends = Field(default_factory=GlanceBackends, description="Stores of images.")
     signature: Absent | None = absent("Signed images.")
 
 

@@ -12,8 +12,8 @@ from stackwright.services.context import Settings
 
 
 class HorizonFeatures(Model):
-    default_theme: Literal["default", "material"] = Field("default", description="Theme that users see first.")
-    themes: UnsupportedList = unsupported("Themes of your own.")
+    default_theme: Literal["default", "material"] = Field("default", description="Default theme.")
+    themes: UnsupportedList = unsupported("Custom themes.")
     motd: Unsupported = unsupported("Messages of the day.")
 
 

@@ -25,8 +25,8 @@ GIVEN = "openstack-given-certificate"
 WHERE = ("features", "ssl", "public_endpoints")
 LONGEST = 64 * 1024
 CA, CERTIFICATE, KEY = FIELDS = ("ca_cert", "api_cert", "api_key")
-_CERTIFICATES = "must be a certificate in PEM form, or several, without a private key"
-_KEY = "must be a private key in PEM form, without a passphrase"
+_CERTIFICATES = "must be one or more certificates in PEM format, without a private key"
+_KEY = "must be a private key in PEM format, without a passphrase"
 
 
 def key_of(field: str, text: str) -> str:
@@ -85,27 +85,27 @@ def problems(given: Mapping[str, str]) -> dict[str, str]:
         except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion):
             found[field] = _KEY if field == KEY else _CERTIFICATES
     if {CERTIFICATE, KEY} <= public.keys() and public[CERTIFICATE] != public[KEY]:
-        found[KEY] = f"does not belong to {CERTIFICATE}, whose first certificate must be that of the key"
+        found[KEY] = f"does not match {CERTIFICATE}: its first certificate must belong to the key"
     return found
 
 
 class PublicEndpoints(Model):
-    ca_cert: SecretValue = Field(description="Certificate of the authority, PEM.")
+    ca_cert: SecretValue = Field(description="CA certificate, PEM.")
     api_cert: SecretValue = Field(description="Certificate for *.<public_domain_name>, PEM.")
-    api_key: SecretValue = Field(description="Its key, PEM.")
+    api_key: SecretValue = Field(description="Private key of api_cert, PEM.")
 
 
 # A text or an object: a structural schema cannot express this type, so it declares none.
-_EITHER = "value_from.secret_key_ref with name and key, or the text itself."
+_EITHER = "value_from.secret_key_ref with name and key, or the PEM text."
 Given = Annotated[SecretValue, WithJsonSchema({KEEP: True})]
 
 
 class GivenEndpoints(PublicEndpoints):
     """PublicEndpoints in the spec of a cloud, where each field may be a text."""
 
-    ca_cert: Given = Field(description=f"Certificate of the authority, PEM: {_EITHER}")
+    ca_cert: Given = Field(description=f"CA certificate, PEM: {_EITHER}")
     api_cert: Given = Field(description=f"Certificate for *.<public_domain_name>, PEM: {_EITHER}")
-    api_key: Given = Field(description=f"Its key, PEM: {_EITHER}")
+    api_key: Given = Field(description=f"Private key of api_cert, PEM: {_EITHER}")
 
     @model_validator(mode="before")
     @classmethod
@@ -123,7 +123,7 @@ class GivenEndpoints(PublicEndpoints):
 
 class Ssl(Model):
     public_endpoints: GivenEndpoints | None = Field(
-        None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
+        None, description="TLS of public endpoints; default: Stackwright creates a CA and a certificate."
     )
     tls_proxy: Absent | None = absent("TLS proxies.")
 

@@ -9,5 +9,5 @@ from stackwright.api.services.kinds import ServiceResource, service_kind
 
 
 class Ingress(ServiceResource):
-    DESCRIPTION = "The way in: public endpoints with TLS."
+    DESCRIPTION = "The ingress: public endpoints with TLS."
     KIND: ClassVar[Kind] = service_kind("Ingress", "ingresses", "sing")

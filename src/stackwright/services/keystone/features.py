@@ -31,7 +31,7 @@ class KeystoneFederation(Model):
 
 class KeystoneFeatures(Model):
     users: KeystoneUsers = Field(default_factory=KeystoneUsers, description="Names of built-in users.")
-    federation: KeystoneFederation | None = Field(None, description="Users of others.")
+    federation: KeystoneFederation | None = Field(None, description="Users of other domains.")
     keycloak: OffAnyway | None = absent("Keycloak.")
     domain_specific_configuration: Absent | None = absent("Domains with their own back end.")
 

@@ -9,5 +9,5 @@ from stackwright.api.services.kinds import ServiceResource, service_kind
 
 
 class Keystone(ServiceResource):
-    DESCRIPTION = "The identity service, and the client that holds the OpenStack command line."
+    DESCRIPTION = "The identity service, and a client pod with the OpenStack command line."
     KIND: ClassVar[Kind] = service_kind("Keystone", "keystones", "ks")

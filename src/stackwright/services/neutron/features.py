@@ -36,7 +36,7 @@ class ExternalNetwork(Model):
         for vlans in (self.vlan_ranges or "").split(","):
             first, _, last = vlans.partition(":")
             if vlans and not 1 <= int(first) <= int(last) <= 4094:
-                raise ValueError(f"vlan_ranges: {vlans} is no range within 1:4094")
+                raise ValueError(f"vlan_ranges: {vlans} is not a range within 1:4094")
         return self
 
 
@@ -68,9 +68,9 @@ class FloatingRouter(Model):
 
 
 class FloatingNetwork(Model):
-    enabled: bool = Field(False, description="Make the network of floating IPs.")
+    enabled: bool = Field(False, description="Create the network of floating IPs.")
     name: Line = Field("public", min_length=1, description="Its name.")
-    physnet: PhysnetName | None = Field(None, description="Physical network; one of external_networks.")
+    physnet: PhysnetName | None = Field(None, description="Physical network, one of external_networks.")
     network_type: Literal["flat", "vlan"] = Field("flat", description="Kind of provider network.")
     segmentation_id: int | None = Field(None, ge=1, le=4094, description="VLAN of a network of type vlan.")
     subnet: FloatingSubnet | None = Field(None, description="Its subnet.")
@@ -79,27 +79,28 @@ class FloatingNetwork(Model):
     @model_validator(mode="after")
     def _complete(self) -> FloatingNetwork:
         if self.enabled and (self.physnet is None or self.subnet is None):
-            raise ValueError("enabled needs physnet and subnet")
+            raise ValueError("enabled requires physnet and subnet")
         if (self.network_type == "vlan") != (self.segmentation_id is not None):
-            raise ValueError("segmentation_id is for network_type vlan, which needs it")
+            raise ValueError("segmentation_id and network_type vlan require each other")
         return self
 
 
 class NeutronExtensions(Model):
     trunk: Enabled = Field(default=Enabled(enabled=True), description="Trunk ports.")
     vpnaas: OffAnyway | None = absent("VPN as a service.")
-    dynamic_routing: OffAnyway | None = absent("BGP of tenants.")
+    dynamic_routing: OffAnyway | None = absent("BGP for tenants.")
     portprober: Absent | None = absent("Port prober.")
 
 
 class NeutronFeatures(Model):
     backend: Literal["ml2", "ml2/ovn"] = Field("ml2", description="Open vSwitch with agents, or OVN.")
     tunnel_interface: InterfaceName | None = Field(
-        None, description="Network interface of the nodes for tenants' tunnels; absent for the node's own address."
+        None, description="Network interface of the nodes for tenants' tunnels; default: the node's address."
     )
-    dns_servers: list[Address] = Field(default_factory=list, description="DNS servers that instances ask.")
+    dns_servers: list[Address] = Field(default_factory=list, description="DNS servers of instances.")
     tenant_network_types: list[Literal["flat", "vlan", "vxlan", "geneve"]] = Field(
-        default_factory=list, description="Kinds of tenants' networks in order of choice; absent: vxlan, OVN: geneve."
+        default_factory=list,
+        description="Types of tenants' networks, in order of preference; default: vxlan, with OVN geneve.",
     )
     external_networks: list[ExternalNetwork] = Field(default_factory=list, description="Physical networks.")
     floating_network: FloatingNetwork = Field(
@@ -116,14 +117,14 @@ class NeutronFeatures(Model):
         known = [network.physnet for network in self.external_networks]
         names = ", ".join(known) or "none"
         if len(set(known)) != len(known):
-            raise ValueError(f"external_networks: a physnet stands there twice: {names}")
+            raise ValueError(f"external_networks: duplicate physnet: {names}")
         physnet = self.floating_network.physnet
         if self.floating_network.enabled and physnet not in known:
-            raise ValueError(f"floating_network.physnet: {physnet} is not in external_networks; there are: {names}")
+            raise ValueError(f"floating_network.physnet: {physnet} is not in external_networks; allowed: {names}")
         if "vlan" in self.tenant_network_types and not any(n.vlan_ranges for n in self.external_networks):
-            raise ValueError("tenant_network_types: vlan needs vlan_ranges in one of external_networks")
+            raise ValueError("tenant_network_types: vlan requires vlan_ranges in one of external_networks")
         if self.backend == "ml2" and "geneve" in self.tenant_network_types:
-            raise ValueError("tenant_network_types: geneve needs backend ml2/ovn")
+            raise ValueError("tenant_network_types: geneve requires backend ml2/ovn")
         return self
 
 

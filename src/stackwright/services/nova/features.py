@@ -17,9 +17,9 @@ from stackwright.services.mariadb.cleanup import Cleanup
 
 
 class AllocationRatios(Model):
-    cpu: float = Field(4.0, gt=0, description="Virtual CPUs per physical one.")
-    disk: float = Field(1.0, gt=0, description="Virtual disk per physical one.")
-    ram: float = Field(1.0, gt=0, description="Virtual memory per physical one.")
+    cpu: float = Field(4.0, gt=0, description="Virtual CPUs per physical CPU.")
+    disk: float = Field(1.0, gt=0, description="Virtual disk space per physical disk space.")
+    ram: float = Field(1.0, gt=0, description="Virtual memory per physical memory.")
 
 
 class NovaImages(Model):
@@ -32,7 +32,7 @@ class NovaImages(Model):
 
 
 class AlwaysOn(Model):
-    enabled: Literal[True] = Field(True, description="It is always on.")
+    enabled: Literal[True] = Field(True, description="Always enabled.")
 
 
 class NoVnc(Model):
@@ -51,15 +51,15 @@ class NovaLibvirt(Model):
 
 class NovaFeatures(Model):
     live_migration_interface: InterfaceName | None = Field(
-        None, description="Network interface of the nodes for live migration; absent for the node's own address."
+        None, description="Network interface of the nodes for live migration; default: the node's address."
     )
     allocation_ratios: AllocationRatios = Field(
-        default_factory=AllocationRatios, description="How far nodes are overcommitted."
+        default_factory=AllocationRatios, description="Overcommit ratios of nodes."
     )
     vcpu_type: Line | None = Field(None, description="CPU model of instances, as libvirt names it.")
-    images: NovaImages = Field(default_factory=NovaImages, description="Disks of instances.")
+    images: NovaImages = Field(default_factory=NovaImages, description="Storage of instances' disks.")
     console: NovaConsole = Field(default_factory=NovaConsole, description="Consoles of instances.")
-    libvirt: NovaLibvirt = Field(default_factory=NovaLibvirt, description="The hypervisor's daemon.")
+    libvirt: NovaLibvirt = Field(default_factory=NovaLibvirt, description="The daemon of the hypervisor.")
 
 
 class NovaSettings(NovaFeatures, Settings):

@@ -39,7 +39,7 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
     Raises ValueError with the path of a value that has no rule or cannot be expressed in the published chart.
     """
     if chart not in CHARTS:
-        raise ValueError(f"{chart}: there is no mapping to OpenStack-Helm, only for {', '.join(CHARTS)}")
+        raise ValueError(f"{chart}: no translation for OpenStack-Helm; supported charts: {', '.join(CHARTS)}")
     ours = _said(laid(defaults, values))
     table = rules(chart)
     copied: Values = {}
@@ -50,7 +50,7 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
         if rule is None:
             raise ValueError(f"{chart}: {name}: the published chart has no such value")
         if value != ONLY.get(name, value):
-            raise ValueError(f"{chart}: {name}: the published chart knows no other name than {ONLY[name]}")
+            raise ValueError(f"{chart}: {name}: the published chart supports only the name {ONLY[name]}")
         if not rule.theirs:
             left_out.append((name, rule.why))
         for target in rule.theirs if not rule.made else ():

@@ -161,14 +161,14 @@ FIXED: dict[str, Values] = {
 # Options that the published charts always add to the files: section and option (`*` for any) → why they do no harm.
 ADDED: dict[str, dict[tuple[str, str], str]] = {
     "keystone": {
-        ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret goes over it",
+        ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret overrides it",
         ("oslo_concurrency", "lock_path"): "their chart mounts a volume there",
     },
     "glance": {
         ("DEFAULT", "transport_url"): "the default of oslo.messaging; notifications have a URL of their own",
-        ("DEFAULT", "bind_port"): "uWSGI has the port, Glance does not look at this one",
-        ("DEFAULT", "public_endpoint"): "the public URL, which our Glance takes from the request",
-        ("cors", "allowed_origin"): "the dashboard's address; our Glance lets no foreign page call it",
+        ("DEFAULT", "bind_port"): "uWSGI listens on the port; Glance ignores this option",
+        ("DEFAULT", "public_endpoint"): "the public URL, which our Glance derives from the request",
+        ("cors", "allowed_origin"): "the dashboard's address; our Glance allows no cross-origin requests",
         ("file", "*"): "names the folder that their chart mounts; no store of this name is enabled",
         ("swift", "*"): "no store of this name is enabled",
         ("keystone_authtoken", "memcache_secret_key"): "the file of the Secret goes over it",
@@ -186,7 +186,7 @@ ADDED: dict[str, dict[tuple[str, str], str]] = {
             )
         },
         ("oslo_concurrency", "lock_path"): "their chart mounts a volume there",
-        ("os_glance_staging_store", "*"): "on the volume that their chart has for it",
-        ("os_glance_tasks_store", "*"): "on the volume that their chart has for it",
+        ("os_glance_staging_store", "*"): "on the chart's volume for it",
+        ("os_glance_tasks_store", "*"): "on the chart's volume for it",
     },
 }

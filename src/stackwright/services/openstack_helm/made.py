@@ -45,7 +45,7 @@ def _glance(ours: Values) -> Values:
     for client, secret in (ours["secrets"].get("ceph") or {}).items():
         if secret:
             raise ValueError(
-                f"secrets.ceph.{client}: the published chart cannot be told keys of Ceph; use a file store"
+                f"secrets.ceph.{client}: the published chart does not support keys of Ceph; use a file store"
             )
     volume = ours["volume"]
     # Without a class, pass null: their default is a class that the cluster may not have.

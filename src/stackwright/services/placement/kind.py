@@ -9,5 +9,5 @@ from stackwright.api.services.kinds import ServiceResource, service_kind
 
 
 class Placement(ServiceResource):
-    DESCRIPTION = "The placement service: what resources there are and who uses them."
+    DESCRIPTION = "The placement service: inventories and allocations of resources."
     KIND: ClassVar[Kind] = service_kind("Placement", "placements", "pl")

@@ -50,7 +50,7 @@ class NetworkingApi:
     def group(self, name: str, rules: Iterable[Rule]) -> str:
         group = next(self._api.security_groups(**self._mine(name)), None)
         if group is None:
-            group = self._api.create_security_group(name=name, description="Made by stackwright")
+            group = self._api.create_security_group(name=name, description="Created by stackwright")
         for rule in rules:
             self.allow(str(group.id), rule)
         return str(group.id)
@@ -90,7 +90,7 @@ class NetworkingApi:
     def unwired(self, port: str) -> str | None:
         found = self._api.get_port(port)
         if found.status != "ACTIVE":
-            where = f"on {found.binding_host_id}" if found.binding_host_id else "on no node yet"
+            where = f"on {found.binding_host_id}" if found.binding_host_id else "not on a node yet"
             return f"its port {where} is {found.status}"
         address = next(self._api.ips(port_id=port), None)
         return f"its floating IP is {address.status}" if address and address.status != "ACTIVE" else None

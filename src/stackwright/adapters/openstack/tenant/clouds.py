@@ -137,7 +137,7 @@ class OpenStackClouds:
     async def submit(self, call: CloudCall) -> Done | Deferred:
         project = await self._project(call.cloud)
         if self._of.get(call.uid) is not project:
-            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
+            text = f"the credentials of {call.cloud} changed since its resources were listed; they are listed again"
             return Deferred(Reason.CREDENTIALS_CHANGED, text)
         asker, id_ = project.askers[call.uid].asker, ""
         project.order.lists(project.listing)

@@ -93,7 +93,7 @@ class Scheduler:
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str], ConcurrencyLimiter] = {}  # by verb and resource type
-        self._servers = ConcurrencyLimiter("other servers of this project are being made", *SERVERS)
+        self._servers = ConcurrencyLimiter("other servers of this project are being created", *SERVERS)
         self._made_for: dict[str, str] = {}  # server id → uid of its object
 
     def lists(self, count: int) -> None:

@@ -45,11 +45,11 @@ class _Few:
         if len(self.things) > 1 and self._left < 0 and not self._asked.whole:
             return
         if (weight := thing.weight) > KEPT:
-            raise Trouble(Reason.UNREACHABLE, f"a {thing.what} has more than {KEPT >> 10} KiB, which is not read")
+            raise Trouble(Reason.UNREACHABLE, f"a {thing.what} exceeds the limit of {KEPT >> 10} KiB")
         self._left -= weight
         if self._asked.whole and self._left < 0:
-            text = f"a list of {thing.what}s has more than {WHOLE >> 10} KiB, which is not read"
-            text = f"{text}: name those that are meant" if self._asked.where else text
+            text = f"a list of {thing.what}s exceeds the limit of {WHOLE >> 10} KiB"
+            text = f"{text}: select fewer resources by name or id" if self._asked.where else text
             raise Trouble(Reason.UNREACHABLE, text)
         if len(self.things) < 2 or self._left >= 0:
             self.things.append(thing)
@@ -110,7 +110,7 @@ def pages(
             return
         last = found[-1]["id"]
         if last in markers:
-            raise Trouble(Reason.UNREACHABLE, f"the list of {key} begins again where it should go on")
+            raise Trouble(Reason.UNREACHABLE, f"the list of {key} repeats a page")
         markers.add(last)
         marker = {"marker": last}
     raise _endless(key, f"{PAGES} pages")
@@ -125,7 +125,7 @@ def _goes_on(answer: Mapping[str, Any], key: str) -> bool:
 
 
 def _endless(key: str, most: str) -> Trouble:
-    return Trouble(Reason.UNREACHABLE, f"the list of {key} has more than {most}, which is not read")
+    return Trouble(Reason.UNREACHABLE, f"the list of {key} exceeds the limit of {most}")
 
 
 def _parameter(name: str, value: Any) -> Any:

@@ -70,7 +70,7 @@ def _mark(body: dict[str, Any], tags: list[str], call: CloudCall) -> None:
 def _unlike_marks(tags: list[str]) -> list[str]:
     """The tags. Raises Denied for a mark: Nova changes the order of tags, so a second mark could replace the first."""
     for tag in filter(MARK.fullmatch, tags):
-        raise Denied(Reason.REJECTED, f"tag {tag} has the form of those by which the operator finds what it made")
+        raise Denied(Reason.REJECTED, f"tag {tag} has the reserved form of the operator's marks; choose another tag")
     return tags
 
 

@@ -47,7 +47,7 @@ class SingleFlight(Generic[T]):
         left = self._began + patience - time.monotonic()
         done, _ = await asyncio.wait({task}, timeout=max(0.0, left))
         if not done:
-            text = f"{what}: no answer within {patience:.0f} s; it is still waited for"
+            text = f"{what}: no response within {patience:.0f} s; the request is still in progress"
             raise Late(Reason.UNREACHABLE, text)
         return task.result()
 

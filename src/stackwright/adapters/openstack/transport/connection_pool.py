@@ -39,7 +39,7 @@ PAUSE = 5.0  # seconds before a caller tries again
 TRY = 60.0  # seconds until the next caller may try, if the try has no result
 GRACE = 30.0  # seconds for the last request to end, which may have to resolve a name or try many addresses
 BEGIN = 0.8  # of LONGEST; a call that waited longer for a thread has less time left than an answer may take: not sent
-WAITED = "other requests to the OpenStacks of this namespace took so long that this one was not sent"
+WAITED = "the request was not sent, because earlier requests to OpenStacks of this namespace took too long"
 MOMENT = 0.1  # seconds; a failure within this time before the deadline is attributed to the deadline
 SPREAD = (1.0, 1.2)  # random factor, so that callers do not all retry at one moment after a rate limit
 

@@ -83,7 +83,7 @@ def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
     try:
         data.get("cacert", "").encode()
     except UnicodeEncodeError:
-        raise Trouble(Reason.CREDENTIALS_INVALID, f"cacert in {where}: must be a certificate as text, in PEM") from None
+        raise Trouble(Reason.CREDENTIALS_INVALID, f"cacert in {where}: must be a certificate in PEM format") from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
     return login_by(entry, data.get("cacert", ""), now)
 

@@ -69,7 +69,7 @@ class _Received(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int | None:
         rest = self._until - time.monotonic()
         if rest <= 0:
-            raise TimeoutError("the answer takes too long")
+            raise TimeoutError("the response takes too long")
         self._sock.settimeout(min(self._pause, rest))
         return self._received.readinto(buffer)
 
@@ -151,7 +151,7 @@ class Bounded(TCPKeepAliveAdapter):
             there.prepare_url(response.headers["location"], None)
             if urlsplit(str(there.url)).hostname == urlsplit(str(request.url)).hostname:
                 return
-        raise NotTaken("it redirects to another host, which is not followed")
+        raise NotTaken("it redirects to another host, which the operator does not follow")
 
 
 def _bounded(response: Response) -> Iterator[bytes]:
@@ -159,7 +159,7 @@ def _bounded(response: Response) -> Iterator[bytes]:
     for chunk in response.iter_content(CHUNK):
         read, values = read + len(chunk), values + values_in(chunk)
         if read > LARGEST or values > VALUES:
-            raise NotTaken(f"an answer has more than {LARGEST >> 20} MiB or {VALUES} values, which is not read")
+            raise NotTaken(f"a response exceeds the limit of {LARGEST >> 20} MiB or {VALUES} values")
         yield chunk
 
 
@@ -176,7 +176,7 @@ def told(error: Exception, service: str) -> str:
         return f"HTTP {status}"
     match error:
         case exceptions.ConnectTimeout():
-            return "no answer in time"
+            return "no response in time"
         case exceptions.SSLError():
             return _with("TLS fails", CERTIFICATE, error)
         case exceptions.ConnectFailure() | exceptions.UnknownConnectionError():
@@ -187,7 +187,7 @@ def told(error: Exception, service: str) -> str:
             return str(error)
         case OSError() if error.strerror:
             return str(error.strerror)
-    return f"no answer of OpenStack's ({type(error).__name__})"
+    return f"not a response of OpenStack ({type(error).__name__})"
 
 
 def _with(what: str, causes: tuple[str, ...], error: Exception) -> str:

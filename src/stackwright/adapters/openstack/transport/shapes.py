@@ -171,7 +171,7 @@ def answering() -> Iterator[None]:
     except (ClientException, SDKException, OSError):
         raise
     except Exception as error:
-        raise LibraryFailed(f"no answer of OpenStack's ({type(error).__name__})") from error
+        raise LibraryFailed(f"not a response of OpenStack ({type(error).__name__})") from error
 
 
 def json_of(response: Response) -> Mapping[str, Any]:
@@ -179,7 +179,7 @@ def json_of(response: Response) -> Mapping[str, Any]:
     with answering():
         answer = response.json()
     if not isinstance(answer, dict):
-        raise LibraryFailed("no answer of OpenStack's (no object)")
+        raise LibraryFailed("not a response of OpenStack (no object)")
     return answer
 
 
@@ -209,7 +209,7 @@ def _check(found: object, key: str, shape: type[Shape]) -> None:
 
 
 def _wrong(field: str) -> LibraryFailed:
-    return LibraryFailed(f"no answer of OpenStack's (wrong {field})")
+    return LibraryFailed(f"not a response of OpenStack (wrong {field})")
 
 
 def project_of(connection: Connection) -> str:

@@ -52,7 +52,7 @@ def skipped(ctx: Context) -> str | None:
     if not (ctx.vm and ctx.cloud):
         return "--no-vm was given" if ctx.cloud else "--no-cloud was given"
     needed = ", ".join(sorted(NEEDED))
-    return None if hosting(ctx) else f"no OpenStackDeployment here has {needed} and features.neutron.floating_network"
+    return None if hosting(ctx) else f"no OpenStackDeployment has {needed} and features.neutron.floating_network"
 
 
 def done(ctx: Context) -> bool:
@@ -87,7 +87,7 @@ def run(ctx: Context, report: Report) -> None:
         demo = Demo(_tenant(entry, ca), RealHost(ca), lambda: guest_image(ctx.cluster), keys(ctx.cluster), report)
         server, address = demo.ensure()
     except (NoAccess, Failed, CloudError) as error:
-        raise LocalError(f"The cloud is ready, but its virtual machine is not: {error}") from None
+        raise LocalError(f"The cloud is ready, but the virtual machine test failed: {error}") from None
     known = {"cloud": found["metadata"]["uid"], "server": server, "address": address}
     marker(ctx.cluster).write_text(json.dumps(known) + "\n")
 
