@@ -240,7 +240,8 @@ REFUSED = [
     (
         "OpenStackCluster",
         {"managedSecurityGroups": {"allNodesSecurityGroupRules": [RULE], "clusterNodesSecurityGroupRules": [RULE]}},
-        "spec.managedSecurityGroups.clusterNodesSecurityGroupRules: set this field or allNodesSecurityGroupRules, not both",
+        "spec.managedSecurityGroups.clusterNodesSecurityGroupRules: "
+        "set this field or allNodesSecurityGroupRules, not both",
     ),
     # tags that would be taken for the mark of another object
     (

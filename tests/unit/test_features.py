@@ -173,7 +173,8 @@ OTHERS = [
     ),
     (
         {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {}}}}}}}},
-        "spec.features.cinder.volume.backends.x: values.conf.backends: takes section → option → value, with at least one section",
+        "spec.features.cinder.volume.backends.x: values.conf.backends: "
+        "takes section → option → value, with at least one section",
     ),
     (
         {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {"x": {}}, "cinder": None}}}}}}},
