@@ -76,6 +76,14 @@ def test_nova_asks_for_three_databases_in_two_accounts() -> None:
     assert others[-1].spec["sections"] == ["placement", "neutron", "cinder", "service_user"]
 
 
+def test_disk_of_a_node_is_reserved_where_machines_use_it() -> None:
+    conf = {
+        backend: values("nova", images={"backend": backend})["conf"]["nova"]["DEFAULT"] for backend in ("raw", "ceph")
+    }
+    assert conf["raw"]["reserved_host_disk_mb"] > 0
+    assert "reserved_host_disk_mb" not in conf["ceph"]
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_consoles_are_there_or_not(enabled: bool) -> None:
     built = values("nova", ingress=True, console={"novnc": {"enabled": enabled}})

@@ -42,6 +42,14 @@ def test_pods_are_replaced_as_their_volume_allows(volume: dict[str, str], class_
     assert built["pod"]["lifecycle"]["upgrades"]["deployments"]["pod_replacement_strategy"] == strategy
 
 
+def test_a_project_may_fill_the_volume_of_images_and_no_more() -> None:
+    conf = values(glance.SERVICE, backends=store())["conf"]["glance"]["DEFAULT"]
+    assert (conf["image_size_cap"], conf["user_storage_quota"]) == (50 * 2**30, f"{50 * 2**30}B")
+    both = store() | {"rbd": {"other": {}}}
+    conf = values(glance.SERVICE, backends=both)["conf"]["glance"]["DEFAULT"]
+    assert not {"image_size_cap", "user_storage_quota"} & conf.keys(), "it would count images in Ceph, too"
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_one_volume_is_for_one_pod_of_glance(size: Size) -> None:
     assert values(glance.SERVICE, size)["pod"]["replicas"] == {"api": 1}

@@ -74,6 +74,21 @@ def test_the_cache_fits_into_its_limit(size: str) -> None:
 
 
 @each_size
+def test_a_project_stores_no_more_images_than_the_volume_has(size: str) -> None:
+    """The volume may be a directory of a node, with the databases of the control plane beside it."""
+    found = values(size, "glance")
+    conf = found["conf"]["glance"]["DEFAULT"]
+    volume = mebibytes(found["volume"]["size"]) * 2**20
+    assert 0 < conf["image_size_cap"] <= volume
+    assert 0 < int(conf["user_storage_quota"].removesuffix("B")) <= volume
+
+
+@each_size
+def test_virtual_machines_leave_disk_to_their_node(size: str) -> None:
+    assert values(size, "nova")["conf"]["nova"]["DEFAULT"]["reserved_host_disk_mb"] >= 10 * 1024
+
+
+@each_size
 @pytest.mark.parametrize(
     ("chart", "component", "server"),
     [

@@ -14,6 +14,7 @@ from stackwright.api.cloud.features import GlanceBackends, GlanceFeatures, Glanc
 from stackwright.api.cloud.features_storage import Cleanup
 from stackwright.api.fields.lines import Line
 from stackwright.api.services.kinds import Glance, Size
+from stackwright.core.quantity import amount
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
 from stackwright.services.needs import (
     CEPH_CONF,
@@ -91,11 +92,17 @@ def _replacement(context: Context, volume: GlanceVolume | None) -> str:
     return "RollingUpdate" if local else "Recreate"
 
 
+def _bounds(files: dict[str, GlanceFileBackend]) -> Values:
+    """A project may store as much as the volume has. A local volume is a directory, whose size nothing enforces."""
+    size = int(sum(amount(store.pvc.size) for store in files.values()))
+    return {"image_size_cap": size, "user_storage_quota": f"{size}B"}
+
+
 def _store_conf(context: Context) -> Values:
     """Sections of the stores. The chart itself configures a single file store, as before other stores existed."""
     stores = context.settings.stores
     if set(stores.stores) == set(stores.file):
-        return {}
+        return {"DEFAULT": _bounds(stores.file)}
     kinds = {
         **dict.fromkeys(stores.rbd, "rbd"),
         **dict.fromkeys(stores.file, "file"),

@@ -72,7 +72,7 @@ class NovaSettings(NovaFeatures, Settings):
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, workers in each, and memory of a node that is reserved from virtual machines (MiB).
+    """Pods, workers in each, and memory and local disk of a node that are reserved from virtual machines (MiB).
 
     An API with fewer than two workers could wait for itself: see nova_api_uwsgi in the chart. Creating a server
     occupies a worker for a second or more, mostly waiting for Neutron, and two at once are common: a third worker
@@ -85,13 +85,15 @@ class Sizing:
     api_workers: int
     workers: int
     reserved_memory: int
+    reserved_disk: int  # for the system, images of containers, volumes of the control plane, and Nova's cache
 
 
+GIB = 1024
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 1, 1, 3, 1, 128),
-    "tiny": Sizing(3, 3, 3, 2, 2, 2048),
-    "small": Sizing(6, 3, 3, 2, 4, 4096),
-    "medium": Sizing(15, 6, 7, 4, 8, 4096),
+    "single": Sizing(1, 1, 1, 3, 1, 128, 10 * GIB),
+    "tiny": Sizing(3, 3, 3, 2, 2, 2048, 20 * GIB),
+    "small": Sizing(6, 3, 3, 2, 4, 4096, 32 * GIB),
+    "medium": Sizing(15, 6, 7, 4, 8, 4096, 32 * GIB),
 }
 
 
@@ -108,6 +110,7 @@ def _nova_conf(context: Context) -> Values:
     conf = api_conf(context)
     conf["DEFAULT"] |= {
         "reserved_host_memory_mb": size.reserved_memory,
+        **({} if settings.in_ceph else {"reserved_host_disk_mb": size.reserved_disk}),
         "allow_resize_to_same_host": spec.size == "single",  # there may be no other host
         **{f"{kind}_allocation_ratio": getattr(settings.allocation_ratios, kind) for kind in ("cpu", "disk", "ram")},
     }
