@@ -55,15 +55,31 @@ def test_live_migration_is_encrypted_on_both_sides_or_on_none() -> None:
         libvirt = values("nova", **settings)["conf"]["nova"]["libvirt"]
         daemon = values("libvirt", **settings)
         assert (libvirt["live_migration_scheme"], libvirt["live_migration_with_native_tls"]) == (scheme, enabled)
-        assert daemon["conf"]["libvirtd"] == {"listen_tls": enabled, "listen_tcp": not enabled}
-        assert bool(daemon["secrets"]["tls"]["libvirt"]) is enabled
+        listens = {name: daemon["conf"]["libvirtd"][name] for name in ("listen_tls", "listen_tcp")}
+        assert listens == {"listen_tls": enabled, "listen_tcp": not enabled}
+        assert all(bool(name) is enabled for name in daemon["secrets"]["tls"].values())
         assert bool(nova.SERVICE.certificates(context(**settings))) is enabled
 
 
-def test_the_certificate_is_for_all_compute_nodes() -> None:
-    certificate, proxy = nova.SERVICE.certificates(context())
-    assert (certificate.names, certificate.addresses) == (("node1", "node2"), ("10.0.0.1", "10.0.0.2"))
+def test_the_certificates_are_for_all_compute_nodes() -> None:
+    *hypervisors, proxy = nova.SERVICE.certificates(context())
+    for each in hypervisors:
+        assert (each.names, each.addresses) == (("node1", "node2"), ("10.0.0.1", "10.0.0.2"))
     assert proxy.names == ("nova-novncproxy",)
+
+
+def test_libvirt_lets_in_libvirt_and_nobody_else_with_a_certificate_of_the_cloud() -> None:
+    own, qemu, proxy = nova.SERVICE.certificates(context())
+    daemon = values("libvirt")
+    assert daemon["conf"]["libvirtd"]["tls_allowed_dn_list"] == [f"CN={own.subject}"]
+    assert daemon["secrets"]["tls"] == {"libvirt": own.name, "qemu": qemu.name}
+    subjects = {each.subject or each.names[0] for each in (qemu, proxy)}
+    assert own.subject not in subjects
+    plain = values("libvirt", libvirt={"tls": {"enabled": False}})
+    assert "tls_allowed_dn_list" not in plain["conf"]["libvirtd"]
+
+
+def test_no_certificate_without_compute_nodes() -> None:
     assert nova.SERVICE.certificates(context(nodes=())) == ()
 
 
@@ -112,7 +128,7 @@ def test_what_is_no_answer_tells_nothing() -> None:
 
 def test_migrations_come_in_where_the_nodes_say_and_the_certificate_is_for_that_too() -> None:
     told = (pod("node1", json.dumps({"address": "192.0.2.9", "virt_type": "kvm"})), pod("node2", answer("kvm"), code=1))
-    certificate, _ = nova.SERVICE.certificates(replace(context(), pods=told))
+    certificate, *_ = nova.SERVICE.certificates(replace(context(), pods=told))
     assert certificate.addresses == ("10.0.0.1", "10.0.0.2", "192.0.2.9")
 
 

@@ -14,7 +14,9 @@ def context(**settings):
 
 
 def test_without_a_certificate_of_the_user_every_name_below_the_domain_gets_one():
-    assert SERVICE.certificates(context()) == (Certificate("openstack-public-tls", ("*.cloud.example.org",)),)
+    assert SERVICE.certificates(context()) == (
+        Certificate("openstack-public-tls", ("*.cloud.example.org",), server_only=True),
+    )
 
 
 def test_the_users_own_certificate_is_taken_from_where_it_is():

@@ -2,8 +2,8 @@
 # Starts libvirtd, so that virtual machines outlive it and this pod: they are in control groups of their own, their
 # state, sockets, logs and definitions are on the node.
 #
-# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty),
-# CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
+# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty)
+# and QEMU_TLS (a folder), CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
 set -eu
 umask 022
 . /opt/stackwright/migration.sh

@@ -199,7 +199,9 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     if authority is None or not _is_current(action, found, secret_data(authority), now):
         authority = await _issuer(action, ports, manager)  # a note alone replaces no CA
         try:
-            made, end = x509.issue(secret_data(authority), action.names, action.addresses, now)
+            made, end = x509.issue(
+                secret_data(authority), action.names, action.addresses, now, action.subject, action.server_only
+            )
         except (KeyError, ValueError) as error:
             raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
         expires = str(int(end))

@@ -141,12 +141,16 @@ class Certificate:
     """A Secret with tls.crt, tls.key and ca.crt, issued by the cloud's own authority and renewed before it expires.
 
     names, addresses  subject alternative names
+    subject           common name, where clients are known by it; default: the first of the names
+    server_only       no server accepts it as that of a client
     source            field → (Secret, key) of the user's certificate, which is copied instead
     """
 
     name: str
     names: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    subject: str = ""
+    server_only: bool = False
     source: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 

@@ -38,7 +38,7 @@ def _certificates(context: Context) -> tuple[Certificate, ...]:
     if given:
         files = {"ca.crt": given.ca_cert, "tls.crt": given.api_cert, "tls.key": given.api_key}
         return (Certificate(PUBLIC_TLS, source={field: _where(value) for field, value in files.items()}),)
-    return (Certificate(PUBLIC_TLS, names=(f"*.{context.spec.public_domain}",)),)
+    return (Certificate(PUBLIC_TLS, names=(f"*.{context.spec.public_domain}",), server_only=True),)
 
 
 def _where(value: SecretValue) -> tuple[str, str]:

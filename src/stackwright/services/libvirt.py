@@ -1,4 +1,4 @@
-"""The hypervisor of compute nodes: values of the chart libvirt, its certificate, and the reports of its pods.
+"""The hypervisor of compute nodes: values of the chart libvirt, its certificates, and the reports of its pods.
 
 A node without working KVM emulates, which is slow but correct. That is no fault of the service, so it is shown as a
 condition and does not count for Ready.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 
 from stackwright.core.conditions import Condition, done
 from stackwright.core.plan import Object
@@ -15,7 +16,8 @@ from stackwright.services.declaration import COMPUTE, Certificate, Context, Valu
 from stackwright.services.needs import ceph_secret
 
 NAME = "libvirt"
-TLS = "libvirt-tls"
+TLS, QEMU_TLS = "libvirt-tls", "libvirt-qemu-tls"
+SUBJECT = "stackwright-libvirt"  # by which hypervisors know each other
 CHECK = "kvm-check"  # the init container that tests whether KVM works
 
 
@@ -25,10 +27,18 @@ def values(context: Context) -> Values:
         "images": {"tags": {"libvirt": context.image("libvirt")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(COMPUTE, NAME),
-        "secrets": {"tls": {"libvirt": TLS if tls else None}, "ceph": _clients(context)},
+        "secrets": {
+            "tls": {"libvirt": TLS if tls else None, "qemu": QEMU_TLS if tls else None},
+            "ceph": _clients(context),
+        },
         "conf": {
             "live_migration_interface": context.settings.live_migration_interface,
-            "libvirtd": {"listen_tls": tls, "listen_tcp": not tls},
+            "libvirtd": {
+                "listen_tls": tls,
+                "listen_tcp": not tls,
+                # Who connects has the rights of root there; others have certificates of the same authority.
+                **({"tls_allowed_dn_list": [f"CN={SUBJECT}"]} if tls else {}),
+            },
             "qemu": {"migrate_tls_force": tls, "vnc_tls": tls},
         },
     }
@@ -45,7 +55,10 @@ def _clients(context: Context) -> dict[str, str]:
 
 
 def certificates(context: Context) -> tuple[Certificate, ...]:
-    """One certificate for all compute nodes, which are clients and servers of each other during live migration."""
+    """Two certificates for all compute nodes, which are clients and servers of each other during live migration.
+
+    QEMU has its own: a virtual machine that breaks out can read its key, and must not be taken for libvirt.
+    """
     nodes = context.labelled(COMPUTE)
     if not context.settings.libvirt.tls.enabled or not nodes:
         return ()
@@ -53,7 +66,8 @@ def certificates(context: Context) -> tuple[Certificate, ...]:
     # Only the node knows the address for migrations, so its pod reports it; until then use the node's own address.
     told = {str(answer["address"]) for pod in context.pods for _, answer in _answers(pod) if answer.get("address")}
     addresses = told | {node.address for node in nodes if node.address}
-    return (Certificate(TLS, names=names, addresses=tuple(sorted(addresses))),)
+    wanted = Certificate(TLS, names=names, addresses=tuple(sorted(addresses)), subject=SUBJECT)
+    return (wanted, replace(wanted, name=QEMU_TLS, subject="stackwright-qemu"))
 
 
 def told(pods: Iterable[Object]) -> tuple[Condition, ...]:

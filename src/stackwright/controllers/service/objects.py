@@ -51,9 +51,12 @@ def certificate_secret(seen: Observed, context: Context, wanted: Certificate) ->
     if wanted.source:
         versions = {name: _version(seen.secrets.get(name)) for name, _ in wanted.source.values()}
         return GatherSecret(key, seen.obj, wanted.source, digest(dict(wanted.source), versions, owner))
-    made = digest(wanted.names, wanted.addresses, owner)
+    particular = [each for each in (wanted.subject, wanted.server_only) if each]  # those without are not reissued
+    made = digest(wanted.names, wanted.addresses, owner, *particular)
     authority = (context.namespace, CLOUD_AUTHORITY)
-    return EnsureCertificate(key, authority, seen.obj, wanted.names, wanted.addresses, made)
+    return EnsureCertificate(
+        key, authority, seen.obj, wanted.names, wanted.addresses, made, wanted.subject, wanted.server_only
+    )
 
 
 def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret:

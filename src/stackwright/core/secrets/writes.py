@@ -57,6 +57,8 @@ class EnsureCertificate(Action):
     names: tuple[str, ...]
     addresses: tuple[str, ...]
     digest: str
+    subject: str = ""
+    server_only: bool = False
 
     @property
     def target(self) -> str:
