@@ -24,7 +24,7 @@ from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
-from stackwright.adapters.openstack.tenant.single_flight import Late, together
+from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
@@ -39,7 +39,7 @@ from stackwright.core.openstack.clouds import (
     Question,
     Thing,
 )
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Denied, Late, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data

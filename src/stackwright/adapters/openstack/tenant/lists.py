@@ -13,10 +13,10 @@ from stackwright.adapters.openstack.tenant import confirm
 from stackwright.adapters.openstack.tenant.limiter import Who
 from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.tenant.single_flight import Late, SingleFlight
+from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single, stamp
 from stackwright.core.openstack.clouds import Asker, CloudRef, Thing
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Denied, Late, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one

@@ -1,0 +1,82 @@
+"""Controllers through the real port to OpenStack, with its lists that are old or lack a type."""
+
+from __future__ import annotations
+
+import pytest
+from capi_world import BASTION, MANAGED, Clusters
+from real_port import RealPort, real_port
+from server_world import ALL, KIND, VOLUMES, WHOLE, made
+from test_losses import IN_CLOUD, asking
+from world import NAMESPACE, SETTINGS, World
+
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.cli.change.confirm import foreseen_losses, losses
+from stackwright.cli.change.manifests import Manifest
+from stackwright.cli.change.plan import forecast
+from stackwright.simulate import Outside, Request
+
+__all__ = ["real_port"]
+pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
+POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
+
+
+async def test_a_server_is_made_and_goes() -> None:
+    world = await made(**WHOLE)
+    assert world.there() == ALL
+    world.delete(KIND, "web")
+    await world.settle()
+    assert world.there() == []
+    assert not world.get()
+
+
+# What `plan` and the question of `apply` see: a new process, which changes nothing.
+
+
+async def foreseen(world: World, real_port: RealPort) -> tuple[list[str], list[str], dict[str, str]]:
+    """What would be done, what of it is a loss, and what would not get ready."""
+    outside = Outside(None, real_port.to(world.clouds))
+    found, stuck = await forecast(world.cluster, SETTINGS, Request(NAMESPACE), world.clock.now(), outside)
+    return [f"{each.does} {each.what}" for each in found], losses(found), stuck
+
+
+@POLICIES
+async def test_for_a_server_that_is_well_nothing_is_planned(real_port: RealPort, policy: str) -> None:
+    world = await made(**VOLUMES, recreatePolicy=policy)
+    assert await foreseen(world, real_port) == ([], [], {})
+
+
+@POLICIES
+async def test_for_a_cluster_that_is_well_nothing_is_planned(real_port: RealPort, policy: str) -> None:
+    world = Clusters()
+    world.make(recreatePolicy=policy)
+    await world.ready()
+    assert await foreseen(world, real_port) == ([], [], {})
+
+
+async def test_what_somebody_deleted_is_planned(real_port: RealPort) -> None:
+    world = await made(**VOLUMES)
+    world.clouds.remove("port", world.one("port").id)
+    _, lost, stuck = await foreseen(world, real_port)
+    assert lost == []
+    assert "Somebody else deleted port web-0;" in str(stuck)
+    world.change(recreatePolicy="Always")
+    _, lost, stuck = await foreseen(world, real_port)
+    assert len(lost) == 3, "the server, and its two volumes"
+    assert not stuck
+
+
+async def test_a_bastion_and_its_address_are_lost_where_it_is_switched_off(
+    real_port: RealPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = Clusters()
+    world.make(bastion=BASTION)
+    await world.ready()
+    asking(monkeypatch, real_port.to(world.clouds))
+    spec = {**MANAGED, "bastion": {"enabled": False}}
+    without = Manifest(OpenStackCluster.KIND, {"metadata": {"name": "c", "namespace": NAMESPACE}, "spec": spec})
+    ip = next(t.id for t in world.clouds.all("floating-ip") if t.mark and t.facts.get("port_id"))
+    assert await foreseen_losses(world.cluster, [without]) == [
+        "OpenStackServer openstack/c-bastion",
+        f"server {world.one('server').id} {IN_CLOUD}",
+        f"floating-ip bastion {ip} {IN_CLOUD}",
+    ]
