@@ -124,8 +124,8 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     if lost or twins:
         return Step(known, twins, lost, things)
     if ambiguous:
-        ids = ", ".join(thing.id for thing in ambiguous)
-        wait = f"Cannot tell which {ambiguous[0].what} belongs to this server: {ids}"
+        what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
+        wait = f"Cannot tell which {what} belongs to this server: {ids}"
         return Step(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:

@@ -49,7 +49,8 @@ class _Few:
         self._left -= weight
         if self._asked.whole and self._left < 0:
             text = f"a list of {thing.what}s has more than {WHOLE >> 10} KiB, which is not read"
-            raise Trouble(Reason.UNREACHABLE, f"{text}: name those that are meant" if self._asked.where else text)
+            text = f"{text}: name those that are meant" if self._asked.where else text
+            raise Trouble(Reason.UNREACHABLE, text)
         if len(self.things) < 2 or self._left >= 0:
             self.things.append(thing)
 

@@ -43,7 +43,8 @@ class SingleFlight(Generic[T]):
         left = self._began + patience - time.monotonic()
         done, _ = await asyncio.wait({task}, timeout=max(0.0, left))
         if not done:
-            raise Late(Reason.UNREACHABLE, f"{what}: no answer within {patience:.0f} s; it is still waited for")
+            text = f"{what}: no answer within {patience:.0f} s; it is still waited for"
+            raise Late(Reason.UNREACHABLE, text)
         return task.result()
 
     def begin(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
