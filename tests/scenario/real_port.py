@@ -18,7 +18,7 @@ import yaml
 from world import World
 
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
-from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds, Tell
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.transport import connection_pool, deadline, login
 from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, CloudRef, Question, Thing
 from stackwright.core.openstack.clouds import run as submit

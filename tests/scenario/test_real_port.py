@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from capi_world import BASTION, MANAGED, Clusters
 from real_port import RealPort, real_port
-from server_world import ALL, KIND, VOLUMES, WHOLE, made
+from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 from test_losses import IN_CLOUD, asking
 from world import NAMESPACE, SETTINGS, World
 
@@ -13,6 +15,7 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan import forecast
+from stackwright.core.openstack.clouds import CREATED
 from stackwright.simulate import Outside, Request
 
 __all__ = ["real_port"]
@@ -27,6 +30,37 @@ async def test_a_server_is_made_and_goes() -> None:
     await world.settle()
     assert world.there() == []
     assert not world.get()
+
+
+# What has a mark, and is not on record.
+
+
+async def test_a_volume_whose_id_nobody_recorded_goes_with_its_server() -> None:
+    for number in range(1, 6):
+        world = Servers()
+        world.clouds.lost = number
+        world.server(**WHOLE)
+        while len(world.clouds.calls) < number:
+            await world.run(0.2)
+        world.delete(KIND, "web")
+        await world.run(120)
+        assert (world.there(), world.get()) == ([], {}), number
+        await world.stop()
+
+
+async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so() -> None:
+    world = await made(rootVolume={"sizeGiB": 10})
+    await world.stop()
+    world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})
+    root = world.one("volume")
+    world.clouds.edit(root, answered=False)
+    copy = replace(root, id="older", name="mine", facts={**root.facts, "answered": False, CREATED: 0.0})
+    world.clouds.things["volume", "older"] = copy
+    await world.run(120)
+    assert world.told()[0] == "BlockedResourceAmbiguous"
+    world.clouds.edit(copy, mark="")
+    await world.run(300)
+    assert world.status["ready"], world.told()
 
 
 # What `plan` and the question of `apply` see: a new process, which changes nothing.

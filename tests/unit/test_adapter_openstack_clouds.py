@@ -1139,6 +1139,23 @@ async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lis
     await port_.close()
 
 
+async def test_what_is_marked_and_not_recorded_is_seen_to_go(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a volume whose creator died before it could write the id down."""
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (call.id, {}))
+    lists.things["volume"] = [Thing("volume", "v", state="available", mark=mark(UID, ("volume", "root")))]
+    port_, one = clouds([]), Asker("server", ("ns", "web"), UID, KINDS, waits=True)
+    time.now += tenant_snapshot.SETTLE
+    assert [each.id for each in (await look(port_, CLOUD, one)).things] == ["v"]
+    await submit(port_, call("delete", "volume", "root", id="v"))
+    lists.things["volume"] = []
+    time.now += 60
+    await asyncio.sleep(0.05)
+    assert (await look(port_, CLOUD, one)).things == ()
+    await port_.close()
+
+
 async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
     lists.fail = Trouble("ServerError", "HTTP 500")
     port_ = clouds([])

@@ -101,8 +101,8 @@ class Lists:
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
         """Wake the objects that own what changed, and those that get a freed slot."""
         waiting = project.waiting() if changed else ()
-        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(asker.ids))
-        now = project.snapshot.things
+        ids_of, now = project.snapshot.ids_of, project.snapshot.things
+        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(ids_of(asker)))
         states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
         built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
         self._tell_all(project.order.built(built, time.monotonic()))

@@ -122,7 +122,7 @@ class Project:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
         if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
             return False
-        if what == "server" or any(kind == what for kind, _ in asker.ids):
+        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(asker)):
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
@@ -144,8 +144,8 @@ class Project:
         return [each.asker for each in self.askers.values() if thing in each.asker.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:
-        """Recorded ids of the waiting objects."""
-        return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
+        """Ids of the waiting objects."""
+        return frozenset[tuple[str, str]]().union(*map(self.snapshot.ids_of, self.waiting()))
 
     def forget(self, before: float, since: float = math.inf) -> None:
         """Drop objects that last looked `before` then, and answers that are expired for all (`since`: see `Answer`)."""

@@ -202,9 +202,13 @@ class Snapshot:
         """Whether a whole list of servers is due besides lists of changes."""
         return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
 
+    def ids_of(self, asker: Asker) -> frozenset[tuple[str, str]]:
+        """Recorded ids of the asker, and those of the resources with its mark."""
+        return asker.ids.union(self._owned.get(asker.uid, ()))
+
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         """Resources of the asker; also those of others that are in one of them, or attached to one."""
-        keys = asker.ids | self._owned.get(asker.uid, set())
+        keys = self.ids_of(asker)
         whats = {what for what, _ in keys}
         hosts = {what for what in whats if dependents(what, "attached")}
         keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what in hosts))
