@@ -16,6 +16,7 @@ from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.core.openstack.clouds import CREATED
+from stackwright.core.openstack.errors import Reason, Trouble
 from stackwright.simulate import Outside, Request
 
 __all__ = ["real_port"]
@@ -60,6 +61,26 @@ async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so(
     assert world.told()[0] == "BlockedResourceAmbiguous"
     world.clouds.edit(copy, mark="")
     await world.run(300)
+    assert world.status["ready"], world.told()
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize("reason", ["ServerError", "Unreachable", "QuotaExceeded"])
+async def test_what_is_refused_again_and_again_is_tried_ever_more_rarely_and_the_cause_is_told(reason: str) -> None:
+    world = Servers()
+    world.clouds.fail["create server"] = Trouble(Reason(reason), "no way")
+    world.server()
+    await world.run(300)
+    calls, writes = len(world.clouds.calls), len(world.cluster.writes)
+    for _ in range(20):
+        await world.run(90)
+        assert world.told() == (reason, "no way")
+    assert 20 <= len(world.clouds.calls) - calls <= 40
+    assert len(world.cluster.writes) == writes
+    world.clouds.fail.clear()
+    await world.run(120)
     assert world.status["ready"], world.told()
 
 

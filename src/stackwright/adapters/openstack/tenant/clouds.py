@@ -176,9 +176,12 @@ class OpenStackClouds:
         service = REST[call.slot[0]].service
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
-        except (Trouble, Denied) as error:
+        except Trouble as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
+                # An earlier look would succeed, although all that it can tell is that nothing is settled: that would
+                # hide this error and reset the backoff.
+                error.after = max(error.after or 0.0, SETTLE)
             raise
 
     async def _user_data(self, call: CloudCall) -> bytes | Deferred | None:
