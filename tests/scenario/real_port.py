@@ -60,8 +60,10 @@ class Connection:
     def fetch(self, what: str, since: str = "") -> list[Thing]:
         self.cloud._may("look")
         self.cloud.looks += 1
-        found = self._now(what)
-        return [each for each in found if self._since(each, since)] if since else found
+        found = [replace(each, updated=self._changed.get((what, each.id))) for each in self._now(what)]
+        if since:
+            return [each for each in found if self._since(each, since)]
+        return [each for each in found if each.state != "DELETED"]
 
     def peek(self, since: str) -> list[str]:
         return [each.id for each in self._now("server") if each.state == "ACTIVE" and self._since(each, since)]
@@ -82,17 +84,18 @@ class Connection:
         return id_, self.single("port", port) if port else self.single(call.slot[0], id_)
 
     def _now(self, what: str) -> list[Thing]:
-        """What is there, and of servers, what was."""
+        """What is there, and the servers that were."""
         found = {(each.what, each.id): each for each in self.cloud.all(what)}
         if what == "server":
             gone = {key: replace(each, state="DELETED") for key, each in self._known.items() if key not in found}
             for key, each in {**found, **gone}.items():
                 if self._known.get(key) != each:
-                    self._known[key], self._changed[key] = each, self._clock.monotonic()
+                    self._known[key], self._changed[key] = each, self._clock.monotonic() // 1
+            found |= gone
         return [each for each in found.values() if what not in getattr(self.cloud, "hidden", ())]
 
     def _since(self, thing: Thing, since: str) -> bool:
-        return self._changed[thing.what, thing.id] >= datetime.fromisoformat(since).timestamp() // 1
+        return self._changed[thing.what, thing.id] >= datetime.fromisoformat(since).timestamp()
 
 
 def at_once(answer: Coroutine[Any, Any, T]) -> T:

@@ -84,6 +84,20 @@ async def test_what_is_refused_again_and_again_is_tried_ever_more_rarely_and_the
     assert world.status["ready"], world.told()
 
 
+@pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
+async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(real_port: RealPort, ahead: float) -> None:
+    """The server is made by a request that seemed to fail, and is seen in a list of what changed."""
+    real_port.clock.ahead = ahead
+    world = Servers()
+    world.server("first")
+    await world.run(30)
+    world.clouds.lose.add("create server")
+    world.server()
+    await world.run(30)
+    assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
+    assert world.status["ready"], world.told()
+
+
 # What `plan` and the question of `apply` see: a new process, which changes nothing.
 
 

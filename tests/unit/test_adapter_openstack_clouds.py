@@ -590,8 +590,27 @@ def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> N
     assert snapshot.replace("server", [before], began=10) == {("server", "2")}
     assert snapshot.things == {("server", "1"): now, ("server", "new"): Thing("server", "new")}
     assert (snapshot.taken["server"], snapshot.fresh["server"]) == (10, 20)
-    assert snapshot.ago(30) == 10 + tenant_snapshot.OVERLAP
     assert snapshot.replace("server", [now], began=40) == {("server", "new")}
+
+
+def test_a_list_of_changes_is_of_those_since_the_last_one_that_nova_told_of() -> None:
+    """By Nova's clock: nothing is known of its difference from ours."""
+
+    def changed(id_: str, stamp: str) -> Thing:
+        return thing_of("server", {"id": id_, "updated": stamp})
+
+    snapshot = Snapshot()
+    snapshot.replace("server", [changed("1", "")], began=1)
+    assert snapshot.since == "", "a whole list is fetched"
+    snapshot.replace("server", [changed("1", "2031-05-01T10:00:00Z"), changed("2", "2031-05-01T10:00:30Z")], began=2)
+    assert snapshot.since == "2031-05-01T10:00:25Z"
+    snapshot.replace("port", [], began=3)
+    snapshot.update("server", [changed("1", "2031-05-01T10:01:00Z")], began=4)
+    assert snapshot.since == "2031-05-01T10:00:55Z"
+    snapshot.replace("server", [], began=5)
+    assert snapshot.since == "2031-05-01T10:00:55Z"
+    snapshot.replace("server", [changed("3", "0001-01-01T00:00:00Z")], began=6)
+    assert snapshot.since == "1970-01-01T00:00:00Z", "whatever a cloud says"
 
 
 async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(lists: Lists, time: Time) -> None:
@@ -643,7 +662,7 @@ class Lists:
         self.asked.append((what, bool(since)))
         if self.fail:
             raise self.fail
-        return self.things.get(what, [])
+        return [replace(thing, updated=1.0) for thing in self.things.get(what, [])]
 
     def one(self, connection: Any, what: str, id_: str) -> Thing | None:
         """A request for one thing by its id."""

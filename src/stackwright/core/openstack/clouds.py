@@ -60,6 +60,7 @@ class Thing:
 
     state   status as Nova, Cinder or Neutron reports it
     facts   further fields that decisions read, under the names of the API
+    updated time of its last change in seconds since 1970, by the clock of its API; None if it is not known
     """
 
     what: str
@@ -68,6 +69,7 @@ class Thing:
     state: str = ""
     mark: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    updated: float | None = field(default=None, compare=False)
 
     @cached_property
     def weight(self) -> int:

@@ -39,7 +39,7 @@ from stackwright.core.openstack.clouds import (
     Question,
     Thing,
 )
-from stackwright.core.openstack.errors import Denied, Late, Reason, Trouble
+from stackwright.core.openstack.errors import Late, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data

@@ -14,7 +14,7 @@ from stackwright.adapters.openstack.tenant.limiter import Who
 from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
-from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single, stamp
+from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
 from stackwright.core.openstack.clouds import Asker, CloudRef, Thing
 from stackwright.core.openstack.errors import Denied, Late, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
@@ -59,7 +59,7 @@ class Lists:
         This is decided here, once per request, and not by each of the many callers that join it.
         """
         snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began):
+        if what != "server" or what not in snapshot.taken or not snapshot.since or snapshot.doubtful(what, began):
             return await self._list(cloud, project, what)
         if snapshot.due_whole(began):
             project.whole.begin(partial(self._list, cloud, project, what))
@@ -68,7 +68,7 @@ class Lists:
             return await part()
         if snapshot.due_part(project.awaited(), began):
             project.part.begin(part)
-        since = stamp(time.time() - snapshot.ago(began))
+        since = snapshot.since
         active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
         snapshot.took[what] = time.monotonic() - began
         self._tell_of(project, snapshot.peek(active, began))
@@ -77,7 +77,7 @@ class Lists:
     async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
         """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
         snapshot, began = project.snapshot, time.monotonic()
-        since = stamp(time.time() - snapshot.ago(began)) if part else ""
+        since = snapshot.since if part else ""
         try:
             found = await self._do(
                 cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False

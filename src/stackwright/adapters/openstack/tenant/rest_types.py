@@ -127,7 +127,8 @@ REST: dict[str, RestFacts] = {
 def thing_of(what: str, raw: Raw) -> Thing:
     """A resource of ours from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
-    return Thing(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), REST[what].facts(raw))
+    mark, facts = MARKS[TYPES[what].mark](raw), REST[what].facts(raw)
+    return Thing(what, str(raw["id"]), name, state, mark, facts, things.seconds(raw.get("updated")))
 
 
 def found_of(what: str, raw: Raw) -> Thing:

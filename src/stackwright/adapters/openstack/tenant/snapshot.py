@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 # Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
 WHOLE = 180.0
-OVERLAP = 5.0  # seconds before the last list that a list of changes includes: clocks differ, transactions take time
+# Seconds before the latest known change that a list of changes includes: the clocks of Nova's replicas differ, and its
+# transactions take time.
+OVERLAP = 5.0
 PART = 10.0  # seconds for which peeks replace a list of changed servers
 LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
@@ -48,6 +50,7 @@ class Snapshot:
     took_whole: float = 0.0  # duration of the last whole list of servers
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
+    newest: float | None = None  # latest change of a server in the last list, by Nova's clock, which may not be ours
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
     doubts: Doubts = field(default_factory=Doubts)
@@ -71,6 +74,7 @@ class Snapshot:
     def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
         """Store a whole list; returns what changed."""
         listed = {(what, thing.id): thing for thing in found}
+        self.newest = _newest(listed.values(), self.newest)
         gone = {key for key in self.things if key[0] == what and key not in listed}
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
         stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
@@ -86,8 +90,10 @@ class Snapshot:
 
     def update(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
         """Store a list of changes, while a whole list may be in progress; returns what changed."""
+        found = list(found)
         changed = self.merge(found, began)
         self.written.update(dict.fromkeys(changed, began))
+        self.newest = max(self.newest or 0.0, _newest(found, 0.0) or 0.0)
         self.fresh[what] = max(began, self.fresh[what])
         return changed
 
@@ -194,9 +200,10 @@ class Snapshot:
         """Seconds from the start of a list to the start of the next."""
         return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
 
-    def ago(self, now: float) -> float:
-        """Seconds that the next list of changed servers must look back."""
-        return now - self.fresh["server"] + OVERLAP
+    @property
+    def since(self) -> str:
+        """The time from which the next list of changed servers must be; empty while Nova's time is unknown."""
+        return "" if self.newest is None else stamp(max(0.0, self.newest - OVERLAP))
 
     def due_whole(self, now: float) -> bool:
         """Whether a whole list of servers is due besides lists of changes."""
@@ -228,6 +235,10 @@ def _owners(thing: Thing) -> Iterator[str]:
         yield thing.mark.split(":")[1]
     if (pair := TYPES[thing.what].attached) and thing.facts.get(pair[1]):
         yield thing.facts[pair[1]]
+
+
+def _newest(found: Iterable[Thing], before: float | None) -> float | None:
+    return max((thing.updated for thing in found if thing.what == "server" and thing.updated), default=before)
 
 
 def _leaving(thing: Thing) -> bool:
