@@ -22,6 +22,7 @@ from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
@@ -1095,17 +1096,51 @@ async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monk
     await port_.close()
 
 
-async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
+@pytest.mark.parametrize("error", [Trouble(Reason.NOT_FOUND, "HTTP 404"), Denied(Reason.SERVICE_MISSING, "no such")])
+async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists, time: Time, error: Trouble | Denied) -> None:
+    asked: list[str] = []
+
     def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        asked.append(what)
         if what == "volume":
-            raise Trouble("NotFound", "HTTP 404")
+            raise error
         return [Thing("server", "1")] if what == "server" else []
 
     tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
-    assert view.settled
-    assert "volume" not in view.unseen
+    for _ in range(2):
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        assert view.certain == isinstance(error, Denied), "one answer of 404 proves nothing"
+    time.now += CONFIRM
+    for _ in range(2):
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        assert view.certain
+    assert asked.count("volume") == (1 if isinstance(error, Denied) else 2)
+    await port_.close()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own", "of a proxy"])
+async def test_one_404_makes_no_service_missing(lists: Lists, time: Time, own: bool) -> None:
+    """A volume with a mark, and without a record, would be left behind or made again."""
+    wrong = [problem(404, "default backend", own=own)]
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        if what == "volume" and wrong:
+            raise wrong.pop()
+        return [Thing("volume", "v", mark=mark(f"{UID}1", ("volume", "root")))] if what == "volume" else []
+
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
+    told: list[Any] = []
+    port_, one = clouds(told), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    if own:
+        assert not (await look(port_, CLOUD, one)).certain
+    else:
+        with pytest.raises(Trouble, match="not from OpenStack"):
+            await look(port_, CLOUD, one)
+    time.now += CONFIRM
+    view = await look(port_, CLOUD, one)
+    assert view.certain
+    assert [thing.id for thing in view.things] == ["v"]
     await port_.close()
 
 

@@ -84,10 +84,10 @@ class Lists:
             )
         except (Trouble, Denied) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
-                snapshot.absent[what] = time.monotonic()
+                snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
                 return
             raise
-        snapshot.absent.pop(what, None)
+        snapshot.has(what)
         changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
         if part:

@@ -114,8 +114,9 @@ class Project:
         return self.kinds(asker) & self.snapshot.taken.keys()
 
     def is_sure(self, asker: Asker) -> bool:
-        """Whether no list of them lacks what may exist nevertheless."""
-        doubted = self.kinds(asker) & self.snapshot.doubts.lists.keys()
+        """Whether no list of them lacks what may exist nevertheless, or is lacking itself."""
+        lacked = self.snapshot.lacked.keys() - self.snapshot.absent.keys()
+        doubted = self.kinds(asker) & (self.snapshot.doubts.lists.keys() | lacked)
         return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
 
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:

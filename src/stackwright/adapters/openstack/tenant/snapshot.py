@@ -53,6 +53,7 @@ class Snapshot:
     newest: float | None = None  # latest change of a server in the last list, by Nova's clock, which may not be ours
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
+    lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
     doubts: Doubts = field(default_factory=Doubts)
     # uid → resources with its mark; port id → floating IPs of the port
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
@@ -151,12 +152,21 @@ class Snapshot:
         """Drop the times of writes that precede every list in progress."""
         self.written = {key: when for key, when in self.written.items() if when >= before}
 
+    def lacks(self, what: str, began: float, *, sure: bool) -> None:
+        """Store that the cloud has no list of a type. One answer of 404 proves that as little as for a resource."""
+        if sure or began - self.lacked.setdefault(what, began) >= CONFIRM:
+            self.absent[what] = began
+
+    def has(self, what: str) -> None:
+        self.absent.pop(what, None)
+        self.lacked.pop(what, None)
+
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
 
         A caller that must prove absence needs a list that began at `settled` or later.
         """
-        if now - self.absent.get(what, -1e9) < ABSENT:
+        if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
             return False
         if self.fresh.get(what, 0.0) < settled <= now:
             return True
