@@ -6,8 +6,13 @@ from dataclasses import replace
 
 import pytest
 from capi_world import BASTION, MANAGED, Clusters
+from pool_world import POOLS, pools
 from real_port import RealPort, real_port
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
+from test_floatingippool_scenario import (
+    test_a_pool_that_goes_deletes_no_address_that_a_port_has,
+    test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there,
+)
 from test_losses import IN_CLOUD, asking
 from world import NAMESPACE, SETTINGS, World
 
@@ -15,11 +20,16 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan import forecast
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.clouds import CREATED
 from stackwright.core.openstack.errors import Reason, Trouble
 from stackwright.simulate import Outside, Request
 
-__all__ = ["real_port"]
+__all__ = [
+    "real_port",
+    "test_a_pool_that_goes_deletes_no_address_that_a_port_has",
+    "test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there",
+]
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
 POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
 
@@ -82,6 +92,24 @@ async def test_what_is_refused_again_and_again_is_tried_ever_more_rarely_and_the
     world.clouds.fail.clear()
     await world.run(120)
     assert world.status["ready"], world.told()
+
+
+# What others did since the last list.
+
+
+@pytest.mark.parametrize("before", [5, 70])
+async def test_an_address_that_a_user_attached_a_moment_ago_is_not_deleted_with_its_pool(before: int) -> None:
+    world = await pools(reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(100)
+    ip, theirs = world.one("floating-ip"), world.foreigner("port", "theirs")
+    world.clouds.become(ip, "", port_id=theirs.id)
+    await world.run(before)
+    world.delete(CLAIM, "a")
+    world.delete(POOLS, "p")
+    await world.run(60)
+    assert world.told_of()[0] == "InUse"
+    assert world.one("floating-ip").facts["port_id"] == theirs.id
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])

@@ -144,5 +144,7 @@ def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answer
 def _asker(seen: Observed) -> Asker:
     meta = seen.obj["metadata"]
     waits = is_deleting(seen.obj) or bool(seen.waiting)
+    serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
     known = ids(unlisted(seen.status.get("resources")).items()) | {(t.what, t.id) for t in seen.found.given.values()}
-    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj))
+    key, begun = (meta["namespace"], meta["name"]), has_finalizer(seen.obj)
+    return Asker(NAME, key, seen.identity, KINDS, known, waits, begun, serves)

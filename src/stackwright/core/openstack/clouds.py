@@ -137,6 +137,8 @@ class Asker:
     kinds  types of resources that the object can have
     waits  the object waits for a change, so the cloud is listed often; otherwise only as often as drift detection needs
     begun  resources may have been created for it already, perhaps by an earlier process
+    serves names of others that wait for its decision: for each new one, the lists must be newer than its first look,
+           because no request to the cloud checks the decision
     """
 
     controller: str
@@ -146,6 +148,7 @@ class Asker:
     ids: frozenset[tuple[str, str]] = frozenset()
     waits: bool = False
     begun: bool = True
+    serves: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

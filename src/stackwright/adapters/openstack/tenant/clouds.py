@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -76,7 +77,9 @@ class OpenStackClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
         project = self._of[asker.uid] = await self._project(cloud)
-        asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
+        asking = project.askers.setdefault(asker.uid, Asking(replace(asker, serves=frozenset()), not asker.begun))
+        if not asker.serves <= asking.asker.serves:
+            asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
         settled = self._settled(asking)
         for what in asker.kinds:
@@ -147,6 +150,9 @@ class OpenStackClouds:
             user_data = await self._user_data(call)
             if isinstance(user_data, Deferred):
                 return user_data
+            if await self._is_elsewhere(call, project):
+                text = f"Somebody else attached or detached {call.slot[0]} {call.id}; it is looked at again"
+                return Deferred(Reason.CONFLICT, text)
             id_, told = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
@@ -184,6 +190,22 @@ class OpenStackClouds:
                 error.after = max(error.after or 0.0, SETTLE)
             raise
 
+    async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
+        """Whether a resource is not attached to what it was when the call was decided; the snapshot is corrected.
+
+        Its list may be minutes old, and a deletion would take the address from whatever has it now.
+        """
+        (what, _), snapshot = call.slot, project.snapshot
+        _, field = TYPES[what].attached or ("", "")
+        known = snapshot.things.get((what, call.id))
+        if not field or known is None or (call.do == "update" and field not in call.body):
+            return False
+        now = await self._lists.single(call.cloud, project, what, call.id)
+        if now is None or (now.facts.get(field) or "") == (known.facts.get(field) or ""):
+            return False
+        snapshot.write(now, time.monotonic())
+        return True
+
     async def _user_data(self, call: CloudCall) -> bytes | Deferred | None:
         if call.user_data is None:
             return None
@@ -194,9 +216,12 @@ class OpenStackClouds:
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: Asking) -> float:
-        """Time by which earlier requests have taken effect; only lists that begin later prove absence."""
+        """Time by which earlier requests have taken effect; only lists that begin later prove absence.
+
+        Nor do older ones tell what is free for those that the object has to serve.
+        """
         inherited = 0.0 if asking.known else self._started + SETTLE
-        return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
+        return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
 
     def _tell_all(self, whom: Iterable[Who]) -> None:
         for controller, key in whom:

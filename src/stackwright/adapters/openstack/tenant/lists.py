@@ -125,9 +125,10 @@ class Lists:
 
     async def confirm(self, cloud: CloudRef, project: Project, asker: Asker) -> None:
         """Request each recorded resource of the asker that the lists lack."""
-        ask = partial(self._single, cloud, project)
+        ask = partial(self.single, cloud, project)
         await confirm.confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
 
-    async def _single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
+    async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
+        """One resource; None if the cloud answers 404."""
         found: Thing | None = await self._do(cloud, project, REST[what].service, lambda made: single(made, what, id_))
         return found

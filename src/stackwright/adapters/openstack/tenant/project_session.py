@@ -26,6 +26,7 @@ class Asking:
         that returns after its entry expired is not known; it only waits until requests of an earlier process settle
     looked  time of its last look
     doubted time when it was last woken because a list lacked something
+    served  time when it last got another one to serve
     waits   time until which it counts as waiting
     """
 
@@ -34,6 +35,7 @@ class Asking:
     looked: float = 0.0
     waits: float = 0.0
     doubted: float = -FORGET
+    served: float = 0.0
 
 
 @dataclass(eq=False)
