@@ -112,6 +112,11 @@ async def test_an_address_that_a_user_attached_a_moment_ago_is_not_deleted_with_
     assert world.one("floating-ip").facts["port_id"] == theirs.id
 
 
+async def test_a_pool_that_nobody_claims_from_is_ready_at_once() -> None:
+    world = await pools()
+    assert world.told_of()[0] == "Ready"
+
+
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
 async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(real_port: RealPort, ahead: float) -> None:
     """The server is made by a request that seemed to fail, and is seen in a list of what changed."""
