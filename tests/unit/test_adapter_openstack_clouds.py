@@ -394,6 +394,16 @@ def test_a_time_to_come_back_that_is_no_number_of_seconds_does_not_count(
     assert problem(status, "", "9" * 5000).after == 300  # type: ignore[union-attr]
 
 
+def test_a_private_flavor_is_found_by_its_name_also_by_an_administrator() -> None:
+    """To whom Nova lists only public ones otherwise."""
+
+    def answer(method: str, path: str, params: Any) -> Response:
+        private = [{"id": "p", "name": "gpu"}] if params.get("is_public") == "None" else []
+        return Response(200, {"flavors": [{"id": "1", "name": "small"}, *private]})
+
+    assert [t.id for t in find(Services(answer), question("flavor", name="gpu"))] == ["p"]  # type: ignore[arg-type]
+
+
 def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     services = Services(
         lambda method, path, params: Response(200, {"flavors": [{"id": "1", "name": "a"}, {"id": "2", "name": "ab"}]})
