@@ -29,6 +29,7 @@ from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.digest import digest
 from stackwright.core.objects import AUTHORITY, MANAGED, annotation, version_of
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
@@ -333,6 +334,7 @@ class World:
 
     async def start(self, fuse: Fuse | None = None) -> None:
         """A new process: nothing of the last one is left but what it wrote."""
+        queue: KeyedQueue[Item] = KeyedQueue()
         ports = Ports(
             self.cluster,
             self.helm,
@@ -342,12 +344,11 @@ class World:
             self.clock,
             self.entropy,
             contents=self.contents,
-            clouds=self.clouds,
+            clouds=self.port(queue),
         )
         if fuse:
             ports = faulty(ports, fuse)
         store = Store()
-        queue: KeyedQueue[Item] = KeyedQueue()
         direct: Cluster = ports.cluster
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
@@ -367,6 +368,10 @@ class World:
                 self.kubelet.notice("ADDED", kind, obj)
         await runtime.load()
         self._task = asyncio.create_task(runtime.run(self.workers))
+
+    def port(self, queue: KeyedQueue[Item]) -> Clouds:
+        """The way of a new process into the cloud."""
+        return self.clouds
 
     async def stop(self) -> None:
         """kill -9."""

@@ -22,6 +22,7 @@ from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
@@ -393,6 +394,16 @@ def test_a_time_to_come_back_that_is_no_number_of_seconds_does_not_count(
     assert problem(status, "", "9" * 5000).after == 300  # type: ignore[union-attr]
 
 
+def test_a_private_flavor_is_found_by_its_name_also_by_an_administrator() -> None:
+    """To whom Nova lists only public ones otherwise."""
+
+    def answer(method: str, path: str, params: Any) -> Response:
+        private = [{"id": "p", "name": "gpu"}] if params.get("is_public") == "None" else []
+        return Response(200, {"flavors": [{"id": "1", "name": "small"}, *private]})
+
+    assert [t.id for t in find(Services(answer), question("flavor", name="gpu"))] == ["p"]  # type: ignore[arg-type]
+
+
 def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     services = Services(
         lambda method, path, params: Response(200, {"flavors": [{"id": "1", "name": "a"}, {"id": "2", "name": "ab"}]})
@@ -590,8 +601,27 @@ def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> N
     assert snapshot.replace("server", [before], began=10) == {("server", "2")}
     assert snapshot.things == {("server", "1"): now, ("server", "new"): Thing("server", "new")}
     assert (snapshot.taken["server"], snapshot.fresh["server"]) == (10, 20)
-    assert snapshot.ago(30) == 10 + tenant_snapshot.OVERLAP
     assert snapshot.replace("server", [now], began=40) == {("server", "new")}
+
+
+def test_a_list_of_changes_is_of_those_since_the_last_one_that_nova_told_of() -> None:
+    """By Nova's clock: nothing is known of its difference from ours."""
+
+    def changed(id_: str, stamp: str) -> Thing:
+        return thing_of("server", {"id": id_, "updated": stamp})
+
+    snapshot = Snapshot()
+    snapshot.replace("server", [changed("1", "")], began=1)
+    assert snapshot.since == "", "a whole list is fetched"
+    snapshot.replace("server", [changed("1", "2031-05-01T10:00:00Z"), changed("2", "2031-05-01T10:00:30Z")], began=2)
+    assert snapshot.since == "2031-05-01T10:00:25Z"
+    snapshot.replace("port", [], began=3)
+    snapshot.update("server", [changed("1", "2031-05-01T10:01:00Z")], began=4)
+    assert snapshot.since == "2031-05-01T10:00:55Z"
+    snapshot.replace("server", [], began=5)
+    assert snapshot.since == "2031-05-01T10:00:55Z"
+    snapshot.replace("server", [changed("3", "0001-01-01T00:00:00Z")], began=6)
+    assert snapshot.since == "1970-01-01T00:00:00Z", "whatever a cloud says"
 
 
 async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(lists: Lists, time: Time) -> None:
@@ -643,7 +673,7 @@ class Lists:
         self.asked.append((what, bool(since)))
         if self.fail:
             raise self.fail
-        return self.things.get(what, [])
+        return [replace(thing, updated=1.0) for thing in self.things.get(what, [])]
 
     def one(self, connection: Any, what: str, id_: str) -> Thing | None:
         """A request for one thing by its id."""
@@ -1076,17 +1106,51 @@ async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monk
     await port_.close()
 
 
-async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
+@pytest.mark.parametrize("error", [Trouble(Reason.NOT_FOUND, "HTTP 404"), Denied(Reason.SERVICE_MISSING, "no such")])
+async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists, time: Time, error: Trouble | Denied) -> None:
+    asked: list[str] = []
+
     def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        asked.append(what)
         if what == "volume":
-            raise Trouble("NotFound", "HTTP 404")
+            raise error
         return [Thing("server", "1")] if what == "server" else []
 
     tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
-    assert view.settled
-    assert "volume" not in view.unseen
+    for _ in range(2):
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        assert view.certain == isinstance(error, Denied), "one answer of 404 proves nothing"
+    time.now += CONFIRM
+    for _ in range(2):
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        assert view.certain
+    assert asked.count("volume") == (1 if isinstance(error, Denied) else 2)
+    await port_.close()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own", "of a proxy"])
+async def test_one_404_makes_no_service_missing(lists: Lists, time: Time, own: bool) -> None:
+    """A volume with a mark, and without a record, would be left behind or made again."""
+    wrong = [problem(404, "default backend", own=own)]
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        if what == "volume" and wrong:
+            raise wrong.pop()
+        return [Thing("volume", "v", mark=mark(f"{UID}1", ("volume", "root")))] if what == "volume" else []
+
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
+    told: list[Any] = []
+    port_, one = clouds(told), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    if own:
+        assert not (await look(port_, CLOUD, one)).certain
+    else:
+        with pytest.raises(Trouble, match="not from OpenStack"):
+            await look(port_, CLOUD, one)
+    time.now += CONFIRM
+    view = await look(port_, CLOUD, one)
+    assert view.certain
+    assert [thing.id for thing in view.things] == ["v"]
     await port_.close()
 
 
@@ -1136,6 +1200,23 @@ async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lis
     view = await look(port_, CLOUD, recorded)
     assert [thing.id for thing in view.things] == ["v1"]
     assert view.certain
+    await port_.close()
+
+
+async def test_what_is_marked_and_not_recorded_is_seen_to_go(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a volume whose creator died before it could write the id down."""
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (call.id, {}))
+    lists.things["volume"] = [Thing("volume", "v", state="available", mark=mark(UID, ("volume", "root")))]
+    port_, one = clouds([]), Asker("server", ("ns", "web"), UID, KINDS, waits=True)
+    time.now += tenant_snapshot.SETTLE
+    assert [each.id for each in (await look(port_, CLOUD, one)).things] == ["v"]
+    await submit(port_, call("delete", "volume", "root", id="v"))
+    lists.things["volume"] = []
+    time.now += 60
+    await asyncio.sleep(0.05)
+    assert (await look(port_, CLOUD, one)).things == ()
     await port_.close()
 
 

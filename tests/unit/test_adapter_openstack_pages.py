@@ -15,7 +15,8 @@ from stackwright.core.openstack.errors import Trouble
 
 def answers(body: Any, status: int = 200) -> Mock:
     text = json.dumps(body)
-    return Mock(status_code=status, headers={}, content=text.encode(), text=text, json=lambda: json.loads(text))
+    headers = {"X-Openstack-Request-Id": "req-1"}
+    return Mock(status_code=status, headers=headers, content=text.encode(), text=text, json=lambda: json.loads(text))
 
 
 class Lists:

@@ -30,6 +30,8 @@ def changes(slot: Slot, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> l
         ("port", {"security_groups": ["1", "2"]}, {"security_groups": ["2", "1"]}),
         ("port", {"allowed_address_pairs": [{"ip_address": "10.0.0.9"}]},
                  {"allowed_address_pairs": [{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:00:00:01"}]}),
+        ("port", {"allowed_address_pairs": [{"ip_address": "10.0.0.20"}, {"ip_address": "10.0.0.100"}]},
+                 {"allowed_address_pairs": [{"ip_address": "10.0.0.100"}, {"ip_address": "10.0.0.20"}]}),
         ("router", {"external_gateway_info": {"network_id": "n"}},
                    {"external_gateway_info": {"network_id": "n", "external_fixed_ips": [{"ip_address": "192.0.2.7"}]}}),
     ],

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing, look
 from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Late, Reason
 from stackwright.runtime.memory.forecast import ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -45,3 +48,28 @@ def test_what_is_attached_to_a_server_is_there_then() -> None:
     found = asyncio.run(after(("server", ""), "s", add_port="p"))
     ((entry,),) = found["s"].facts["addresses"].values()
     assert entry["OS-EXT-IPS-MAC:mac_addr"] == PORT.facts["mac_address"]
+
+
+class Slow(Real):
+    """Its lists take long, and lack what a second look has."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+        self.asked += 1
+        if self.asked == 1:
+            raise Late(Reason.UNREACHABLE, "it is still waited for")
+
+    def view(self, asker: Asker) -> Look:
+        return Look((SERVER, PORT), self.asked > 2)
+
+
+@pytest.mark.looptime
+async def test_a_long_list_is_waited_for_and_so_is_certainty() -> None:
+    slow = Slow()
+    clouds = ForecastClouds(slow)  # type: ignore[arg-type]
+    assert (await look(clouds, CLOUD, ASKER)).certain
+    assert (slow.asked, clouds.unheard) == (3, {})
+    await look(clouds, CLOUD, ASKER)
+    assert slow.asked == 3, "one look will do"

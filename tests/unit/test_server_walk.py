@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import Any, cast
 
@@ -125,8 +126,9 @@ class Walk:
         found = self.ours()
         thing = found[number % len(found)] if found else None
         match act:
-            # Not of two volumes with one mark: without the recorded one the other may be a copy, and stays.
-            case "remove" if thing and not (thing.what == "volume" and [t.mark for t in found].count(thing.mark) > 1):
+            # Not of two volumes with one mark, nor their server with them: without the recorded one the other may be a
+            # copy, and stays.
+            case "remove" if thing and not _takes_one_of_two(thing, found):
                 self.clouds.remove(thing.what, thing.id)
             case "leave":  # the server, without its disks
                 for server in self.clouds.all("server"):
@@ -159,6 +161,14 @@ class Walk:
         for thing in self.clouds.all("server"):
             if thing.state not in ("ACTIVE", "BUILD") and not thing.facts.get("task_state"):
                 self.clouds.become(thing, "ACTIVE")  # somebody starts it
+
+
+def _takes_one_of_two(thing: Thing, found: list[Thing]) -> bool:
+    """Whether one of two volumes with one mark goes with it: a server takes its disks along."""
+    goes = {thing.id, *(each["uuid"] for each in thing.facts.get("block_device_mapping_v2") or ())}
+    volumes = [each for each in found if each.what == "volume"]
+    marks = Counter(each.mark for each in volumes)
+    return any(marks[each.mark] > 1 for each in volumes if each.id in goes)
 
 
 ACTS = st.sampled_from(["die", "lose", "remove", "leave", "double", "change", "refuse", "hide", "restart", "calm"])
@@ -209,5 +219,6 @@ async def test_it_is_whole_in_the_end_or_says_what_was_lost(policy: str, steps: 
 
 
 @given(st.sampled_from(["Always", "Never"]), STEPS)
+@example("Always", [(13, "remove", 0), (0, "remove", 0), (0, "double", 2), (0, "remove", 4)])  # a disk and its server
 async def test_it_goes_without_a_rest_in_the_middle_of_anything(policy: str, steps: list[tuple[int, str, int]]) -> None:
     await gone(await walked(policy, steps))

@@ -18,6 +18,7 @@ from stackwright.controllers.infra.reads import cluster_of, list_if_served, orig
 from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.infra.server_template import SERVER
+from stackwright.core.conditions import is_ready
 from stackwright.core.objects import has_finalizer, is_deleting, label
 from stackwright.core.openstack.clouds import Asker, Clouds, Question, Thing, What, ids, look, question
 from stackwright.core.openstack.errors import Denied, Trouble
@@ -143,6 +144,8 @@ def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answer
 
 def _asker(seen: Observed) -> Asker:
     meta = seen.obj["metadata"]
-    waits = is_deleting(seen.obj) or bool(seen.waiting)
+    waits = is_deleting(seen.obj) or not is_ready(seen.obj) or bool(seen.waiting)
+    serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
     known = ids(unlisted(seen.status.get("resources")).items()) | {(t.what, t.id) for t in seen.found.given.values()}
-    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj))
+    key, begun = (meta["namespace"], meta["name"]), has_finalizer(seen.obj)
+    return Asker(NAME, key, seen.identity, KINDS, known, waits, begun, serves)

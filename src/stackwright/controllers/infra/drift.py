@@ -68,6 +68,10 @@ def _same(field: str, wanted: Any, have: Any) -> bool:
             return list(wanted) == list(have or ())
         case "external_gateway_info":  # Neutron adds the router's external address
             return bool(wanted["network_id"] == (have or {}).get("network_id"))
-        case "allowed_address_pairs":  # Neutron adds the port's own MAC address
-            return [pair["ip_address"] for pair in wanted] == [pair["ip_address"] for pair in have]
+        case "allowed_address_pairs":  # Neutron sorts them, and adds the port's own MAC address
+            return _addresses(wanted) == _addresses(have)
     return bool(wanted == have)
+
+
+def _addresses(pairs: Iterable[Mapping[str, Any]]) -> list[str]:
+    return sorted(pair["ip_address"] for pair in pairs)

@@ -60,6 +60,7 @@ class Thing:
 
     state   status as Nova, Cinder or Neutron reports it
     facts   further fields that decisions read, under the names of the API
+    updated time of its last change in seconds since 1970, by the clock of its API; None if it is not known
     """
 
     what: str
@@ -68,6 +69,7 @@ class Thing:
     state: str = ""
     mark: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    updated: float | None = field(default=None, compare=False)
 
     @cached_property
     def weight(self) -> int:
@@ -135,6 +137,8 @@ class Asker:
     kinds  types of resources that the object can have
     waits  the object waits for a change, so the cloud is listed often; otherwise only as often as drift detection needs
     begun  resources may have been created for it already, perhaps by an earlier process
+    serves names of others that wait for its decision: for each new one, the lists must be newer than its first look,
+           because no request to the cloud checks the decision
     """
 
     controller: str
@@ -144,6 +148,7 @@ class Asker:
     ids: frozenset[tuple[str, str]] = frozenset()
     waits: bool = False
     begun: bool = True
+    serves: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

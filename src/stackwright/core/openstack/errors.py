@@ -42,6 +42,10 @@ class Trouble(NotYet):
         self.reason = self.cause.value
 
 
+class Late(Trouble):
+    """A request takes long and is still in progress: the same call, repeated, gets its answer."""
+
+
 class Denied(Refused):
     """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition."""
 

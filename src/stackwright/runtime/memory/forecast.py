@@ -6,11 +6,13 @@ forecast then shows what would be created, not whether the cloud would accept it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count
-from typing import Any
+from typing import Any, TypeVar
 
 from stackwright.core.digest import digest
 from stackwright.core.openstack.clouds import (
@@ -29,9 +31,13 @@ from stackwright.core.openstack.clouds import (
     look,
     mark,
 )
-from stackwright.core.openstack.errors import Denied, Trouble
+from stackwright.core.openstack.errors import Denied, Late, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
+
+T = TypeVar("T")
+PATIENCE = 60.0  # seconds for long lists, and for the second request that confirms that a recorded resource is gone
+PAUSE = 1.0  # seconds between two looks
 
 
 class ForecastClouds:
@@ -41,39 +47,45 @@ class ForecastClouds:
         self._asked = asked
         self._things: dict[tuple[str, str], Thing | None] = {}  # changed here; None means deleted
         self._seen: dict[tuple[str, str], Thing] = {}  # as last read
-        self._views: dict[str, tuple[Thing, ...]] = {}  # uid → resources of the object as last read
+        self._views: dict[str, tuple[Asker, Look]] = {}  # uid → the object as last looked for, and what was seen
         self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked → cause
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
     async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
-        found = await self._real(cloud, asker)
-        self._views[asker.uid] = found
-        self._seen.update({(thing.what, thing.id): thing for thing in found})
+        # As an object that waits, it has all types listed: for others, a new process lists servers only.
+        real = replace(asker, ids=asker.ids - self._things.keys(), waits=True, begun=False)
+        before, _ = self._views.get(asker.uid, (None, None))
+        if before and real.ids <= before.ids and real.kinds == before.kinds:
+            return
+        found = await self._real(cloud, real)
+        self._views[asker.uid] = real, found
+        self._seen.update({(thing.what, thing.id): thing for thing in found.things})
 
     def view(self, asker: Asker) -> Look:
-        found = {(thing.what, thing.id): thing for thing in self._views[asker.uid]}
+        _, real = self._views[asker.uid]
+        found = {(thing.what, thing.id): thing for thing in real.things}
         own = f":{asker.uid}:"
         for key, thing in self._things.items():
             if thing is None:
                 found.pop(key, None)
             elif key in asker.ids or own in thing.mark:
                 found[key] = thing
-        return Look(tuple(found.values()))
+        return replace(real, things=tuple(found.values()))
 
-    async def _real(self, cloud: CloudRef, asker: Asker) -> tuple[Thing, ...]:
+    async def _real(self, cloud: CloudRef, asker: Asker) -> Look:
         if self._asked is not None and cloud not in self.unheard:
             try:
-                return (await look(self._asked, cloud, replace(asker, waits=False, begun=False))).things
+                return await _patiently(partial(look, self._asked, cloud, asker), lambda found: found.certain)
             except (Trouble, Denied) as error:
                 self.unheard[cloud] = str(error)
-        return tuple(Thing(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids))
+        return Look(tuple(Thing(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids)))
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         if self._asked is not None and cloud not in self.unheard:
             try:
-                return await self._asked.find(cloud, asked)
+                return await _patiently(partial(self._asked.find, cloud, asked))
             except (Trouble, Denied) as error:
                 self.unheard[cloud] = str(error)
         where: dict[str, Any] = dict(asked.where)
@@ -125,6 +137,21 @@ class ForecastClouds:
     def _change(self, key: tuple[str, str], **facts: Any) -> None:
         if thing := self._now(key):
             self._things[key] = replace(thing, facts={**thing.facts, **facts})
+
+
+async def _patiently(ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True) -> T:
+    """The answer once it suffices. An operator would be reconciled again instead, but a forecast asks once."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + PATIENCE
+    while True:
+        try:
+            found = await ask()
+            if enough(found) or loop.time() >= until:
+                return found
+        except Late:
+            if loop.time() >= until:
+                raise
+        await asyncio.sleep(PAUSE)
 
 
 def _id(what: str, text: str, uid: str = "") -> str:

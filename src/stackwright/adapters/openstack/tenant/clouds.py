@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,7 +25,7 @@ from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
-from stackwright.adapters.openstack.tenant.single_flight import Late, together
+from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
@@ -39,7 +40,7 @@ from stackwright.core.openstack.clouds import (
     Question,
     Thing,
 )
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Late, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data
@@ -76,7 +77,9 @@ class OpenStackClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
         project = self._of[asker.uid] = await self._project(cloud)
-        asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
+        asking = project.askers.setdefault(asker.uid, Asking(replace(asker, serves=frozenset()), not asker.begun))
+        if not asker.serves <= asking.asker.serves:
+            asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
         settled = self._settled(asking)
         for what in asker.kinds:
@@ -147,6 +150,9 @@ class OpenStackClouds:
             user_data = await self._user_data(call)
             if isinstance(user_data, Deferred):
                 return user_data
+            if await self._is_elsewhere(call, project):
+                text = f"Somebody else attached or detached {call.slot[0]} {call.id}; it is looked at again"
+                return Deferred(Reason.CONFLICT, text)
             id_, told = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
@@ -176,10 +182,29 @@ class OpenStackClouds:
         service = REST[call.slot[0]].service
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
-        except (Trouble, Denied) as error:
+        except Trouble as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
+                # An earlier look would succeed, although all that it can tell is that nothing is settled: that would
+                # hide this error and reset the backoff.
+                error.after = max(error.after or 0.0, SETTLE)
             raise
+
+    async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
+        """Whether a resource is not attached to what it was when the call was decided; the snapshot is corrected.
+
+        Its list may be minutes old, and a deletion would take the address from whatever has it now.
+        """
+        (what, _), snapshot = call.slot, project.snapshot
+        _, field = TYPES[what].attached or ("", "")
+        known = snapshot.things.get((what, call.id))
+        if not field or known is None or (call.do == "update" and field not in call.body):
+            return False
+        now = await self._lists.single(call.cloud, project, what, call.id)
+        if now is None or (now.facts.get(field) or "") == (known.facts.get(field) or ""):
+            return False
+        snapshot.write(now, time.monotonic())
+        return True
 
     async def _user_data(self, call: CloudCall) -> bytes | Deferred | None:
         if call.user_data is None:
@@ -191,9 +216,12 @@ class OpenStackClouds:
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: Asking) -> float:
-        """Time by which earlier requests have taken effect; only lists that begin later prove absence."""
+        """Time by which earlier requests have taken effect; only lists that begin later prove absence.
+
+        Nor do older ones tell what is free for those that the object has to serve.
+        """
         inherited = 0.0 if asking.known else self._started + SETTLE
-        return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
+        return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
 
     def _tell_all(self, whom: Iterable[Who]) -> None:
         for controller, key in whom:

@@ -13,10 +13,10 @@ from stackwright.adapters.openstack.tenant import confirm
 from stackwright.adapters.openstack.tenant.limiter import Who
 from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.tenant.single_flight import Late, SingleFlight
-from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single, stamp
+from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
+from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
 from stackwright.core.openstack.clouds import Asker, CloudRef, Thing
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Denied, Late, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
@@ -59,7 +59,7 @@ class Lists:
         This is decided here, once per request, and not by each of the many callers that join it.
         """
         snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began):
+        if what != "server" or what not in snapshot.taken or not snapshot.since or snapshot.doubtful(what, began):
             return await self._list(cloud, project, what)
         if snapshot.due_whole(began):
             project.whole.begin(partial(self._list, cloud, project, what))
@@ -68,7 +68,7 @@ class Lists:
             return await part()
         if snapshot.due_part(project.awaited(), began):
             project.part.begin(part)
-        since = stamp(time.time() - snapshot.ago(began))
+        since = snapshot.since
         active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
         snapshot.took[what] = time.monotonic() - began
         self._tell_of(project, snapshot.peek(active, began))
@@ -77,17 +77,17 @@ class Lists:
     async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
         """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
         snapshot, began = project.snapshot, time.monotonic()
-        since = stamp(time.time() - snapshot.ago(began)) if part else ""
+        since = snapshot.since if part else ""
         try:
             found = await self._do(
                 cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
             )
         except (Trouble, Denied) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
-                snapshot.absent[what] = time.monotonic()
+                snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
                 return
             raise
-        snapshot.absent.pop(what, None)
+        snapshot.has(what)
         changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
         if part:
@@ -101,8 +101,8 @@ class Lists:
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
         """Wake the objects that own what changed, and those that get a freed slot."""
         waiting = project.waiting() if changed else ()
-        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(asker.ids))
-        now = project.snapshot.things
+        ids_of, now = project.snapshot.ids_of, project.snapshot.things
+        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(ids_of(asker)))
         states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
         built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
         self._tell_all(project.order.built(built, time.monotonic()))
@@ -125,9 +125,10 @@ class Lists:
 
     async def confirm(self, cloud: CloudRef, project: Project, asker: Asker) -> None:
         """Request each recorded resource of the asker that the lists lack."""
-        ask = partial(self._single, cloud, project)
+        ask = partial(self.single, cloud, project)
         await confirm.confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
 
-    async def _single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
+    async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
+        """One resource; None if the cloud answers 404."""
         found: Thing | None = await self._do(cloud, project, REST[what].service, lambda made: single(made, what, id_))
         return found

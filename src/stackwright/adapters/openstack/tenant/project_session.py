@@ -26,6 +26,7 @@ class Asking:
         that returns after its entry expired is not known; it only waits until requests of an earlier process settle
     looked  time of its last look
     doubted time when it was last woken because a list lacked something
+    served  time when it last got another one to serve
     waits   time until which it counts as waiting
     """
 
@@ -34,6 +35,7 @@ class Asking:
     looked: float = 0.0
     waits: float = 0.0
     doubted: float = -FORGET
+    served: float = 0.0
 
 
 @dataclass(eq=False)
@@ -114,15 +116,16 @@ class Project:
         return self.kinds(asker) & self.snapshot.taken.keys()
 
     def is_sure(self, asker: Asker) -> bool:
-        """Whether no list of them lacks what may exist nevertheless."""
-        doubted = self.kinds(asker) & self.snapshot.doubts.lists.keys()
+        """Whether no list of them lacks what may exist nevertheless, or is lacking itself."""
+        lacked = self.snapshot.lacked.keys() - self.snapshot.absent.keys()
+        doubted = self.kinds(asker) & (self.snapshot.doubts.lists.keys() | lacked)
         return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
 
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
         if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
             return False
-        if what == "server" or any(kind == what for kind, _ in asker.ids):
+        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(asker)):
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
@@ -144,8 +147,8 @@ class Project:
         return [each.asker for each in self.askers.values() if thing in each.asker.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:
-        """Recorded ids of the waiting objects."""
-        return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
+        """Ids of the waiting objects."""
+        return frozenset[tuple[str, str]]().union(*map(self.snapshot.ids_of, self.waiting()))
 
     def forget(self, before: float, since: float = math.inf) -> None:
         """Drop objects that last looked `before` then, and answers that are expired for all (`since`: see `Answer`)."""

@@ -59,7 +59,8 @@ def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
     """The results, or the first of very many unless the question needs the whole list. Raises Trouble or Denied."""
     rest, where = REST[asked.what], dict(asked.where)
     mine = {} if "project_id" in where or "id" in where else own(connection, rest)
-    params = {name: _parameter(name, value) for name, value in where.items() if name not in rest.unfiltered}
+    filters = {name: _parameter(name, value) for name, value in where.items() if name not in rest.unfiltered}
+    params = {**rest.query, **filters}
     if not rest.shared:
         params |= mine
     first = None if "network_id" in where else mine.get("project_id")  # within one network, the project does not matter

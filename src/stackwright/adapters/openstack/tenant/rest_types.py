@@ -36,6 +36,7 @@ class RestFacts:
     shape     fields of a response that are checked
     facts     fields of a resource that decisions read, for types that are owned
     found     the same for results of a search
+    query     parameters of every search
     unfiltered  filters that the API lacks, so that the results are filtered here
     scoped    whether an administrator's lists contain the resources of all projects
     shared    whether a search includes those of other projects
@@ -60,6 +61,7 @@ class RestFacts:
     microversion: str = ""
     shape: type[Shape] = Resource
     found: tuple[str, ...] = ("tags",)
+    query: Mapping[str, str] = field(default_factory=dict)
     unfiltered: tuple[str, ...] = ()
     scoped: bool = False
     shared: bool = True
@@ -116,7 +118,8 @@ REST: dict[str, RestFacts] = {
         fields("security_group_id"), scoped=True, shared=False, same=rules.same_rule,
     ),
     "image": RestFacts("image", "/images", "image", "images", shape=Image),
-    "flavor": _nova("/flavors", "flavor", "flavors", unfiltered=("name",)),
+    # Nova lists only public flavors to an administrator who does not ask for all.
+    "flavor": _nova("/flavors", "flavor", "flavors", query={"is_public": "None"}, unfiltered=("name",)),
     "server-group": _nova("/os-server-groups", "server_group", "server_groups", unfiltered=("name",)),
     "availability-zone": _nova(
         "/os-availability-zone", "availabilityZone", "availabilityZoneInfo", shape=Zone, found=("zoneState",)
@@ -127,7 +130,8 @@ REST: dict[str, RestFacts] = {
 def thing_of(what: str, raw: Raw) -> Thing:
     """A resource of ours from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
-    return Thing(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), REST[what].facts(raw))
+    mark, facts = MARKS[TYPES[what].mark](raw), REST[what].facts(raw)
+    return Thing(what, str(raw["id"]), name, state, mark, facts, things.seconds(raw.get("updated")))
 
 
 def found_of(what: str, raw: Raw) -> Thing:

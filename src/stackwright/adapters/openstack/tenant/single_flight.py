@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
-from stackwright.core.openstack.errors import Reason, Trouble
+from stackwright.core.openstack.errors import Late, Reason
 
 T = TypeVar("T")
 PATIENCE = 5.0  # seconds from the start of the request
@@ -25,10 +25,6 @@ async def together(asked: Iterable[Awaitable[T]]) -> list[T]:
             raise ended
         answers.append(ended)
     return answers
-
-
-class Late(Trouble):
-    """The request takes long and is still in progress."""
 
 
 class SingleFlight(Generic[T]):

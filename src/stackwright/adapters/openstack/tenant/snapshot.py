@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 # Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
 WHOLE = 180.0
-OVERLAP = 5.0  # seconds before the last list that a list of changes includes: clocks differ, transactions take time
+# Seconds before the latest known change that a list of changes includes: the clocks of Nova's replicas differ, and its
+# transactions take time.
+OVERLAP = 5.0
 PART = 10.0  # seconds for which peeks replace a list of changed servers
 LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
@@ -48,8 +50,10 @@ class Snapshot:
     took_whole: float = 0.0  # duration of the last whole list of servers
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
+    newest: float | None = None  # latest change of a server in the last list, by Nova's clock, which may not be ours
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
+    lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
     doubts: Doubts = field(default_factory=Doubts)
     # uid → resources with its mark; port id → floating IPs of the port
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
@@ -71,6 +75,7 @@ class Snapshot:
     def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
         """Store a whole list; returns what changed."""
         listed = {(what, thing.id): thing for thing in found}
+        self.newest = _newest(listed.values(), self.newest)
         gone = {key for key in self.things if key[0] == what and key not in listed}
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
         stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
@@ -86,8 +91,10 @@ class Snapshot:
 
     def update(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
         """Store a list of changes, while a whole list may be in progress; returns what changed."""
+        found = list(found)
         changed = self.merge(found, began)
         self.written.update(dict.fromkeys(changed, began))
+        self.newest = max(self.newest or 0.0, _newest(found, 0.0) or 0.0)
         self.fresh[what] = max(began, self.fresh[what])
         return changed
 
@@ -145,12 +152,21 @@ class Snapshot:
         """Drop the times of writes that precede every list in progress."""
         self.written = {key: when for key, when in self.written.items() if when >= before}
 
+    def lacks(self, what: str, began: float, *, sure: bool) -> None:
+        """Store that the cloud has no list of a type. One answer of 404 proves that as little as for a resource."""
+        if sure or began - self.lacked.setdefault(what, began) >= CONFIRM:
+            self.absent[what] = began
+
+    def has(self, what: str) -> None:
+        self.absent.pop(what, None)
+        self.lacked.pop(what, None)
+
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
 
         A caller that must prove absence needs a list that began at `settled` or later.
         """
-        if now - self.absent.get(what, -1e9) < ABSENT:
+        if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
             return False
         if self.fresh.get(what, 0.0) < settled <= now:
             return True
@@ -194,17 +210,22 @@ class Snapshot:
         """Seconds from the start of a list to the start of the next."""
         return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
 
-    def ago(self, now: float) -> float:
-        """Seconds that the next list of changed servers must look back."""
-        return now - self.fresh["server"] + OVERLAP
+    @property
+    def since(self) -> str:
+        """The time from which the next list of changed servers must be; empty while Nova's time is unknown."""
+        return "" if self.newest is None else stamp(max(0.0, self.newest - OVERLAP))
 
     def due_whole(self, now: float) -> bool:
         """Whether a whole list of servers is due besides lists of changes."""
         return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
 
+    def ids_of(self, asker: Asker) -> frozenset[tuple[str, str]]:
+        """Recorded ids of the asker, and those of the resources with its mark."""
+        return asker.ids.union(self._owned.get(asker.uid, ()))
+
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         """Resources of the asker; also those of others that are in one of them, or attached to one."""
-        keys = asker.ids | self._owned.get(asker.uid, set())
+        keys = self.ids_of(asker)
         whats = {what for what, _ in keys}
         hosts = {what for what in whats if dependents(what, "attached")}
         keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what in hosts))
@@ -224,6 +245,10 @@ def _owners(thing: Thing) -> Iterator[str]:
         yield thing.mark.split(":")[1]
     if (pair := TYPES[thing.what].attached) and thing.facts.get(pair[1]):
         yield thing.facts[pair[1]]
+
+
+def _newest(found: Iterable[Thing], before: float | None) -> float | None:
+    return max((thing.updated for thing in found if thing.what == "server" and thing.updated), default=before)
 
 
 def _leaving(thing: Thing) -> bool:

@@ -80,7 +80,7 @@ def volume(raw: Raw) -> dict[str, Any]:
     return {
         "size": raw.get("size"),
         "attachments": raw.get("attachments") or [],
-        CREATED: _seconds(raw.get(CREATED)),
+        CREATED: seconds(raw.get(CREATED)),
         ANSWERED: (raw.get("metadata") or {}).get(OWN) == raw["id"],
     }
 
@@ -91,8 +91,8 @@ def _is_copy(raw: Raw, metadata: Raw) -> bool:
     return other or raw.get("status") == "restoring-backup" or RESTORED in metadata
 
 
-def _seconds(stamp: str | None) -> float | None:
-    """Seconds since 1970 for a time stamp of Cinder, which is in UTC without saying so."""
+def seconds(stamp: str | None) -> float | None:
+    """Seconds since 1970 for a time stamp, which is in UTC; Cinder does not say so."""
     try:
         return datetime.fromisoformat(stamp or "").replace(tzinfo=UTC).timestamp()
     except ValueError:

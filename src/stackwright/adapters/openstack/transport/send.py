@@ -65,8 +65,10 @@ def problem(status: int, text: str, retry_after: str = "", *, own: bool = True) 
     match status:
         case 401:
             return Trouble(Reason.AUTHENTICATION_FAILED, said)
-        case 404:
+        case 404 if own:
             return Trouble(Reason.NOT_FOUND, said)
+        case 404:  # a proxy's: nothing is known of the resource
+            return Trouble(Reason.UNREACHABLE, f"{said}, which is not from OpenStack")
         case 409:
             return Trouble(Reason.CONFLICT, said)
         case 413 | 429:
