@@ -37,6 +37,10 @@ class CephSettings(CephFeatures, Settings):
         return namespace if self.trial else self.shared_namespace
 
 
+# OSDs may share a node where there may be fewer nodes than OSDs.
+_ANYWHERE = {"affinity": {"anti": {"type": {"osd": "preferredDuringSchedulingIgnoredDuringExecution"}}}}
+
+
 def monitors(context: Context) -> int:
     return 1 if context.spec.size == "single" else 3
 
@@ -48,7 +52,7 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"ceph": context.image("ceph")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "mon", "mgr", "osd", "watch"),
-        "pod": {"replicas": {"mon": monitors(context), "osd": osds}},
+        "pod": {"replicas": {"mon": monitors(context), "osd": osds}, **(_ANYWHERE if small or osds > 3 else {})},
         "volume": {"class_name": context.spec.storage_class, "size": "5Gi"},
         "osd": {"size": settings.osd_size},
         # One copy per OSD, at most three: a single copy is lost with its disk.

@@ -6,16 +6,7 @@ Members and clients authenticate only by certificates of the cloud's own authori
 from __future__ import annotations
 
 from stackwright.api.services.kinds import Etcd, Size
-from stackwright.services.declaration import (
-    CONTROL_PLANE,
-    Certificate,
-    Chart,
-    Context,
-    Service,
-    Values,
-    members,
-    placed,
-)
+from stackwright.services.declaration import CONTROL_PLANE, Certificate, Chart, Context, Service, Values, placed
 
 PORT = 2379
 API = "etcd"
@@ -35,7 +26,7 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"etcd": context.image("etcd")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": members(MEMBERS[context.spec.size]),
+        "pod": {"replicas": {"server": MEMBERS[context.spec.size]}},
         "volume": {"class_name": context.spec.storage_class, "size": "2Gi"},
         "secrets": {"tls": {"etcd": TLS}},
     }

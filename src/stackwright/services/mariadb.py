@@ -7,7 +7,7 @@ Durability does not depend on the size: InnoDB always flushes at each commit and
 from __future__ import annotations
 
 from stackwright.api.services.kinds import MariaDB
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, members, placed
+from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
 from stackwright.services.sizes import SIZES, memory
 
 ROOT_SECRET = "mariadb-root"  # noqa: S105 - the name of a Secret
@@ -22,7 +22,7 @@ def _values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {
-            **members(size.mariadb),
+            "replicas": {"server": size.mariadb},
             "resources": {"server": memory(size.mariadb_limit, size.mariadb_buffer_pool + 192)},
         },
         "volume": {"class_name": context.spec.storage_class, "size": f"{size.mariadb_volume}Gi"},
