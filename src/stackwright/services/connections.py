@@ -43,8 +43,11 @@ CONNECTIONS = (
     Connection("rabbitmq", "server", (15672,), (OPERATOR,)),
     Connection("memcached", "server", (11211,), APIS),
     Connection("keystone", "api", (5000,), (*APIS, *AGENTS, INGRESS, OPERATOR)),
-    Connection("glance", "api", (9292,), ("nova", "cinder", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
-    Connection("placement", "api", (8778,), ("nova", "neutron", "keystoneclient", COMPUTE, INGRESS)),
+    # Glance: to the pod in which an upload waits for its import.
+    Connection(
+        "glance", "api", (9292,), ("glance", "nova", "cinder", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
+    ),
+    Connection("placement", "api", (8778,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS)),
     Connection(
         "nova", "api-osapi", (8774,), ("neutron", "cinder", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
     ),
@@ -53,7 +56,10 @@ CONNECTIONS = (
     Connection(
         "neutron", "server", (9696,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
     ),
-    Connection("cinder", "api", (8776,), ("nova", "glance", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
+    # Cinder: its Job that makes volume types.
+    Connection(
+        "cinder", "api", (8776,), ("cinder", "nova", "glance", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
+    ),
     Connection("etcd", "server", (2379,), ("cinder",)),
     Connection("etcd", "server", (2379, 2380, 2381, 2382), ("etcd",)),
     # Ceph's daemons listen on ports that they choose themselves.
