@@ -6,7 +6,7 @@ service:
   name: {{ include "lib.text" .Values.endpoints.identity.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.identity.port.api.default }}}
-ingress: {host: keystone, port: api}
+ingress: {host: keystone, port: api, uploads: {{ include "lib.uploads" .Values.conf.keystone_api_uwsgi }}}
 containers:
   - name: keystone-api
     image: keystone_api

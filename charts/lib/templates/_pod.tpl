@@ -11,7 +11,7 @@ lib.workload (root, template): a workload's description, which a thin chart writ
   service, headless, claim, strategy  see the shapes
   schedule                            when a CronJob runs; null: never
   drain: true                         if it serves through a Service: see lib.drain; the shape lib.api sets it
-  ingress: {host, port, path}         public name below network.ingress.domain, and the port's name; see lib.ingress
+  ingress: {host, port, path, uploads}  public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}
 {{- define "lib.workload" -}}
 {{- $text := include (index . 1) (index . 0) }}

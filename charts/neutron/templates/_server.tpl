@@ -2,7 +2,7 @@
 name: neutron-server
 component: server
 configmaps: [etc, bin]
-ingress: {host: neutron, port: api}
+ingress: {host: neutron, port: api, uploads: {{ include "lib.uploads" .Values.conf.neutron_api_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.network.hosts.default }}
   ports:

@@ -2,7 +2,7 @@
 name: placement-api
 component: api
 configmaps: [etc, bin]
-ingress: {host: placement, port: api}
+ingress: {host: placement, port: api, uploads: {{ include "lib.uploads" .Values.conf.placement_api_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.placement.hosts.default }}
   ports:

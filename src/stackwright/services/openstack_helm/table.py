@@ -138,7 +138,9 @@ _GLANCE = (
     _left("conf.glance.os_glance_staging_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance.os_glance_tasks_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance_api_uwsgi.uwsgi.wsgi-file", "it is a script of our chart, which refuses pickles of memcached"),
-    _left("conf.glance.keystone_authtoken.memcached_servers", "without that script Glance keeps tokens in its processes"),
+    _left(
+        "conf.glance.keystone_authtoken.memcached_servers", "without that script Glance keeps tokens in its processes"
+    ),
     _left("conf.glance.keystone_authtoken.memcache_use_advanced_pool", "it is of no use without memcached"),
     *_same("conf.glance.**", "conf.glance_api_uwsgi.**", "conf.logging.**"),
 )
