@@ -240,7 +240,10 @@ def running(admin: Path, namespace: str, folder: Path) -> Iterator[World]:
     flags += [f"-kubeconfig={config}", f"-namespace={namespace}", f"-https-port={ports[1]}"]
     with (folder / "ingress.log").open("wb") as log:
         process = subprocess.Popen(
-            [program, "-tls-secrets=openstack-public-tls", *flags], stdout=log, stderr=log, env=os.environ
+            [program, "-tls-secrets=openstack-public-tls", *flags],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "GOMEMLIMIT": "192MiB"},
         )
     world = World(admin, namespace, folder, process, *ports, x509.authority("test", time.time()))
     try:

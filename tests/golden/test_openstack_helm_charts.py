@@ -239,7 +239,9 @@ def test_others_find_it_where_they_found_our_chart(case, chart):
         if item is None:
             return None
         backend = item["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]
-        return item["spec"]["ingressClassName"], item["spec"]["tls"], item["spec"]["rules"][0]["host"], backend["name"]
+        spec = item["spec"]
+        annotations = item["metadata"]["annotations"]
+        return annotations, spec["ingressClassName"], spec["tls"], spec["rules"][0]["host"], backend["name"]
 
     old, new = mine(case, chart), theirs(case, chart)
     assert service(new) == service(old)

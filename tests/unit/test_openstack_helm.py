@@ -39,6 +39,16 @@ def said(chart: str) -> dict:
     return {".".join(path): value for path, value in leaves(laid(defaults(chart), values(chart))) if value is not None}
 
 
+@pytest.mark.parametrize("enabled", [None, True])
+def test_nothing_is_read_from_memcached_without_our_scripts(enabled):
+    """Both clients unpickle what any pod put there. The published chart of Glance fills in an empty list of servers."""
+    keystone = result("keystone", {"conf": {"keystone": {"cache": {"enabled": enabled}}}})
+    assert keystone.values["conf"]["keystone"]["cache"] == {"enabled": False, "backend": None}
+    token = result("glance").values["conf"]["glance"]["keystone_authtoken"]
+    assert token["memcached_servers"] == " "
+    assert "memcache_use_advanced_pool" not in token
+
+
 @pytest.mark.parametrize("chart", CHARTS)
 def test_every_value_is_carried_over_or_listed_with_a_reason(chart):
     done = result(chart)

@@ -98,7 +98,8 @@ def ldflags(tool: Tool, go_mod: str) -> str:
 def digest(tool: Tool) -> str:
     folder = source(tool)
     total = hashlib.sha256()
-    for path in sorted([folder / "go.mod", folder / "go.sum", *folder.glob("*.go")]):
+    sources = (path for path in folder.glob("*.go") if not path.name.endswith("_test.go"))
+    for path in sorted([folder / "go.mod", folder / "go.sum", *sources]):
         total.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     total.update(repr((sorted(tool.packages.items()), ldflags(tool, (folder / "go.mod").read_text()))).encode())
     return total.hexdigest()[:12]

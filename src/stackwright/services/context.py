@@ -84,12 +84,6 @@ CLOUD_AUTHORITY = "openstack-ca"  # of the cloud's own authority; in the cloud's
 INGRESS_CLASS = "openstack-ingress"
 
 
-def members(count: int) -> Values:
-    """`pod` of voting servers. Their volumes are local, so two members must never share a node: both would be lost."""
-    apart = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
-    return {"replicas": {"server": count}, **(apart if count > 1 else {})}
-
-
 def placed(label: tuple[str, str], *components: str) -> Values:
     """The `labels` values that place components on the nodes with a label."""
     return {name: {"node_selector_key": label[0], "node_selector_value": label[1]} for name in components}

@@ -26,7 +26,7 @@ from stackwright.api.support import (
     unsupported,
 )
 from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, MemcachedTemplates, RabbitTemplates
-from stackwright.cloud.controlplane.pods import BusReference
+from stackwright.cloud.controlplane.pods import Bus, BusReference
 from stackwright.cloud.controlplane.services import (
     GlanceTemplate,
     HorizonTemplate,
@@ -47,8 +47,13 @@ class Section(CamelModel):
     application_credential: OffAnyway | None = absent("Application credentials.")
 
 
+class ApiOverride(CamelModel):
+    route: UnsupportedMap = unsupported("Fields of the route.")
+    tls: UnsupportedMap = unsupported("Its certificate.")
+
+
 class Api(Section):
-    api_override: Unsupported = unsupported("Routes and their certificates.")
+    api_override: ApiOverride | None = Field(None, description="Route of the API: not supported, empty only.")
 
 
 class KeystoneSection(Api):
@@ -131,6 +136,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     memcached: MemcachedSection | None = Field(None, description="The cache.")
     messaging_bus: BusReference | None = Field(None, description="The message bus of services without their own one.")
     notifications_bus: BusReference | None = Field(None, description="The message bus of notifications.")
+    notifications_bus_instance: Bus = Field("rabbitmq", description="The message bus of notifications.")
     tls: Tls | None = Field(None, description="TLS inside the cluster.")
     node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")

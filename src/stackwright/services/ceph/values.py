@@ -28,6 +28,10 @@ def clients() -> list[str]:
     return [declared.name for declared in SERVICES if any(chart.in_ceph for chart in declared.charts)]
 
 
+# OSDs may share a node where there may be fewer nodes than OSDs.
+_ANYWHERE = {"affinity": {"anti": {"type": {"osd": "preferredDuringSchedulingIgnoredDuringExecution"}}}}
+
+
 def chart_values(context: Context) -> Values:
     settings, small = context.settings, context.spec.size == "single"
     osds = settings.osds or (1 if small else 3)
@@ -35,7 +39,7 @@ def chart_values(context: Context) -> Values:
         "images": {"tags": {"ceph": context.image("ceph")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "mon", "mgr", "osd", "watch"),
-        "pod": {"replicas": {"mon": monitors(context), "osd": osds}},
+        "pod": {"replicas": {"mon": monitors(context), "osd": osds}, **(_ANYWHERE if small or osds > 3 else {})},
         "volume": {"class_name": context.spec.storage_class, "size": "5Gi"},
         "osd": {"size": settings.osd_size},
         # One copy per OSD, at most three: a single copy is lost with its disk.

@@ -38,7 +38,7 @@ SERVICE = Service(
             ),
             calls=(
                 *("mariadb", "rabbitmq", "memcached", "keystone", "etcd"),
-                *("glance", "nova", "ceph", "ceph-rgw"),
+                *("glance", "nova", "cinder", "ceph", "ceph-rgw"),
             ),
         ),
     ),

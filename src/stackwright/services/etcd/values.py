@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackwright.api.services.kinds import Size
-from stackwright.services.context import CONTROL_PLANE, Context, Values, members, placed
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Certificate
 
 PORT = 2379
@@ -24,7 +24,7 @@ def chart_values(context: Context) -> Values:
         "images": {"tags": {"etcd": context.image("etcd")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": members(MEMBERS[context.spec.size]),
+        "pod": {"replicas": {"server": MEMBERS[context.spec.size]}},
         "volume": {"class_name": context.spec.storage_class, "size": "2Gi"},
         "secrets": {"tls": {"etcd": TLS}},
     }

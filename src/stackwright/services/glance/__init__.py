@@ -29,7 +29,7 @@ SERVICE = Service(
             listens=(
                 Listener("api", (PORT,), name="glance", sources=("horizon", "keystoneclient", INGRESS, OPERATOR)),
             ),
-            calls=("mariadb", "rabbitmq", "memcached", "keystone", "cinder", "ceph", "ceph-rgw"),
+            calls=("mariadb", "rabbitmq", "memcached", "keystone", "cinder", "ceph", "ceph-rgw", "glance"),
         ),
     ),
     contracts=contracts,

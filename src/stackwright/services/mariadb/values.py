@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
-from stackwright.services.context import CONTROL_PLANE, Context, Values, members, placed
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.sizes import memory, rounded
 
 ROOT_SECRET = "mariadb-root"  # noqa: S105 - the name of a Secret
@@ -44,7 +44,7 @@ def chart_values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {
-            **members(size.servers),
+            "replicas": {"server": size.servers},
             "resources": {"server": memory(size.limit, size.buffer_pool + 192)},
         },
         "volume": {"class_name": context.spec.storage_class, "size": f"{size.volume}Gi"},

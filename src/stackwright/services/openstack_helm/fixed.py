@@ -82,6 +82,8 @@ FIXED: dict[str, Values] = {
         "conf": {
             "keystone": {
                 **_CONF,
+                # Its client of memcached would unpickle what any pod put there.
+                "cache": {"enabled": False, "backend": None},
                 "identity": {"domain_specific_drivers_enabled": None, "domain_config_dir": None},
             },
             # Run through env, because the script's stop passes options of Apache: env rejects them, uWSGI might run.
@@ -123,6 +125,8 @@ FIXED: dict[str, Values] = {
                 # An empty key would become a random one that changes at each upgrade; the effective key is in the
                 # Secret.
                 "keystone_authtoken": {
+                    # None: its client would unpickle what any pod put there. Their chart replaces an empty text.
+                    "memcached_servers": " ",
                     "memcache_secret_key": "unused",
                     "memcache_security_strategy": None,
                     "auth_type": None,
@@ -163,6 +167,7 @@ ADDED: dict[str, dict[tuple[str, str], str]] = {
     "keystone": {
         ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret overrides it",
         ("oslo_concurrency", "lock_path"): "their chart mounts a volume there",
+        ("cache", "*"): "off",
     },
     "glance": {
         ("DEFAULT", "transport_url"): "the default of oslo.messaging; notifications have a URL of their own",
@@ -171,6 +176,7 @@ ADDED: dict[str, dict[tuple[str, str], str]] = {
         ("cors", "allowed_origin"): "the dashboard's address; our Glance allows no cross-origin requests",
         ("file", "*"): "names the folder that their chart mounts; no store of this name is enabled",
         ("swift", "*"): "no store of this name is enabled",
+        ("keystone_authtoken", "memcached_servers"): "blank, which is none",
         ("keystone_authtoken", "memcache_secret_key"): "the file of the Secret goes over it",
         **{
             ("keystone_authtoken", option): "the file of the Secret goes over it"

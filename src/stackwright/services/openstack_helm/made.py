@@ -111,7 +111,10 @@ def _ingress(ours: Values, chart: str) -> Values:
     endpoint = ours["endpoints"]["identity" if chart == "keystone" else "image"]
     service = {"name": endpoint["hosts"]["default"], "port": {"number": endpoint["port"]["api"]["default"]}}
     path = {"path": "/", "pathType": "Prefix", "backend": {"service": service}}
-    meta: Values = {"name": f"{chart}-api", "annotations": asked.get("annotations") or {}}
+    uwsgi = ours["conf"][f"{chart}_api_uwsgi"]["uwsgi"]
+    uploads = max(1, uwsgi["processes"] * uwsgi["threads"] // 2)  # as lib.uploads of our charts
+    annotations = {"stackwright.dev/uploads": str(uploads), **(asked.get("annotations") or {})}
+    meta: Values = {"name": f"{chart}-api", "annotations": annotations}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",

@@ -107,10 +107,11 @@ _KEYSTONE = (
     _made("secrets.oslo_messaging.keystone", "pod.etcSources.keystone_api", "pod.etcSources.keystone_db_sync"),
     _left("secrets.fernet", _OTHER_NAME),
     _left("secrets.credential", _OTHER_NAME),
-    _left("secrets.cache", "their chart starts Keystone without our script, so its cache is not sealed"),
+    _left("secrets.cache", "their chart starts Keystone without our script, so it has no cache in memcached"),
     _left(
         "secrets.identity.admin", "their Job reads a Secret with keys like OS_PASSWORD, to be created by hand from ours"
     ),
+    _left("conf.keystone.cache.**", "their chart starts Keystone without our script, so it has no cache in memcached"),
     _made("conf.keystone_api_uwsgi.**", "conf.wsgi_keystone"),
     *_same("conf.keystone.**", "conf.logging.**"),
 )
@@ -141,5 +142,9 @@ _GLANCE = (
     _left("conf.glance.os_glance_staging_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance.os_glance_tasks_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance_api_uwsgi.uwsgi.wsgi-file", "it is a script of our chart, which refuses pickles of memcached"),
+    _left(
+        "conf.glance.keystone_authtoken.memcached_servers", "without that script Glance keeps tokens in its processes"
+    ),
+    _left("conf.glance.keystone_authtoken.memcache_use_advanced_pool", "it is of no use without memcached"),
     *_same("conf.glance.**", "conf.glance_api_uwsgi.**", "conf.logging.**"),
 )

@@ -19,7 +19,7 @@ SERVICE = Service(
             "placement",
             chart_values,
             options=("placement", "placement_api_uwsgi", "logging"),
-            listens=(Listener("api", (PORT,), name="placement", sources=("keystoneclient", INGRESS)),),
+            listens=(Listener("api", (PORT,), name="placement", sources=("horizon", "keystoneclient", INGRESS)),),
             calls=("mariadb", "memcached", "keystone"),
         ),
     ),

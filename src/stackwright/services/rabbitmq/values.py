@@ -14,9 +14,10 @@ NOTIFICATIONS_KEPT = 5000  # messages per queue: without a consumer, unread noti
 
 @dataclass(frozen=True)
 class Sizing:
-    """Memory (MiB), and the volume (GiB)."""
+    """Memory (MiB), processors, and the volume (GiB)."""
 
     memory: int
+    schedulers: int
     volume: int
 
     @property
@@ -26,10 +27,10 @@ class Sizing:
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(512, 1),
-    "tiny": Sizing(1024, 5),
-    "small": Sizing(2048, 10),
-    "medium": Sizing(8192, 20),
+    "single": Sizing(512, 1, 1),
+    "tiny": Sizing(1024, 2, 5),
+    "small": Sizing(2048, 4, 10),
+    "medium": Sizing(8192, 8, 20),
 }
 
 
@@ -52,6 +53,7 @@ def chart_values(context: Context) -> Values:
         "name": context.name,
         "secrets": {"oslo_messaging": {"admin": admin_secret(context.name)}},
         "conf": {
+            "schedulers": size.schedulers,
             "rabbitmq": {
                 # Absolute: a relative watermark would refer to the machine's memory, not the pod's.
                 "vm_memory_high_watermark": {"absolute": f"{size.memory}MiB"},
@@ -64,6 +66,6 @@ def chart_values(context: Context) -> Values:
                         }
                     }
                 },
-            }
+            },
         },
     }
