@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.cli.change.manifests import check
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.cloud.registry import BY_KIND
 
 CLEANED = "{barbican, masakari, nova, cinder, glance, heat, aodh, manila, horizon}"
