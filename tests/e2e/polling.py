@@ -1,4 +1,4 @@
-"""The rules of a poll: what counts as an answer, what is tried again, and when it ends."""
+"""The rules of a poll: what counts as a response, what is retried, and when it ends."""
 
 from __future__ import annotations
 

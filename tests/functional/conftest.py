@@ -1,4 +1,4 @@
-"""A real API server (etcd and kube-apiserver only) for the whole session, with our CRDs in it."""
+"""A real API server (only etcd and kube-apiserver) for the whole session, with our CRDs."""
 
 from __future__ import annotations
 

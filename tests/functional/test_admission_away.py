@@ -1,4 +1,4 @@
-"""While the operator is away, nobody gets past its webhook, and what is being deleted can end all the same."""
+"""While the operator is not running, its webhook admits no invalid object, and deletions still complete."""
 
 from __future__ import annotations
 

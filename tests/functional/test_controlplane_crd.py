@@ -1,4 +1,4 @@
-"""The API server's own word on an OpenStackControlPlane: its defaults, and what its rules refuse by name."""
+"""The API server's defaults and validation of an OpenStackControlPlane."""
 
 from __future__ import annotations
 

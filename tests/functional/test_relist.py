@@ -1,4 +1,4 @@
-"""A watch that was cut off until the API server answers 410: what was deleted meanwhile is noticed at once."""
+"""After a watch is interrupted until the API server answers 410, deletions of the meantime are noticed at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API server's own word on the kinds of infrastructure.cluster.x-k8s.io: what it takes, and what it refuses."""
+"""The API server's validation of the kinds of infrastructure.cluster.x-k8s.io: what it accepts and rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world with an OpenStack for clusters of Cluster API, and what users and Cluster API itself do there."""
+"""A simulated world with an OpenStack for clusters of Cluster API, and actions of users and of Cluster API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A world with pools of floating IPs, with who claims them and a server that wants one."""
+"""A simulated world with pools of floating IPs, their claims, and a server that uses one."""
 
 from __future__ import annotations
 

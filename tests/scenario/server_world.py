@@ -1,4 +1,4 @@
-"""A world with an OpenStack for servers, and what users and others do there."""
+"""A simulated world with an OpenStack for servers, and actions of users and other clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A floating IP that somebody else uses, or another object made, is told and stays where it is."""
+"""A floating IP in use elsewhere, or created by another object, is reported and not moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters, bastions and machines while all goes wrong: refusals, silence, lost credentials, a crash at any moment."""
+"""Clusters, bastions and machines during faults: refusals, timeouts, lost credentials, a crash at any write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody sets the clock, an hour back or 700 s forward: no duration is measured by it, so nothing changes."""
+"""The clock is set one hour back or 700 s forward: no duration depends on it, so nothing changes."""
 
 import pytest
 from test_releases import MEMCACHED, RELEASE, record, with_memory

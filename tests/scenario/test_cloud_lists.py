@@ -1,4 +1,4 @@
-"""A cloud that answers lists without what is there: as long as that is not confirmed, nothing is lost or made again."""
+"""Lists of a cloud that lack existing resources: until that is confirmed, nothing is reported lost or recreated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Providers that serve and are not whole, such as two of three MariaDB servers: accounts go on."""
+"""Providers that serve with only some of their pods, such as two of three MariaDB servers: accounts still work."""
 
 from __future__ import annotations
 

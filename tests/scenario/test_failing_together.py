@@ -1,4 +1,4 @@
-"""Objects that fail at the same time do not wake each other: each is tried again with backoff, whatever it says."""
+"""Objects that fail at the same time do not wake each other: each is retried with backoff."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Pools of floating IPs, and servers with an address of one, while all goes wrong."""
+"""Pools of floating IPs, and servers that use one, during faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody else deletes or changes in the cloud, a test for each kind of thing: told, and made or set back."""
+"""Deletions and changes by other clients, one test per resource type: reported, and recreated or reverted."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ async def test_an_address_from_a_pool_that_somebody_deleted_is_told_of_both_and_
     await world.run(300)
     stage = world.told("FloatingAddressFromPoolReady", SERVERS, "web")
     assert stage == world.told(kind=SERVERS, name="web")
-    assert stage == ("DependencyFailed", "Floating IP 192.0.2.1 in this cloud")
+    assert stage == ("DependencyFailed", "Floating IP 192.0.2.1 does not exist in this cloud")
     assert world.told_of()[0] == "BlockedResourceNotFound"
     world.delete(CLAIM, world.names(CLAIM)[0])
     await world.run(120)

@@ -1,4 +1,4 @@
-"""What the operator would do in typical situations, as text to be read: tests/golden/plans."""
+"""The plans of typical situations, as readable text: tests/golden/plans."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What `apply` asks about before it takes something from a cloud that is there."""
+"""Confirmation by `apply` before it deletes parts of an existing cloud."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of an OpenStackMachine: what it waits for, the server that it is, and its end."""
+"""The life of an OpenStackMachine: its waits, its server, and its deletion."""
 
 from __future__ import annotations
 

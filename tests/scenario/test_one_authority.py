@@ -1,4 +1,4 @@
-"""All certificates of a cloud are of one authority, whatever became of that; at rest nothing is written."""
+"""All certificates of a cloud are issued by one CA, in any case of loss; without a change nothing is written."""
 
 import base64
 import time

@@ -1,4 +1,4 @@
-"""Credentials that lead to another project than that of the things: told; none is made there, none left behind here."""
+"""Credentials for another project than that of the resources: reported; nothing is created there or left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stackwright pause` and `resume`: nothing of a paused cloud is changed, and what it waits for is told."""
+"""`stackwright pause` and `resume`: a paused cloud is not changed, and its pending changes are reported."""
 
 import asyncio
 

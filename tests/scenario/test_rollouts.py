@@ -1,4 +1,4 @@
-"""Rollouts that take long, or meet nodes that are away: what goes on is left alone, what stands still is not."""
+"""Rollouts that take long, or have unavailable nodes: progress is awaited, a stop leads to a rollback."""
 
 import pytest
 from test_releases import MEMCACHED, RELEASE, with_memory

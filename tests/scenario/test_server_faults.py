@@ -1,4 +1,4 @@
-"""OpenStackServers while all goes wrong: refusals, silence, lost credentials, lost records, a crash at any moment."""
+"""OpenStackServers during faults: refusals, timeouts, lost credentials, lost records, a crash at any write."""
 
 from __future__ import annotations
 

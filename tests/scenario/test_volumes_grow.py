@@ -1,4 +1,4 @@
-"""A cloud that grows has larger volumes, where they may grow; where not, it runs on those that it has and says so."""
+"""A larger cloud gets larger volumes if they can be expanded; else it keeps their size and reports it."""
 
 from __future__ import annotations
 

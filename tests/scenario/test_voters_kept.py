@@ -1,4 +1,4 @@
-"""Servers that vote never get fewer, whatever becomes of the update that changed their number."""
+"""The number of voting servers is never reduced, whatever happens to the update that changed it."""
 
 import dataclasses
 from typing import Any

@@ -1,4 +1,4 @@
-"""One request for all: nobody waits for it longer than a moment, and its answer is not lost."""
+"""One shared request: callers wait only briefly for it, and its response is not lost."""
 
 from __future__ import annotations
 

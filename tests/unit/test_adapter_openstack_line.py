@@ -1,4 +1,4 @@
-"""The line to one project: whoever is told to be quiet is, and a cloud that hangs holds up nobody else."""
+"""The connection to one project: rate limits are obeyed, and a hanging cloud delays no other caller."""
 
 from __future__ import annotations
 

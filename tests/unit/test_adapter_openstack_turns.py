@@ -1,4 +1,4 @@
-"""Requests and servers in turn: as many at a time as are done about as quickly as few, and nobody is forgotten."""
+"""The limiter of requests and servers: the limit adapts to their durations, and no waiting object is forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The admission server: whoever reaches its port takes neither the loop nor the memory of the operator."""
+"""The admission server: clients cannot block the event loop or exhaust the memory of the operator."""
 
 from __future__ import annotations
 

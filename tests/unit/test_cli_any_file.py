@@ -1,4 +1,4 @@
-"""Whatever a file holds, `apply` and `plan` take it or say what is wrong with it; there is never a traceback."""
+"""For any content of a file, `apply` and `plan` accept it or report its errors, without a traceback."""
 
 from __future__ import annotations
 

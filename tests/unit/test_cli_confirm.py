@@ -1,4 +1,4 @@
-"""What is lost is shown first, and without a terminal it needs --yes."""
+"""Losses are listed first, and without a terminal they require --yes."""
 
 from __future__ import annotations
 

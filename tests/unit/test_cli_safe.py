@@ -1,4 +1,4 @@
-"""Texts of others, such as pods and API servers, reach no terminal with what it obeys."""
+"""Foreign texts, such as output of pods and API servers, reach a terminal without control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`up -f`: what is applied is what was asked about, object by object, and it is where the other commands look."""
+"""`up -f` applies exactly the objects that the user confirmed, where the other commands look for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may speak to whom: network policies of a whole cloud, held against the charts that get them."""
+"""Allowed connections: network policies of a whole cloud, compared with the charts."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""What upstream manifests write to ask for nothing, or for what is so anyway, is taken; anything beyond it is named."""
+"""Upstream manifests that disable a feature, or set its default, are accepted; other values are rejected by name."""
 
 from __future__ import annotations
 

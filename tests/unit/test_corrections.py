@@ -1,4 +1,4 @@
-"""What somebody else changed of our things is set back; what others only added stays."""
+"""Changes of our resources by other clients are reverted; their additions are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was wrong once with decisions about things in an OpenStack: found by properties, each told by itself."""
+"""Former errors in decisions about resources in an OpenStack, found by properties, one test each."""
 
 from __future__ import annotations
 

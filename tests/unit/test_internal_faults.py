@@ -1,4 +1,4 @@
-"""Errors of our own code: told where users look, without a value, and nothing ends by them."""
+"""Internal errors are reported in conditions, without values, and stop no worker, watch or resync."""
 
 import asyncio
 import json

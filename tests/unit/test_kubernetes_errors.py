@@ -1,4 +1,4 @@
-"""What the Kubernetes API's answers mean to who asked."""
+"""The errors that responses of the Kubernetes API become."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kubeconfig whose user logs in by a command or a file: it works, or says in a sentence why it does not."""
+"""A kubeconfig whose user authenticates by a command or a file: it works, or the cause is reported in a sentence."""
 
 from __future__ import annotations
 

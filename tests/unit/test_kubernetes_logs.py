@@ -1,4 +1,4 @@
-"""Logs by way of HTTP: what is asked for, what comes, and how it ends."""
+"""Logs by HTTP: requests, responses, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of things in an OpenStack when their object goes: they go first, unless their owner said otherwise."""
+"""Resources in an OpenStack when their object is deleted: deleted first, unless a policy keeps them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of `up`: when they have something to do, and what they do, against small fakes of what they drive."""
+"""Steps of `up`: when they are done, and what they run, with small fakes of the programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The step that ends `up`: when it has something to do, what it makes, and what it remembers of that."""
+"""The last step of `up`: when it is done, what it creates, and what it remembers."""
 
 from __future__ import annotations
 

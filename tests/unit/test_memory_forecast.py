@@ -1,4 +1,4 @@
-"""An OpenStack as it would be: what the real one has is changed in the forecast only."""
+"""The forecast of an OpenStack: changes are made in the forecast only, never in the real cloud."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in a spec → ids: exactly one must be meant, and what is not known yet is asked for."""
+"""Names in a spec → ids: exactly one resource must match, and unknown names are queried."""
 
 from __future__ import annotations
 

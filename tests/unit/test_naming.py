@@ -61,7 +61,7 @@ async def _ask(call) -> None:
     try:
         await call
     except Exception as error:
-        assert isinstance(error, Refused) or "none" in str(error) or "gone" in str(error), repr(error)
+        assert isinstance(error, Refused) or "none" in str(error) or "does not exist" in str(error), repr(error)
 
 
 @given(texts, texts)

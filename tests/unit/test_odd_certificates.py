@@ -1,4 +1,4 @@
-"""Certificates that users give: whatever stands there is taken or refused, never an error of ours."""
+"""Certificates of users: any text is accepted or rejected, without an internal error."""
 
 from __future__ import annotations
 

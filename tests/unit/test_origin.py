@@ -1,4 +1,4 @@
-"""Marks that outlive the UID of an object, and that nobody can forge into another namespace or cluster."""
+"""Marks that outlive the UID of an object, and that cannot be forged in another namespace or cluster."""
 
 from __future__ import annotations
 

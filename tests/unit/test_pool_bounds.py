@@ -1,4 +1,4 @@
-"""A pool whose OpenStack tells of more, or of other floating IPs, than it should."""
+"""A pool whose OpenStack lists more, or other, floating IPs than expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`down --purge` asks, and deletes what `up` put there; a folder of somebody else it leaves alone."""
+"""`down --purge` asks for confirmation and deletes the data of `up`; a foreign folder is not deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker goes on whatever a library raises; only its cancellation ends it."""
+"""A worker survives any exception of a library; only its cancellation ends it."""
 
 from __future__ import annotations
 

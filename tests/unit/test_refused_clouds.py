@@ -1,4 +1,4 @@
-"""What cannot work is refused at admission, in words that say what to change."""
+"""Clouds that cannot work are rejected at admission, with messages that say what to change."""
 
 from __future__ import annotations
 

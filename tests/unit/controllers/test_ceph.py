@@ -1,4 +1,4 @@
-"""The exchange with Ceph: what is asked for, what is given back, what is told, and what a client gets."""
+"""The exchange with Ceph: requests, provided keys, conditions, and the Secrets of clients."""
 
 from __future__ import annotations
 

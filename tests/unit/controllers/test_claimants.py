@@ -1,4 +1,4 @@
-"""The index of who names which account says what a look at all objects says, whatever happened before."""
+"""The index of accounts always agrees with a search through all objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cloud in memory, with a machine that sits before it: what each check sees can be set, and what it did is kept."""
+"""A cloud in memory and a machine in front of it: observations of checks can be set, and calls are recorded."""
 
 from __future__ import annotations
 
