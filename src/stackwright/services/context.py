@@ -27,7 +27,7 @@ class Settings(Model):
     """Settings that a cloud passes to each of its services; a service without a cloud uses the defaults."""
 
     ingress: bool = Field(False, description="Public endpoints go through the ingress, with TLS.")
-    network_policies: bool = Field(False, description="Let only declared connections through.")
+    network_policies: bool = Field(False, description="Allow only declared connections.")
 
 
 @dataclass(frozen=True)

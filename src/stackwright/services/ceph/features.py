@@ -15,16 +15,16 @@ class CephFeatures(Model):
 
     shared_namespace: NamespaceName = Field(
         "openstack-ceph-shared",
-        description="Where Secret openstack-ceph-keys of an external Ceph is.",
+        description="Namespace with the Secret openstack-ceph-keys of an external Ceph.",
     )
-    osds: int | None = Field(None, ge=1, le=32, description="OSDs of the cloud's own Ceph; absent: by size, 1 or 3.")
-    osd_size: Quantity = Field("20Gi", description="Space of each, which is taken from the disk when it is used.")
+    osds: int | None = Field(None, ge=1, le=32, description="OSDs of the cloud's own Ceph; default: 1 or 3, by size.")
+    osd_size: Quantity = Field("20Gi", description="Maximum size of each OSD; disk space is allocated on use.")
 
 
 class CephSettings(CephFeatures, Settings):
     """features.ceph, and whether the cloud runs its own Ceph."""
 
-    trial: bool = Field(False, description="Run a small Ceph; without it, there is one elsewhere.")
+    trial: bool = Field(False, description="Run a small Ceph in the cloud; otherwise the cloud uses an external Ceph.")
 
     def exchange(self, namespace: str) -> str:
         """The namespace of the objects that are exchanged with the provider of Ceph."""

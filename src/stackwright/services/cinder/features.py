@@ -38,10 +38,10 @@ class CinderBackendValues(Model):
 
 
 class CinderBackend(Model):
-    type: Literal["statefulset"] = Field("statefulset", description="How its cinder-volume runs.")
-    enabled: bool = Field(True, description="Whether it is there.")
-    create_volume_type: bool = Field(True, description="Make a volume type of its name.")
-    values: CinderBackendValues = Field(description="What it adds to the configuration.")
+    type: Literal["statefulset"] = Field("statefulset", description="Settings of its cinder-volume service.")
+    enabled: bool = Field(True, description="Whether the back end is enabled.")
+    create_volume_type: bool = Field(True, description="Create a volume type with its name.")
+    values: CinderBackendValues = Field(description="Configuration of the back end.")
 
     @property
     def names(self) -> dict[str, Any]:
@@ -52,7 +52,7 @@ class CinderBackend(Model):
     def _has_backends(self) -> CinderBackend:
         backends = self.values.conf.get("backends")
         if not isinstance(backends, dict) or not backends or not all(isinstance(b, dict) for b in backends.values()):
-            raise ValueError("values.conf.backends: takes section → option → value, one section at least")
+            raise ValueError("values.conf.backends: takes section → option → value, with at least one section")
         if wrong := [
             f"values.conf.backends.{at}.volume_backend_name: takes a name"
             for at, name in self.names.items()
@@ -72,20 +72,20 @@ class CinderBackend(Model):
 class CinderVolume(Model):
     enabled: bool = Field(True, description="Run cinder-volume.")
     backends: dict[Line, CinderBackend] = Field(
-        default_factory=dict, description="name → back end; absent: one in Ceph, named rbd."
+        default_factory=dict, description="name → back end; default: rbd, in Ceph."
     )
 
 
 class CinderBackup(Model):
     enabled: bool = Field(
-        True, description="Run cinder-backup: to object storage where the cloud has it, else to Ceph."
+        True, description="Run cinder-backup, which stores backups in object storage if the cloud has it, else in Ceph."
     )
     drivers: Unsupported = unsupported("Other drivers of backups; set them in `services`.")
 
 
 class VolumeQos(Model):
     consumer: Literal["front-end", "back-end", "both"] = Field(
-        "back-end", description="Who holds to it: the hypervisor (front-end), the back end, or both."
+        "back-end", description="Where limits are enforced: the hypervisor (front-end), the back end, or both."
     )
     specs: dict[Line, int] = Field(min_length=1, description="Limit → number, such as total_iops_sec.")
 
@@ -93,7 +93,7 @@ class VolumeQos(Model):
     @classmethod
     def _are_limits(cls, specs: dict[str, int]) -> dict[str, int]:
         if wrong := [name for name in specs if not re.fullmatch(LIMIT, name) or name in ("name", "consumer")]:
-            raise ValueError(f"{', '.join(map(repr, wrong))}: no name of a limit, such as total_iops_sec")
+            raise ValueError(f"{', '.join(map(repr, wrong))}: not the name of a limit, such as total_iops_sec")
         if negative := [name for name, number in specs.items() if number < 0]:
             raise ValueError(f"{', '.join(negative)}: takes 0 or more")
         return specs
@@ -105,29 +105,32 @@ class VolumeType(Model):
     backend: Line | None = Field(
         None,
         min_length=1,
-        description="volume_backend_name of the back end that has its volumes; absent: that of its name, or any.",
+        description="volume_backend_name of the back end for its volumes; default: the one of the same name, or any.",
     )
     description: str = Field("", description="For users.")
-    public: bool = Field(True, description="Whether all projects see it.")
-    multi_attach: bool = Field(False, description="Let several virtual machines have a volume at the same time.")
-    qos: VolumeQos | None = Field(None, description="What its volumes may take of their back end.")
-    extra_specs: dict[Line, Line] = Field(default_factory=dict, description="What else Cinder's drivers are told.")
+    public: bool = Field(True, description="Whether all projects can use it.")
+    multi_attach: bool = Field(False, description="Allow several servers to attach a volume at the same time.")
+    qos: VolumeQos | None = Field(None, description="Limits of its volumes.")
+    extra_specs: dict[Line, Line] = Field(
+        default_factory=dict, description="Additional extra specs for Cinder's drivers."
+    )
 
     @field_validator("extra_specs")
     @classmethod
     def _are_others(cls, specs: dict[str, str]) -> dict[str, str]:
         said = {"volume_backend_name": "backend", "multiattach": "multi_attach"}
-        if wrong := [f"{name}: say {said[name]}" for name in specs if name in said]:
+        if wrong := [f"{name}: use {said[name]} instead" for name in specs if name in said]:
             raise ValueError("; ".join(wrong))
         return specs
 
 
 class CinderFeatures(Model):
-    volume: CinderVolume = Field(default_factory=CinderVolume, description="Where volumes are.")
+    volume: CinderVolume = Field(default_factory=CinderVolume, description="Back ends of volumes.")
     volume_types: dict[Line, VolumeType] = Field(
-        default_factory=dict, description="name → volume type, beside or on top of those of the back ends."
+        default_factory=dict,
+        description="name → volume type, in addition to those of the back ends, or overriding them.",
     )
-    backup: CinderBackup = Field(default_factory=CinderBackup, description="Where their backups go.")
+    backup: CinderBackup = Field(default_factory=CinderBackup, description="Backups of volumes.")
 
     @model_validator(mode="after")
     def _has_backends(self) -> CinderFeatures:
@@ -137,7 +140,7 @@ class CinderFeatures(Model):
             known = {DEFAULT_BACKEND}
         if not self.volume.enabled:
             known = set()
-        allowed = ", ".join(sorted(known)) or "none, for there is no back end"
+        allowed = ", ".join(sorted(known)) or "none, because no back end is enabled"
         wrong = [
             f"volume_types.{name}.backend: unknown {kind.backend}; allowed: {allowed}"
             for name, kind in self.volume_types.items()
@@ -158,7 +161,7 @@ class CinderSettings(CinderFeatures, Settings):
 
     messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
     services: list[Line] = Field(
-        default_factory=list, description="Services of the cloud, as features.services has them."
+        default_factory=list, description="Services of the cloud, by their names in features.services."
     )
     cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.cinder.")
 

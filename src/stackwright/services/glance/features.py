@@ -89,7 +89,7 @@ class GlanceSettings(GlanceFeatures, Settings):
     """features.glance, and facts about the rest of the cloud."""
 
     services: list[Line] = Field(
-        default_factory=list, description="Services of the cloud, as features.services has them."
+        default_factory=list, description="Services of the cloud, by their names in features.services."
     )
     cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.glance.")
 

@@ -132,7 +132,7 @@ class IngressSettings(Settings):
     """The part of features.ssl for public endpoints."""
 
     public_endpoints: PublicEndpoints | None = Field(
-        None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
+        None, description="TLS of public endpoints; default: Stackwright creates a CA and a certificate."
     )
 
 

@@ -39,8 +39,8 @@ class KeystoneFeatures(Model):
 class KeystoneSettings(KeystoneFeatures, Settings):
     """features.keystone, and the destination of audit events."""
 
-    cadf: Literal["", "messagingv2", "log"] = Field("", description="Where audit events go; empty for nowhere.")
+    cadf: Literal["", "messagingv2", "log"] = Field("", description="Destination of audit events; empty: none.")
     messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
     admin_password: SecretKey | None = Field(
-        None, description="Where the administrator's first password is; absent: one is made."
+        None, description="Secret with the administrator's first password; default: a generated one."
     )

@@ -10,10 +10,10 @@ from stackwright.services.context import Values
 
 
 class Cleanup(Model):
-    enabled: bool = Field(True, description="Remove what was deleted long ago from the database.")
-    schedule: Schedule = Field("1 0 * * 1", description="When, as cron has it.")
-    age: int = Field(30, ge=1, description="Days that a deleted thing is kept.")
-    batch: int = Field(1000, ge=1, description="Rows of one step.")
+    enabled: bool = Field(True, description="Purge rows of deleted resources from the database.")
+    schedule: Schedule = Field("1 0 * * 1", description="Schedule in cron format.")
+    age: int = Field(30, ge=1, description="Days for which deleted rows are kept.")
+    batch: int = Field(1000, ge=1, description="Maximum rows per transaction.")
 
 
 def cleanup_values(cleanup: Cleanup) -> Values:

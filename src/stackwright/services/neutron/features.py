@@ -134,14 +134,14 @@ def errors(features: NeutronFeatures) -> list[str]:
     found = []
     for field in ("bridge", "interface"):
         counted = Counter(value for network in networks if (value := getattr(network, field)))
-        found += [
-            f"external_networks: {field} {name} stands there twice" for name, times in counted.items() if times > 1
-        ]
+        found += [f"external_networks: duplicate {field} {name}" for name, times in counted.items() if times > 1]
     for network in networks:
         if network.bridge in RESERVED:
-            found.append(f"external_networks: bridge {network.bridge} is one of Neutron's own; take another name")
+            found.append(f"external_networks: bridge {network.bridge} is reserved for Neutron; choose another name")
         if network.interface and network.interface == features.tunnel_interface:
-            found.append(f"external_networks: interface {network.interface} is tunnel_interface; take two")
+            found.append(
+                f"external_networks: interface {network.interface} is also tunnel_interface; use two interfaces"
+            )
     floating = features.floating_network
     types = [kind for network in networks if network.physnet == floating.physnet for kind in network.network_types]
     if floating.enabled and types and floating.network_type not in types:
