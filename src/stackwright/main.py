@@ -29,7 +29,7 @@ from stackwright.controllers.volume import Place
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
-from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
+from stackwright.core.ports import Cluster, Directories, Ports, TerminalError, absent
 from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
@@ -176,7 +176,7 @@ async def provision(options: ProvisionerOptions) -> None:
     cluster = _connect(options.kubeconfig)
     node = await cluster.get(NODE, ("", options.node))
     if node is None:
-        raise Refused(f"Node {options.node} does not exist")
+        raise TerminalError(f"Node {options.node} does not exist")
     place = volume.Place(options.node, label(node, volume.HOSTNAME) or options.node, options.path)
     loop = provisioner(cluster, place, LocalDirectories(options.path))
     await _serve(loop, KopfSource(options.kubeconfig), options.health_port)

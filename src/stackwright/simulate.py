@@ -22,9 +22,9 @@ from stackwright.core.ages import Ages
 from stackwright.core.conditions import PROGRESSING, READY, Condition, SameAs, Wait, find
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import Clouds, Slot
+from stackwright.core.openstack.clouds import Clouds, ResourceKey
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
-from stackwright.core.ports import Conflict, Contents, NotYet, Ports, Reader, Refused
+from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
 from stackwright.core.settings import Settings
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.cycle.cycle import Cycle, Failure
@@ -171,7 +171,7 @@ class _Simulation:
         for kind in (*(resource.KIND for resource in RESOURCES), SECRET):
             for obj in await self.world.list(kind, self.request.namespace):
                 if obj["metadata"].get("ownerReferences"):
-                    with contextlib.suppress(Refused):  # an object of an older version; it stays below
+                    with contextlib.suppress(TerminalError):  # an object of an older version; it stays below
                         await self.world.patch(kind, key_of(obj), {})
 
     async def _ask(self) -> None:
@@ -192,15 +192,15 @@ class _Simulation:
         with contextlib.suppress(Conflict):  # its step reports it, and the next round decides again
             await self.cycle.run(controller, key)
 
-    async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[Slot, str]:
+    async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
         """The Executor of the cycle: runs the actions one by one, and records each as a step."""
         self.about = f"{controller.kind.kind} {'/'.join(key)}"
-        made: dict[Slot, str] = {}
+        made: dict[ResourceKey, str] = {}
         for action in actions:
             before = await self._before(action)
             try:
                 made |= await execute([action], self.ports, controller.manager)
-            except (NotYet, Refused, Conflict) as error:
+            except (TransientError, TerminalError, Conflict) as error:
                 self._note_failure(action, str(error))
                 raise
             self._note(action, before)
@@ -219,7 +219,7 @@ class _Simulation:
             return
         meta = action.obj["metadata"]
         if meta["name"] == REQUESTS and meta.get("ownerReferences"):
-            self.world.put(SECRET, ceph.handed(action.obj))
+            self.world.put(SECRET, ceph.provided_keys(action.obj))
         if action.kind == DAEMONSET:
             live = self.world.peek(DAEMONSET, key_of(action.obj)) or {}
             pods = {"updatedNumberScheduled": EVERY_NODE, "numberReady": EVERY_NODE}

@@ -13,7 +13,7 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.change.manifests import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
@@ -71,7 +71,7 @@ async def test_a_refusal_takes_nothing_from_anybody(cluster: KubernetesCluster, 
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
     await cluster.apply(KIND, {"metadata": meta, "spec": theirs}, "flux")
     before = await cluster.get(KIND, (space, "cloud"))
-    with pytest.raises(Refused, match="size"):
+    with pytest.raises(TerminalError, match="size"):
         await replace_spec(cluster, KIND, {"metadata": meta, "spec": {**FIRST, "size": "huge"}}, MANAGER)
     assert await cluster.get(KIND, (space, "cloud")) == before
     found = await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from test_charts import ROOT, find_helm
 
-from stackwright.services.openstack_helm import CHARTS, laid, leaves, translate
+from stackwright.services.openstack_helm import CHARTS, leaves, merged_layers, translate
 from stackwright.services.openstack_helm.fixed import ADDED
 
 HERE = ROOT / "tests/golden/openstack_helm"
@@ -59,7 +59,7 @@ def ours(case: str, chart: str) -> dict:
     """Values as our chart gets them from the operator."""
     name = "core-small" if case == "tuned" else case
     found = yaml.safe_load((ROOT / f"tests/golden/values/{name}.yaml").read_text())[f"openstack-{chart}"]
-    return laid(found, TUNED["both"], TUNED[chart]) if case == "tuned" else found
+    return merged_layers(found, TUNED["both"], TUNED[chart]) if case == "tuned" else found
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from world import World
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.transport import connection_pool, deadline, login
-from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, CloudRef, Question, Thing
+from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, CloudRef, CloudResource, Query
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.plan import Key
 from stackwright.runtime.memory import MemoryClouds
@@ -51,13 +51,13 @@ class Connection:
     def __init__(self, cloud: MemoryClouds, ref: CloudRef, clock: Clock) -> None:
         self.cloud, self.ref, self.current_project_id = cloud, ref, cloud.place
         self._clock = clock
-        self._known: dict[tuple[str, str], Thing] = {}
+        self._known: dict[tuple[str, str], CloudResource] = {}
         self._changed: dict[tuple[str, str], float] = {}
 
     def close(self) -> None:
         pass
 
-    def fetch(self, what: str, since: str = "") -> list[Thing]:
+    def fetch(self, what: str, since: str = "") -> list[CloudResource]:
         self.cloud._may("look")
         self.cloud.looks += 1
         found = [replace(each, updated=self._changed.get((what, each.id))) for each in self._now(what)]
@@ -68,10 +68,10 @@ class Connection:
     def peek(self, since: str) -> list[str]:
         return [each.id for each in self._now("server") if each.state == "ACTIVE" and self._since(each, since)]
 
-    def single(self, what: str, id_: str) -> Thing | None:
+    def single(self, what: str, id_: str) -> CloudResource | None:
         return next((each for each in self.cloud.all(what) if each.id == id_), None)
 
-    def find(self, asked: Question) -> tuple[Thing, ...]:
+    def find(self, asked: Query) -> tuple[CloudResource, ...]:
         return at_once(self.cloud.find(self.ref, asked))
 
     def run(self, call: CloudCall, user_data: bytes | None) -> tuple[str, Any]:
@@ -83,7 +83,7 @@ class Connection:
         port = call.body.get(ADD_INTERFACE)
         return id_, self.single("port", port) if port else self.single(call.slot[0], id_)
 
-    def _now(self, what: str) -> list[Thing]:
+    def _now(self, what: str) -> list[CloudResource]:
         """What is there, and the servers that were."""
         found = {(each.what, each.id): each for each in self.cloud.all(what)}
         if what == "server":
@@ -94,7 +94,7 @@ class Connection:
             found |= gone
         return [each for each in found.values() if what not in getattr(self.cloud, "hidden", ())]
 
-    def _since(self, thing: Thing, since: str) -> bool:
+    def _since(self, thing: CloudResource, since: str) -> bool:
         return self._changed[thing.what, thing.id] >= datetime.fromisoformat(since).timestamp()
 
 

@@ -9,7 +9,7 @@ from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clus
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
-from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.clouds import CloudResource
 
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"
@@ -19,17 +19,17 @@ OR_ELSE = (
 )
 
 
-def used(world: Clusters) -> tuple[Thing, Thing]:
+def used(world: Clusters) -> tuple[CloudResource, CloudResource]:
     """An address of the user's and the port of somebody else that has it."""
     port = world.foreigner("port", "theirs", device_id="vm")
     return world.foreigner("floating-ip", floating_ip_address=THEIRS, port_id=port.id), port
 
 
-def at(world: Clusters, ip: Thing) -> Any:
+def at(world: Clusters, ip: CloudResource) -> Any:
     return world.clouds.things["floating-ip", ip.id].facts.get("port_id")
 
 
-async def elsewhere(name: str, **spec: Any) -> tuple[Clusters, Thing]:
+async def elsewhere(name: str, **spec: Any) -> tuple[Clusters, CloudResource]:
     """A cluster with a machine of the control plane, and the address at which its API is."""
     world = Clusters()
     world.make(name, **spec)

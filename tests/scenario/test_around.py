@@ -10,7 +10,7 @@ from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import FINALIZER
-from stackwright.core.ports import NotYet, secret_data
+from stackwright.core.ports import TransientError, secret_data
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
 
@@ -246,7 +246,7 @@ async def test_an_override_with_a_line_break_in_an_option_is_told_by_its_path():
 
 async def test_a_database_that_does_not_answer_is_waited_for_and_named():
     world = World()
-    world.sql.fail["mariadb.openstack.svc"] = NotYet("MariaDB at mariadb.openstack.svc is electing a primary")
+    world.sql.fail["mariadb.openstack.svc"] = TransientError("MariaDB at mariadb.openstack.svc is electing a primary")
     world.cloud()
     await world.run(60)
     assert "MariaDB at mariadb.openstack.svc is electing a primary" in world.condition("Keystone")[2]

@@ -12,7 +12,7 @@ from stackwright.cloud.controlplane import STAGE, OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
 from stackwright.core.kubernetes import precache
-from stackwright.core.ports import Refused, secret_data
+from stackwright.core.ports import TerminalError, secret_data
 
 pytestmark = pytest.mark.looptime
 KIND = OpenStackControlPlane.KIND
@@ -209,5 +209,5 @@ async def test_what_was_made_goes_with_the_control_plane(world):
 
 
 async def test_what_is_not_supported_is_refused_by_its_name(world):
-    with pytest.raises(Refused, match="swift"):
+    with pytest.raises(TerminalError, match="swift"):
         written(world, swift={"enabled": True})

@@ -10,7 +10,7 @@ from world import World, ready_world
 
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CONTRACT_KINDS
-from stackwright.core.ports import Conflict, NotYet
+from stackwright.core.ports import Conflict, TransientError
 from stackwright.runtime.memory import Crash, Fuse
 from stackwright.services.keystone.kind import Keystone
 from sweep import sampled
@@ -210,7 +210,7 @@ async def test_a_kill_of_all_workers_in_the_midst_of_their_work_is_made_good_by_
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("error", [NotYet, Conflict])
+@pytest.mark.parametrize("error", [TransientError, Conflict])
 async def test_when_each_write_but_events_fails_the_first_time_the_cloud_becomes_ready_all_the_same(error, after):
     undisturbed = start(AUDIT)
     await undisturbed.settle()

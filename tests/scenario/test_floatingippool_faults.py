@@ -11,7 +11,7 @@ from faulty_clouds import TROUBLES
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])
@@ -33,7 +33,7 @@ def give_back(world: Pools) -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: Trouble) -> None:
+async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
     world = Pools()
     world.pool(reclaimPolicy="Delete")
     world.claim("a")

@@ -7,8 +7,8 @@ from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
-from stackwright.core.openstack.clouds import CloudRef, Question, Thing
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Query
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -253,7 +253,7 @@ async def test_an_address_that_somebody_deleted_is_told_and_given_to_nobody() ->
 
 async def test_what_the_cloud_does_not_give_is_told() -> None:
     world = await pools()
-    world.clouds.fail["create floating-ip"] = Trouble("QuotaExceeded", "no room", 30)
+    world.clouds.fail["create floating-ip"] = TransientCloudError("QuotaExceeded", "no room", 30)
     world.claim("a")
     await world.run(60)
     assert world.told_of() == ("QuotaExceeded", "no room")
@@ -351,9 +351,9 @@ async def test_a_server_gets_an_address_of_a_pool_and_gives_it_back() -> None:
 
 async def test_a_search_that_misses_the_address_does_not_make_its_server_unready() -> None:
     world = await served()
-    found, asked = world.clouds.find, list[Question]()
+    found, asked = world.clouds.find, list[Query]()
 
-    async def short(cloud: CloudRef, question: Question) -> tuple[Thing, ...]:
+    async def short(cloud: CloudRef, question: Query) -> tuple[CloudResource, ...]:
         asked.append(question)
         return () if question.what == "floating-ip" else await found(cloud, question)
 

@@ -11,8 +11,8 @@ from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import Thing
-from stackwright.core.openstack.errors import Denied
+from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.errors import TerminalCloudError
 
 pytestmark = pytest.mark.looptime
 
@@ -21,7 +21,7 @@ def set_back(world: World) -> list[str]:
     return [message for _, reason, message, _ in world.cluster.events if reason == "SetBack"]
 
 
-async def put_right(world: Any, thing: Thing, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
+async def put_right(world: Any, thing: CloudResource, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
     """Edit a thing; it becomes as it was by one request, of what has the id `by`, and what was added stays."""
     before, calls = world.clouds.things[thing.what, thing.id], len(world.clouds.calls)
     world.clouds.edit(thing, **facts)
@@ -98,7 +98,7 @@ async def test_what_somebody_detached_from_a_running_server_is_attached_again(wh
 async def test_what_cannot_be_attached_again_is_told_without_a_hot_loop() -> None:
     world = await made(**ADDRESSED)
     volume = next(t for t in world.clouds.all("volume") if t.mark)
-    world.clouds.fail["update server"] = Denied("Rejected", "HTTP 400: volume is attached elsewhere")
+    world.clouds.fail["update server"] = TerminalCloudError("Rejected", "HTTP 400: volume is attached elsewhere")
     world.clouds.detach(world.one("server"), volume)
     looks = world.clouds.looks
     await world.run(600)

@@ -13,7 +13,7 @@ from faulty_clouds import FaultyClouds
 from pool_world import Pools
 
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, Thing, mark
+from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, CloudResource, mark
 from stackwright.runtime.queue import BURST, PACE
 
 pytestmark = pytest.mark.looptime
@@ -46,7 +46,7 @@ def _deaf(clouds: FaultyClouds) -> None:
     """Nothing is ever attached."""
     update = clouds._update
 
-    def deaf(thing: Thing, body: Any, made: str) -> None:
+    def deaf(thing: CloudResource, body: Any, made: str) -> None:
         if not {ADD_INTERFACE, ADD_PORT, "port_id"} & body.keys():
             update(thing, body, made)
 
@@ -65,7 +65,7 @@ def _stubborn(clouds: FaultyClouds) -> None:
     clouds._create = twice  # type: ignore[method-assign]
 
 
-def _made(change: Callable[[FaultyClouds, Thing], Thing | None]) -> Callable[[FaultyClouds], None]:
+def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None]) -> Callable[[FaultyClouds], None]:
     """What is made becomes something else, or nothing, at once."""
 
     def odd(clouds: FaultyClouds) -> None:

@@ -27,7 +27,7 @@ from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.glance.kind import Glance
 from stackwright.simulate import Outside
@@ -73,7 +73,7 @@ async def test_a_step_that_fails_in_the_forecast_may_hide_a_loss(monkeypatch: py
 
     async def execute(actions: list[Any], *words: Any) -> Any:
         if any(isinstance(each, HelmUpgrade) and (anyway or "54321" in str(each.values)) for each in actions):
-            raise NotYet("no answer")
+            raise TransientError("no answer")
         return await real(actions, *words)
 
     monkeypatch.setattr(simulate, "execute", execute)

@@ -12,7 +12,7 @@ from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
 from stackwright.core.conditions import find
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -193,7 +193,7 @@ async def test_it_waits_for_its_cluster_and_says_what_that_waits_for() -> None:
     world.machine()
     await world.run(10)
     assert told(world)[1] == "Waiting for OpenStackCluster c: it does not exist"
-    world.clouds.fail["create network"] = Trouble("QuotaExceeded", "no room for a network", 30)
+    world.clouds.fail["create network"] = TransientCloudError("QuotaExceeded", "no room for a network", 30)
     world.make()
     await world.run(10)
     assert told(world) == ("WaitingForClusterInfrastructure", "Waiting for OpenStackCluster c: no room for a network")
@@ -489,7 +489,7 @@ async def test_many_machines_come_and_go() -> None:
 
 async def test_it_goes_with_its_server_and_tells_what_that_waits_for() -> None:
     world = await made()
-    world.clouds.fail["look"] = Trouble("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(MACHINES, "m")
     await world.run(60)
     assert told(world)[0] == "CredentialsMissing"

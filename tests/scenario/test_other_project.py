@@ -14,7 +14,7 @@ from world import NAMESPACE, World
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -61,7 +61,7 @@ def told(world: World, kind: Kind, name: str) -> tuple[str, str]:
     return str(entry.get("reason")), str(entry.get("message"))
 
 
-def lead_away(world: World) -> dict[tuple[str, str], Thing]:
+def lead_away(world: World) -> dict[tuple[str, str], CloudResource]:
     """To a project that has what the specs name, and nothing of ours. What there is in the first."""
     there = world.clouds.things
     ours = {id_ for (_, id_), thing in there.items() if thing.mark}
@@ -72,7 +72,7 @@ def lead_away(world: World) -> dict[tuple[str, str], Thing]:
     return there
 
 
-def lead_back(world: World, there: dict[tuple[str, str], Thing]) -> None:
+def lead_back(world: World, there: dict[tuple[str, str], CloudResource]) -> None:
     world.clouds.things, world.clouds.place = there, "project"
 
 

@@ -24,10 +24,10 @@ from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of
-from stackwright.core.openstack.clouds import Look, Thing
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.clouds import CloudResource, ProjectView
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
 from stackwright.services.mariadb.kind import MariaDB
@@ -375,7 +375,7 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
     assert losses(found) == []
 
     async def refuse(action: HelmUpgrade) -> str:
-        raise Refused("helm template: replicas: Invalid type")
+        raise TerminalError("helm template: replicas: Invalid type")
 
     found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, refuse)
     [failed] = [entry for entry in found if entry.does == FAIL]
@@ -391,10 +391,10 @@ class Empty:
     async def subscribe(self, *_: Any) -> None:
         pass
 
-    def view(self, *_: Any) -> Look:
-        return Look(())
+    def view(self, *_: Any) -> ProjectView:
+        return ProjectView(())
 
-    async def find(self, *_: Any) -> tuple[Thing, ...]:
+    async def find(self, *_: Any) -> tuple[CloudResource, ...]:
         return ()
 
 
@@ -410,7 +410,7 @@ class Unreachable:
     """As a cloud whose address only pods know."""
 
     async def subscribe(self, *_: Any) -> Any:
-        raise Trouble("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
+        raise TransientCloudError("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
 
     find = subscribe
 

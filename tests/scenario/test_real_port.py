@@ -22,7 +22,7 @@ from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.clouds import CREATED
-from stackwright.core.openstack.errors import Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.simulate import Outside, Request
 
 __all__ = [
@@ -80,7 +80,7 @@ async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so(
 @pytest.mark.parametrize("reason", ["ServerError", "Unreachable", "QuotaExceeded"])
 async def test_what_is_refused_again_and_again_is_tried_ever_more_rarely_and_the_cause_is_told(reason: str) -> None:
     world = Servers()
-    world.clouds.fail["create server"] = Trouble(Reason(reason), "no way")
+    world.clouds.fail["create server"] = TransientCloudError(Reason(reason), "no way")
     world.server()
     await world.run(300)
     calls, writes = len(world.clouds.calls), len(world.cluster.writes)

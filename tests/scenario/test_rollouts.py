@@ -5,7 +5,7 @@ from test_releases import MEMCACHED, RELEASE, with_memory
 from world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"compute": {"nova": {"values": {"conf": {"nova": {"DEFAULT": {"debug": True}}}}}}}
@@ -279,7 +279,7 @@ async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_t
         releases = (obj["status"].get("releaseStatuses") or {}).items()
         paths = [f".status.releaseStatuses.{name}.{each}" for name, told in releases for each in new if each in told]
         if paths:
-            raise Refused("; ".join(f"{path}: field not declared in schema" for path in paths))
+            raise TerminalError("; ".join(f"{path}: field not declared in schema" for path in paths))
         return await write(kind, obj, manager)
 
     world.cluster.apply_status = apply_status

@@ -9,7 +9,7 @@ from capi_world import killed_everywhere
 from faulty_clouds import TROUBLES
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 
 pytestmark = pytest.mark.looptime
 
@@ -266,7 +266,7 @@ async def test_servers_of_the_same_name_are_not_taken_for_each_other() -> None:
 
 async def test_credentials_that_are_gone_hold_the_object_until_the_policy_lets_it_go() -> None:
     world = await made()
-    world.clouds.fail["look"] = Trouble("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(KIND, "web")
     await world.run(300)
     reason, message = world.told()

@@ -11,7 +11,7 @@ from world import NAMESPACE, World, ready_world
 from stackwright.api.kinds import PVC, STORAGE_CLASS
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.services.mariadb.kind import MariaDB
 
 pytestmark = pytest.mark.looptime
@@ -139,7 +139,7 @@ async def test_a_refusal_of_the_api_is_an_event_and_the_service_stays_ready(monk
 
     async def full(self: MemoryCluster, kind: Any, key: Any, body: Object) -> Object:
         if kind == PVC:
-            raise Refused("exceeded quota: disks")
+            raise TerminalError("exceeded quota: disks")
         return await patch(self, kind, key, body)
 
     monkeypatch.setattr(MemoryCluster, "patch", full)

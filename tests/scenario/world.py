@@ -450,7 +450,7 @@ class World:
     def _hand_over(self, event: str, kind: Kind, obj: Object) -> None:
         """Whoever runs the Ceph."""
         if kind == CONFIGMAP and obj["metadata"]["name"] == REQUESTS and event != "DELETED" and self.ceph:
-            self.cluster.put(SECRET, ceph.handed(obj))
+            self.cluster.put(SECRET, ceph.provided_keys(obj))
 
     def _collect(self, event: str, kind: Kind, obj: Object) -> None:
         """The garbage collector also takes what is made for an owner that is gone already."""

@@ -22,8 +22,8 @@ from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import SERVER as SERVER_SLOT
-from stackwright.core.openstack.clouds import CloudCall, fill, mark, marked_by
+from stackwright.core.openstack.clouds import SERVER_KEY as SERVER_SLOT
+from stackwright.core.openstack.clouds import CloudCall, mark, marked_by, resolve_pending
 from stackwright.core.openstack.resource_types import deletion_order
 from stackwright.core.plan import Apply, Finalizer, Plan
 
@@ -95,7 +95,7 @@ def it_is_a_plan_that_can_be_told_and_done(seen: Any, plan: Plan) -> None:
     types = [condition.type for condition in plan.conditions]
     assert len(types) == len(set(types))
     made = {call.slot: "made" for call in calls(plan) if call.do == "create"}
-    assert json.dumps(fill(plan.status, made))
+    assert json.dumps(resolve_pending(plan.status, made))
 
 
 def it_is_the_same_next_time(seen: Any, plan: Plan) -> None:

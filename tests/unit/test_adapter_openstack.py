@@ -17,7 +17,7 @@ import pytest
 from stackwright.adapters.openstack import catalog
 from stackwright.adapters.openstack.catalog import KeystoneIdentity, error_of
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 SPEC: dict[str, Any] = {
     "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",
@@ -168,7 +168,7 @@ async def test_after_a_failure_keystone_is_logged_in_to_anew(
         await keystone.entry(ACTION, admin, "pw")
     assert len(made) == 1
     monkeypatch.setattr(catalog, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
-    with pytest.raises(NotYet):
+    with pytest.raises(TransientError):
         await keystone.entry(ACTION, admin, "pw")
     monkeypatch.setattr(catalog, "_ensure_catalog", lambda *_: None)
     await keystone.entry(ACTION, admin, "pw")
@@ -215,7 +215,15 @@ def test_removal(identity: Identity) -> None:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(401, Refused), (400, Refused), (403, Refused), (404, NotYet), (409, NotYet), (503, NotYet), (0, NotYet)],
+    [
+        (401, TerminalError),
+        (400, TerminalError),
+        (403, TerminalError),
+        (404, TransientError),
+        (409, TransientError),
+        (503, TransientError),
+        (0, TransientError),
+    ],
 )
 def test_errors(status: int, kind: type[Exception]) -> None:
     error = Exception("why")
@@ -238,10 +246,10 @@ async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
         "username": "admin", "password": "pw-x", "auth_url": "http://127.0.0.1:1/v3", "project_name": "admin",
         "user_domain_name": "Default", "project_domain_name": "Default",
     }  # fmt: skip
-    with pytest.raises(NotYet) as raised:
+    with pytest.raises(TransientError) as raised:
         await KeystoneIdentity().entry(ACTION, admin, "y")
     assert "pw-x" not in str(raised.value)
-    with pytest.raises(Refused, match="keystone-admin lacks password"):
+    with pytest.raises(TerminalError, match="keystone-admin lacks password"):
         await KeystoneIdentity().entry(ACTION, {**admin, "password": ""}, "y")
 
 
@@ -307,7 +315,7 @@ async def test_a_keystone_whose_lists_do_not_end_is_given_up(monkeypatch: pytest
     try:
         for _ in range(2):
             async with asyncio.timeout(20):
-                with pytest.raises(NotYet):
+                with pytest.raises(TransientError):
                     await KeystoneIdentity().missing(ACTION, admin, "pw")
             count = len(keystone.asked)
             await asyncio.sleep(0.5)

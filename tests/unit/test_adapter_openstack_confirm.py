@@ -23,12 +23,20 @@ from tests.unit.test_adapter_openstack_clouds import (
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
-from stackwright.controllers.infra.managed_resources import Owner, removal
-from stackwright.core.openstack.clouds import Asker, CloudCall, Look, Slot, Thing, look, mark
+from stackwright.controllers.infra.managed_resources import Owner, plan_removal
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudResource,
+    ProjectView,
+    ResourceKey,
+    Subscription,
+    look,
+    mark,
+)
 from stackwright.core.openstack.clouds import run as submit
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resource_types import owned_types
 
 __all__ = ["lists", "time"]
@@ -41,9 +49,9 @@ class Cloud(Lists):
 
     def __init__(self) -> None:
         super().__init__()
-        self.wrong: dict[str, list[Thing] | None] = {}
+        self.wrong: dict[str, list[CloudResource] | None] = {}
 
-    def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
+    def __call__(self, connection: Any, what: str, since: str = "") -> list[CloudResource]:
         found = super().__call__(connection, what, since)
         wrong = self.wrong.get(what)
         return found if wrong is None else wrong
@@ -58,23 +66,23 @@ def cloud(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> Cloud:
     return made
 
 
-def things(what: str, number: int = len(IDS)) -> list[Thing]:
-    return [Thing(what, id_, mark=mark(UID, (what, id_)), state="ACTIVE") for id_ in IDS[:number]]  # type: ignore[arg-type]
+def things(what: str, number: int = len(IDS)) -> list[CloudResource]:
+    return [CloudResource(what, id_, mark=mark(UID, (what, id_)), state="ACTIVE") for id_ in IDS[:number]]  # type: ignore[arg-type]
 
 
-def asks(what: str, *ids: str) -> Asker:
+def asks(what: str, *ids: str) -> Subscription:
     owned = frozenset((what, id_) for id_ in ids)
-    return Asker("capicluster", ("ns", "c"), UID, (what,), owned, waits=True, begun=False)  # type: ignore[arg-type]
+    return Subscription("capicluster", ("ns", "c"), UID, (what,), owned, waits=True, begun=False)  # type: ignore[arg-type]
 
 
-SHORT: dict[str, Callable[[list[Thing]], list[Thing]]] = {
+SHORT: dict[str, Callable[[list[CloudResource]], list[CloudResource]]] = {
     "empty": lambda every: [],
     "short": lambda every: every[:1],
     "stale": lambda every: every[:-1],
 }
 
 
-async def listed_again(port_: OpenStackClouds, asker: Asker, time: Time) -> Look:
+async def listed_again(port_: OpenStackClouds, asker: Subscription, time: Time) -> ProjectView:
     """By a whole list."""
     (project,) = port_._projects.values()
     time.now += WHOLE
@@ -138,7 +146,7 @@ async def test_a_list_that_suddenly_lacks_many_items_counts_once_another_one_agr
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
     view = await listed_again(port_, asker, time)
     assert not view.settled
-    assert not removal(Owner(CLOUD, UID), {}, view).whole, "the finalizer stays"
+    assert not plan_removal(Owner(CLOUD, UID), {}, view).whole, "the finalizer stays"
     time.now += CONFIRM
     cloud.wrong[what] = None
     view = await look(port_, CLOUD, asker)
@@ -154,10 +162,10 @@ async def test_a_list_that_suddenly_lacks_many_items_counts_once_another_one_agr
 async def test_a_recorded_router_keeps_its_finalizer_through_an_empty_list(cloud: Cloud, time: Time) -> None:
     """So a router was orphaned while a replica of Neutron came up."""
     cloud.things["router"] = things("router", 1)
-    record: dict[Slot, str] = {("router", ""): IDS[0]}
+    record: dict[ResourceKey, str] = {("router", ""): IDS[0]}
     port_, asker = clouds([]), asks("router", IDS[0])
     cloud.wrong["router"] = []
-    step = removal(Owner(CLOUD, UID), record, await look(port_, CLOUD, asker))
+    step = plan_removal(Owner(CLOUD, UID), record, await look(port_, CLOUD, asker))
     assert [call.id for call in step.calls] == [IDS[0]]
     assert step.record == record
     await port_.close()
@@ -183,7 +191,7 @@ async def test_what_the_cloud_deleted_for_us_is_gone_and_a_404_is_one_answer(
 
 
 async def test_the_rules_of_a_group_go_with_it(cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = [Thing("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
+    rules = [CloudResource("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
     cloud.things = {"security-group": things("security-group", 1), "security-group-rule": rules}
     known = frozenset({("security-group", IDS[0]), *(("security-group-rule", rule.id) for rule in rules)})
     asker = replace(asks("security-group"), kinds=("security-group", "security-group-rule"), ids=known)
@@ -202,13 +210,13 @@ async def test_the_rules_of_a_group_go_with_it(cloud: Cloud, time: Time, monkeyp
 async def test_trouble_of_a_single_request_confirms_nothing(
     cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(connection: Any, what: str, id_: str) -> Thing | None:
-        raise Trouble("ServerError", "HTTP 503")
+    def fails(connection: Any, what: str, id_: str) -> CloudResource | None:
+        raise TransientCloudError("ServerError", "HTTP 503")
 
     monkeypatch.setattr(tenant_lists, "single", fails)
     port_ = clouds([])
     for _ in range(3):
-        with pytest.raises(Trouble, match="503"):
+        with pytest.raises(TransientCloudError, match="503"):
             await look(port_, CLOUD, asks("router", IDS[0]))
         time.now += CONFIRM
     await port_.close()
@@ -245,7 +253,7 @@ def test_one_thing_is_asked_for_by_its_id(what: str) -> None:
 
 def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bool:
     """Whether lists that began then, and had so many of the things of before, are in doubt after the last."""
-    doubts = Doubts(single={("port", each) for each in IDS[:single]})
+    doubts = PendingConfirmations(single={("port", each) for each in IDS[:single]})
     ids = {("port", each) for each in IDS[:expected]}
     for began, count in lists:
         doubts.weigh("port", ids, sorted(ids)[len(ids) - count :], began)

@@ -17,7 +17,7 @@ from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
 from stackwright.adapters.threads import LibraryFailed, in_thread
 from stackwright.core.openstack.clouds import CloudRef
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 
 AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x", "project_name": "p"}
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -51,7 +51,7 @@ def text(**entry: Any) -> str:
 )
 def test_a_key_that_is_not_allowed_is_named(key: Any, value: Any) -> None:
     data = {"clouds.yaml": yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, key: value}}})}
-    with pytest.raises(Trouble, match=rf"clouds\.mine\.{key} ") as raised:
+    with pytest.raises(TransientCloudError, match=rf"clouds\.mine\.{key} ") as raised:
         login_of(CLOUD, data, 0)
     assert raised.value.reason == "CredentialsInvalid"
     assert "/etc/passwd" not in str(raised.value)
@@ -104,7 +104,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
 def test_a_text_that_is_none_is_refused_at_little_cost(bad: str) -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(Trouble) as raised:
+        with pytest.raises(TransientCloudError) as raised:
             login_of(CLOUD, {"clouds.yaml": bad}, 0)
         assert tracemalloc.get_traced_memory()[1] < 32_000_000
     finally:
@@ -148,7 +148,7 @@ async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.Mo
     def leaves(_: Any) -> None:
         raise SystemExit(1)
 
-    with pytest.raises(Trouble, match="SystemExit") as told:
+    with pytest.raises(TransientCloudError, match="SystemExit") as told:
         await asyncio.create_task(line.do("compute", leaves))
     assert told.value.reason == "Unreachable"
     line.close()
@@ -159,7 +159,7 @@ def test_a_client_that_cannot_be_made_is_told_without_secrets(
     monkeypatch: pytest.MonkeyPatch, raised: BaseException
 ) -> None:
     monkeypatch.setattr("openstack.connection.Connection", Mock(side_effect=raised))
-    with ExitStack() as files, pytest.raises(Trouble) as told:
+    with ExitStack() as files, pytest.raises(TransientCloudError) as told:
         connection(Login("d", {"auth": AUTH}, "", 0.0), files)
     assert told.value.reason == "CredentialsInvalid"
     assert "pw-x" not in str(told.value)
@@ -170,6 +170,6 @@ def test_a_number_without_end_is_refused_by_name(where: str) -> None:
     """Python refuses to write down such a number; YAML has them in hexadecimal."""
     end = "}" if "{" in where else ", auth: {}"
     data = {"clouds.yaml": f"clouds: {{mine: {{{where}0x{'f' * 40_000}{end}}}}}"}
-    with pytest.raises(Trouble, match="takes a string") as raised:
+    with pytest.raises(TransientCloudError, match="takes a string") as raised:
         login_of(CLOUD, data, 0)
     assert raised.value.reason == "CredentialsInvalid"

@@ -14,8 +14,8 @@ from stackwright.adapters.openstack.tenant import clouds, lists, single_flight, 
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import connection_pool
-from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, look, question
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription, look, query
+from stackwright.core.openstack.errors import TransientCloudError
 
 
 class Slow:
@@ -54,7 +54,9 @@ async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() ->
     flight, ask = SingleFlight[int](), Slow(20)
     start = asyncio.get_running_loop().time()
     for _ in range(3):
-        with pytest.raises(Trouble, match="list of servers: no answer within 5 s; it is still waited for") as told:
+        with pytest.raises(
+            TransientCloudError, match="list of servers: no answer within 5 s; it is still waited for"
+        ) as told:
             await flight.join("list of servers", ask)
         assert told.value.reason == "Unreachable"
     assert asyncio.get_running_loop().time() - start == pytest.approx(PATIENCE), "all together"
@@ -65,11 +67,11 @@ async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() ->
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left() -> None:
-    flight, ask = SingleFlight[int](), Slow(1, Trouble("ServerError", "HTTP 500"))
+    flight, ask = SingleFlight[int](), Slow(1, TransientCloudError("ServerError", "HTTP 500"))
     told = await asyncio.gather(*(flight.join("list", ask) for _ in range(2)), return_exceptions=True)
     assert [str(each) for each in told] == ["HTTP 500", "HTTP 500"]
-    late = Slow(9, Trouble("ServerError", "HTTP 500"))
-    with pytest.raises(Trouble, match="no answer"):
+    late = Slow(9, TransientCloudError("ServerError", "HTTP 500"))
+    with pytest.raises(TransientCloudError, match="no answer"):
         await flight.join("list", late)
     await asyncio.sleep(9)
     assert late.ended == 1
@@ -78,10 +80,10 @@ async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left()
 class Late:
     """A cloud whose answers take a tenth of a second."""
 
-    def __init__(self, answer: list[Thing]) -> None:
+    def __init__(self, answer: list[CloudResource]) -> None:
         self.answer, self.asked, self.ended = answer, 0, 0
 
-    def __call__(self, *_: object) -> list[Thing]:
+    def __call__(self, *_: object) -> list[CloudResource]:
         self.asked += 1
         time.sleep(0.1)
         self.ended += 1
@@ -89,7 +91,7 @@ class Late:
 
 
 async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
+    fetch, find = Late([CloudResource("server", "1", state="ACTIVE")]), Late([CloudResource("image", "i")])
     monkeypatch.setattr(lists, "fetch", fetch)
     monkeypatch.setattr(clouds, "find", find)
     monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
@@ -99,13 +101,15 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
         text = "clouds: {mine: {auth: {auth_url: https://keystone/v3}}}"
         return {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
 
-    cloud, image = CloudRef(("ns", "clouds"), "mine"), question("image", name="debian")
+    cloud, image = CloudRef(("ns", "clouds"), "mine"), query("image", name="debian")
     port = clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
-    asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False)
+    asker = Subscription(
+        "server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False
+    )
     idle = replace(asker, waits=False)
     assert (await look(port, cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
     for call in (lambda: look(port, cloud, asker), lambda: port.find(cloud, image)):
-        with pytest.raises(Trouble, match="no answer within"):
+        with pytest.raises(TransientCloudError, match="no answer within"):
             await call()
     for _ in range(100):
         if fetch.ended and find.ended:
@@ -114,7 +118,7 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     assert [thing.state for thing in (await look(port, cloud, idle)).things] == ["ACTIVE"]
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
-    fetch.answer = [Thing("server", "1", state="SHUTOFF")]
+    fetch.answer = [CloudResource("server", "1", state="SHUTOFF")]
     monkeypatch.setitem(REST, "server", replace(REST["server"], age=(0.0, 0.0), share=0))
     monkeypatch.setattr(snapshot, "PART", 0)
     monkeypatch.setattr(lists, "peek", lambda *_: [])

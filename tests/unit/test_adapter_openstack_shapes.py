@@ -11,7 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant.attach import let_go
+from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
@@ -24,9 +24,9 @@ from stackwright.adapters.openstack.transport.send import problem_of
 from stackwright.adapters.openstack.transport.shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.controllers.infra.drift import corrections
-from stackwright.controllers.infra.managed_resources import Owner, Part, Step
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, question
-from stackwright.core.openstack.errors import Trouble
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, query
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, owned_types
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
@@ -49,7 +49,7 @@ async def told(monkeypatch: pytest.MonkeyPatch, connection: Any, ask: Any) -> st
     monkeypatch.setattr(connection_pool, "connection", lambda *_: connection)
     line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
     try:
-        with pytest.raises(Trouble) as raised:
+        with pytest.raises(TransientCloudError) as raised:
             await line.do("network", ask)
     finally:
         line.close()
@@ -69,13 +69,13 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 REQUESTS = {
     "list of ports": lambda made: fetch(made, "port"),
-    "question": lambda made: find(made, question("network")),
+    "question": lambda made: find(made, query("network")),
     "one": lambda made: single(made, "port", "1"),
     "create": lambda made: run(made, call("create", "port"), None),
     "update": lambda made: run(made, call("update", "port", id="1", body={"name": "n"}), None),
     "attach": lambda made: run(made, call("update", "server", id="1", body={"add_port": "2"}), None),
     "delete": lambda made: run(made, call("delete", "router", id="1"), None),
-    "attachments": lambda made: let_go(made, "1"),
+    "attachments": lambda made: delete_stale_attachments(made, "1"),
 }
 
 
@@ -183,8 +183,8 @@ def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: 
     for field in TYPES[what].compared:
         with suppress(LibraryFailed):
             raw = things_in({REST[what].keys: [{"id": "1", field: value}]}, REST[what].keys, REST[what].shape)[0]
-            part = Part(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
-            list(corrections(owner, [part], Step({}, things={slot: thing_of(what, raw)})))  # type: ignore[dict-item]
+            part = DesiredResource(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
+            list(corrections(owner, [part], Progress({}, things={slot: thing_of(what, raw)})))  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])
@@ -238,7 +238,7 @@ def test_properties_of_images_have_any_name() -> None:
         "metadata": "y",
         "fixed_ips": "z",
     }
-    assert find(cloud(json.dumps({"images": [raw]}).encode()), question("image"))[0].id == "1"
+    assert find(cloud(json.dumps({"images": [raw]}).encode()), query("image"))[0].id == "1"
 
 
 @pytest.mark.parametrize("project", [["x"], {}, 5, b"x", "x" * 256, "\ud800"], ids=ascii)
@@ -270,7 +270,7 @@ async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer
     broken.network.request = Mock(side_effect=ConnectionResetError(104, "Connection reset by peer"))
     monkeypatch.setattr(connection_pool, "connection", lambda *_: broken)
     line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
-    with pytest.raises(Trouble, match="Connection reset by peer"):
+    with pytest.raises(TransientCloudError, match="Connection reset by peer"):
         await line.do("network", lambda made: fetch(made, "port"))
     line.close()
 

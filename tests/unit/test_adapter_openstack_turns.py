@@ -16,11 +16,11 @@ from stackwright.adapters.openstack.tenant.limiter import (
     Scheduler,
     Who,
 )
-from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, CloudRef, Do, ResourceKey, Subscription
 from stackwright.core.openstack.errors import Reason
 
 LEAST, MOST = 4, 20
-PORT: Slot = ("port", "p")
+PORT: ResourceKey = ("port", "p")
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 
 
@@ -141,19 +141,21 @@ def test_everybody_gets_a_turn_whoever_ends_first() -> None:
     assert sorted(done) == list(range(500))
 
 
-def call(number: int, slot: Slot = SERVER, do: Do = "create") -> CloudCall:
+def call(number: int, slot: ResourceKey = SERVER_KEY, do: Do = "create") -> CloudCall:
     return CloudCall(CLOUD, do, slot, f"uid{number}")
 
 
-def asker(number: int) -> Asker:
-    return Asker(*who(number), f"uid{number}", ("server", "port"))
+def asker(number: int) -> Subscription:
+    return Subscription(*who(number), f"uid{number}", ("server", "port"))
 
 
-def begin(order: Scheduler, number: int, slot: Slot = SERVER, now: float = 0.0) -> bool:
+def begin(order: Scheduler, number: int, slot: ResourceKey = SERVER_KEY, now: float = 0.0) -> bool:
     return order.begin(call(number, slot), asker(number), now) is None
 
 
-def end(order: Scheduler, number: int, id_: str, slot: Slot = SERVER, do: Do = "create", now: float = 0.0) -> list[Who]:
+def end(
+    order: Scheduler, number: int, id_: str, slot: ResourceKey = SERVER_KEY, do: Do = "create", now: float = 0.0
+) -> list[Who]:
     return order.end(call(number, slot, do), asker(number), id_, now)
 
 
@@ -178,12 +180,12 @@ def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Sche
 
 
 def test_who_makes_no_server_waits_for_none(order: Scheduler) -> None:
-    network = Asker("capicluster", ("ns", "c"), "uid100", ("network",))
+    network = Subscription("capicluster", ("ns", "c"), "uid100", ("network",))
     order.begin(call(100, ("network", "")), network, 0.0)
 
 
-@pytest.mark.parametrize("slot", [PORT, SERVER])
-def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: Slot) -> None:
+@pytest.mark.parametrize("slot", [PORT, SERVER_KEY])
+def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: ResourceKey) -> None:
     order = Scheduler()
     for number in range(SERVERS[0]):
         assert begin(order, number, slot)
@@ -194,8 +196,8 @@ def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: Slot) -> Non
 
 def test_a_server_that_is_to_go_gives_its_turn_on(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
-    order.begin(call(1, SERVER, "delete"), asker(1), 0.0)
-    assert end(order, 1, "id1", SERVER, "delete") == [who(100)]
+    order.begin(call(1, SERVER_KEY, "delete"), asker(1), 0.0)
+    assert end(order, 1, "id1", SERVER_KEY, "delete") == [who(100)]
 
 
 def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -> None:

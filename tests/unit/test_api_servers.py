@@ -24,12 +24,12 @@ from stackwright.cli.change.manifests import check
 from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
-from stackwright.core.openstack.clouds import SERVER, mark
+from stackwright.core.openstack.clouds import SERVER_KEY, mark
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"
 NEEDED = "is required if and only if from is Name, the default"
-MARKED = mark("11111111-1111-4111-8111-111111111111", SERVER)
+MARKED = mark("11111111-1111-4111-8111-111111111111", SERVER_KEY)
 UNSUPPORTED = "is not supported by this version of Stackwright; remove it"
 NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) without an external network"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.secrets.cephkeys import Misfit, Missing, access, parse
+from stackwright.core.secrets.cephkeys import CephKeysError, Missing, access, parse
 
 SPEC: dict[str, Any] = {
     "client": "cinder",
@@ -74,5 +74,7 @@ def test_what_is_malformed_is_told_without_the_key(text: str) -> None:
 @pytest.mark.parametrize("word", ["nonsense", "pool:vms", "", "pool:"])
 def test_a_word_that_stands_for_nothing_is_told_by_its_option(word: str) -> None:
     wrong = {**SPEC, "options": {"rbd": {**SPEC["options"]["rbd"], "x": word}}}
-    with pytest.raises(Misfit, match=r"^spec.options.rbd.x: takes user, secret_uuid, pool:volumes, pool:images$"):
+    with pytest.raises(
+        CephKeysError, match=r"^spec.options.rbd.x: takes user, secret_uuid, pool:volumes, pool:images$"
+    ):
         access(GIVEN, wrong, "")

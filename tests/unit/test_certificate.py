@@ -17,7 +17,7 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 from stackwright import main
 from stackwright.api.kinds import SECRET
 from stackwright.core.plan import Object
-from stackwright.core.ports import NotYet, secret_data
+from stackwright.core.ports import TransientError, secret_data
 from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
 from stackwright.runtime.memory import MemoryCluster
@@ -206,7 +206,7 @@ async def test_an_api_server_that_does_not_answer_is_asked_again(world: World, m
     world.clock.offset += 300 * DAY
 
     async def away(*_: object) -> Object:
-        raise NotYet("the API server does not answer")
+        raise TransientError("the API server does not answer")
 
     with monkeypatch.context() as patched:
         patched.setattr(world.cluster, "patch", away)

@@ -23,7 +23,7 @@ from stackwright.cli.operate.restart import RESTARTED
 from stackwright.cli.show import report
 from stackwright.cli.show.report import bundle, is_foreign, objects
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.runtime.memory import MemoryCluster
 
 SPACE = "openstack"
@@ -280,7 +280,7 @@ def test_whoever_may_not_see_nodes_may_restart(cluster: MemoryCluster, monkeypat
 
     async def refusing(kind: Any, *more: Any) -> Any:
         if kind == NODE:
-            raise Refused("nodes is forbidden")
+            raise TerminalError("nodes is forbidden")
         return await real(kind, *more)
 
     monkeypatch.setattr(cluster, "list", refusing)

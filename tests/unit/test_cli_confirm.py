@@ -15,7 +15,7 @@ from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan_render import CHANGE, DELETE, Entry
 from stackwright.cli.cluster import CliError
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.runtime.memory import MemoryCluster
 
 KEY = ("openstack", "cloud")
@@ -72,7 +72,8 @@ def test_at_a_terminal_somebody_is_asked(
 
 
 @pytest.mark.parametrize(
-    "error", [NotYet("etcd is away"), Refused("forbidden"), Conflict("changed", OpenStackDeployment.KIND, KEY)]
+    "error",
+    [TransientError("etcd is away"), TerminalError("forbidden"), Conflict("changed", OpenStackDeployment.KIND, KEY)],
 )
 async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     async def fails(*_: Any, **__: Any) -> Any:

@@ -14,7 +14,7 @@ from stackwright.cli.change.apply import check_namespaces
 from stackwright.cli.change.manifests import BadManifest, Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.plan import Object
-from stackwright.core.ports import Conflict, NotServed, Refused
+from stackwright.core.ports import Conflict, NotServed, TerminalError
 from stackwright.runtime.memory import MemoryCluster
 
 __all__ = ["cluster"]
@@ -107,7 +107,11 @@ def test_what_would_be_lost_is_asked_for_before_anything_is_applied(
 
 @pytest.mark.parametrize(
     "error",
-    [Refused("spec.x: no"), NotServed("no such kind"), Conflict("another owns it", CONFIGMAP, ("openstack", "two"))],
+    [
+        TerminalError("spec.x: no"),
+        NotServed("no such kind"),
+        Conflict("another owns it", CONFIGMAP, ("openstack", "two")),
+    ],
 )
 def test_whatever_the_api_server_refuses_in_the_dry_run_is_told_of_its_manifest(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, error: Exception

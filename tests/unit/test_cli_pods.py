@@ -17,7 +17,7 @@ from stackwright.cli.cluster import CliError
 from stackwright.cli.show import logs
 from stackwright.cli.show.logs import find_pods, readable, streams_of
 from stackwright.cli.use.shell import client_pod
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster
 
 
@@ -148,7 +148,7 @@ class Reader:
     async def lines(self, of: Any, part: Any, *, follow: bool) -> AsyncIterator[str]:
         yield f"begin of {of.pod}"
         if of.pod in self.broken:
-            raise NotYet(f"{of.pod}: broken")
+            raise TransientError(f"{of.pod}: broken")
 
 
 @pytest.mark.parametrize("more", [[], ["--follow"]])

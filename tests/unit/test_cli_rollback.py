@@ -19,7 +19,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Refused
+from stackwright.core.ports import Conflict, TerminalError
 from stackwright.core.secrets import revisions
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
@@ -249,7 +249,7 @@ async def test_a_rollback_that_is_refused_has_taken_nothing(cluster: MemoryClust
     """Else the next apply of what was applied before takes away what others have set."""
     await owned_by_others(cluster)
     before = cluster.peek(OpenStackDeployment.KIND, KEY)
-    with pytest.raises(Refused, match="size"):
+    with pytest.raises(TerminalError, match="size"):
         wrong = {**WANTED, "spec": {**SPECS[0], "size": "huge"}}
         await replace_spec(cluster, OpenStackDeployment.KIND, wanted=wrong, manager=MANAGER)
     assert cluster.peek(OpenStackDeployment.KIND, KEY) == before

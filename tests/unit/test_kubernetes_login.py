@@ -28,9 +28,9 @@ from lightkube.core.generic_client import GenericAsyncClient
 
 from stackwright.adapters.kubernetes import login
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
+from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
 from stackwright.api.kinds import NODE
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 from stackwright.runtime import x509
 
 API = "client.authentication.k8s.io"
@@ -54,7 +54,7 @@ def configured(folder: Path, user: dict[str, Any]) -> Path:
 async def told(folder: Path, user: dict[str, Any], tell: Any = None) -> str:
     cluster = KubernetesCluster.from_file(str(configured(folder, user)), tell=tell)
     try:
-        with pytest.raises(NotYet) as raised:
+        with pytest.raises(TransientError) as raised:
             await cluster.get(NODE, ("", "n"))
     finally:
         await cluster.close()
@@ -149,8 +149,8 @@ async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> No
 async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "LOGIN", 0.5)
     reader = log_reader(configured(tmp_path, command("sleep 100")))
-    with pytest.raises(NotYet, match="/bin/sh was not finished after"):
-        [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match="/bin/sh was not finished after"):
+        [line async for line in reader.lines(Container("n", "p", "c"), LogRange(), follow=False)]
 
 
 async def _request(reader: asyncio.StreamReader) -> bytes:
@@ -288,7 +288,7 @@ async def test_many_requests_at_once_share_a_login_that_fails(tmp_path: Path) ->
     for runs in (1, 2):
         asked = (cluster.get(NODE, ("", "n")) for _ in range(20))
         found = await asyncio.gather(*asked, return_exceptions=True)
-        assert [isinstance(each, NotYet) and "log in first" in str(each) for each in found] == [True] * 20
+        assert [isinstance(each, TransientError) and "log in first" in str(each) for each in found] == [True] * 20
         assert len((tmp_path / "runs").read_text()) == runs
     await cluster.close()
 
@@ -345,8 +345,8 @@ async def test_a_certificate_that_cannot_be_used_is_told_without_it(tmp_path: Pa
 
 async def test_logs_say_what_is_wrong_with_a_login_too(tmp_path: Path) -> None:
     reader = log_reader(configured(tmp_path, command("echo hush")))
-    with pytest.raises(NotYet, match="/bin/sh returned no ExecCredential"):
-        [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match="/bin/sh returned no ExecCredential"):
+        [line async for line in reader.lines(Container("n", "p", "c"), LogRange(), follow=False)]
 
 
 async def test_a_file_of_a_token_that_is_no_text_is_told(tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ async def test_a_token_that_no_header_can_have_is_not_told(tmp_path: Path, form:
     path = configured(tmp_path, user)
     path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
     cluster = KubernetesCluster.from_file(str(path))
-    with pytest.raises(NotYet, match="characters that are not allowed in HTTP headers") as raised:
+    with pytest.raises(TransientError, match="characters that are not allowed in HTTP headers") as raised:
         await cluster.get(NODE, ("", "n"))
     assert "hunter2" not in str(raised.value)
     assert raised.value.__suppress_context__
@@ -384,7 +384,7 @@ async def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
 
 async def test_half_of_a_character_is_no_matter_of_the_login(tmp_path: Path) -> None:
     cluster = KubernetesCluster.from_file(str(configured(tmp_path, {})))
-    with pytest.raises(Refused, match="apply Node n: a string in the object is not valid Unicode"):
+    with pytest.raises(TerminalError, match="apply Node n: a string in the object is not valid Unicode"):
         await cluster.apply(NODE, {"metadata": {"name": "n", "labels": {"a": "\ud800"}}}, "test")
     await cluster.close()
 
@@ -396,7 +396,7 @@ async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, wha
     script += " do sleep 0.05; done; echo thanks >&2; exit 3"
     path = configured(tmp_path, command(script))
     if what == "logs":
-        lines = log_reader(path, said.append).lines(Container("n", "p", "c"), Part(), follow=False)
+        lines = log_reader(path, said.append).lines(Container("n", "p", "c"), LogRange(), follow=False)
         asked: Any = asyncio.create_task(anext(lines))
     else:
         cluster = KubernetesCluster.from_file(str(path), tell=said.append)
@@ -408,7 +408,7 @@ async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, wha
     assert "".join(said) == "open https://login.example/device\nand enter: ", "a question is told, too"
     assert not asked.done()
     (tmp_path / "done").touch()
-    with pytest.raises(NotYet, match=r"its command /bin/sh ended with exit code 3$"):
+    with pytest.raises(TransientError, match=r"its command /bin/sh ended with exit code 3$"):
         await asked
     assert "".join(said) == "open https://login.example/device\nand enter: thanks\n"
 
@@ -450,7 +450,7 @@ async def information(folder: Path, user: dict[str, Any], tell: Any = None, **cl
     config["clusters"][0]["cluster"] |= cluster
     path.write_text(json.dumps(config))
     client = KubernetesCluster.from_file(str(path), tell=tell)
-    with pytest.raises(NotYet):
+    with pytest.raises(TransientError):
         await client.get(NODE, ("", "n"))
     await client.close()
     found: dict[str, Any] = json.loads((folder / "info").read_text())
@@ -543,7 +543,7 @@ async def test_a_command_with_a_slash_and_the_file_of_a_token_are_beside_the_kub
     for each in (user, {"tokenFile": "token"}):
         configured(tmp_path, each)
         cluster = KubernetesCluster.from_file("config")
-        with pytest.raises(NotYet, match="cannot be reached"):
+        with pytest.raises(TransientError, match="cannot be reached"):
             await cluster.get(NODE, ("", "n"))
         await cluster.close()
     plain = {"exec": {"apiVersion": f"{API}/v1", "command": "login.sh"}}
@@ -555,8 +555,8 @@ async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, 
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
     path = configured(tmp_path, {"token": token})
     path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
-    with pytest.raises(NotYet, match=r"p/c: .*characters that are not allowed in HTTP headers") as raised:
-        [line async for line in log_reader(path).lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match=r"p/c: .*characters that are not allowed in HTTP headers") as raised:
+        [line async for line in log_reader(path).lines(Container("n", "p", "c"), LogRange(), follow=False)]
     assert "hunter2" not in str(raised.value) and raised.value.__suppress_context__
     server.close()
 
@@ -564,9 +564,9 @@ async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, 
 async def test_who_reads_logs_logs_in_once(tmp_path: Path) -> None:
     path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; echo '{json.dumps({'status': {'token': 't'}})}'"))
     cluster = KubernetesCluster.from_file(str(path))
-    with pytest.raises(NotYet, match="cannot be reached"):
+    with pytest.raises(TransientError, match="cannot be reached"):
         await cluster.get(NODE, ("", "n"))
-    with pytest.raises(NotYet, match="cannot be reached"):
-        [line async for line in LogReader(cluster).lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match="cannot be reached"):
+        [line async for line in LogReader(cluster).lines(Container("n", "p", "c"), LogRange(), follow=False)]
     await cluster.close()
     assert len((tmp_path / "runs").read_text()) == 1

@@ -7,29 +7,37 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing, look
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudRef,
+    CloudResource,
+    ProjectView,
+    ResourceKey,
+    Subscription,
+    look,
+)
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Late, Reason
 from stackwright.runtime.memory.forecast import ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 IDS = frozenset({("server", "s"), ("port", "p"), ("volume", "v")})
-ASKER = Asker("server", ("ns", "web"), "uid", ("server", "port", "volume"), IDS)
-SERVER = Thing("server", "s", "web", "ACTIVE", facts={"volumes": [], "addresses": {}, "metadata": {"a": "2"}})
-PORT = Thing("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00:01"})
+ASKER = Subscription("server", ("ns", "web"), "uid", ("server", "port", "volume"), IDS)
+SERVER = CloudResource("server", "s", "web", "ACTIVE", facts={"volumes": [], "addresses": {}, "metadata": {"a": "2"}})
+PORT = CloudResource("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00:01"})
 
 
 class Real:
     """One that may be looked at and not be changed."""
 
-    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         pass
 
-    def view(self, asker: Asker) -> Look:
-        return Look((SERVER, PORT))
+    def view(self, asker: Subscription) -> ProjectView:
+        return ProjectView((SERVER, PORT))
 
 
-async def after(what: Slot, id_: str, **body: Any) -> dict[str, Thing]:
+async def after(what: ResourceKey, id_: str, **body: Any) -> dict[str, CloudResource]:
     clouds = ForecastClouds(Real())  # type: ignore[arg-type]
     await look(clouds, CLOUD, ASKER)
     await submit(clouds, CloudCall(CLOUD, "update", what, "uid", id=id_, body=body))
@@ -56,13 +64,13 @@ class Slow(Real):
     def __init__(self) -> None:
         self.asked = 0
 
-    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         self.asked += 1
         if self.asked == 1:
             raise Late(Reason.UNREACHABLE, "it is still waited for")
 
-    def view(self, asker: Asker) -> Look:
-        return Look((SERVER, PORT), self.asked > 2)
+    def view(self, asker: Subscription) -> ProjectView:
+        return ProjectView((SERVER, PORT), self.asked > 2)
 
 
 @pytest.mark.looptime

@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.cli.app import app
-from stackwright.services.openstack_helm import CHARTS, Translated, laid, leaves, rules, translate
+from stackwright.services.openstack_helm import CHARTS, Translated, leaves, merged_layers, rules, translate
 from stackwright.services.openstack_helm.fixed import ADDED, FIXED
 
 ROOT = Path(__file__).parents[2]
@@ -31,12 +31,16 @@ def values(chart: str, case: str = "all-features") -> dict:
 
 
 def result(chart: str, more: dict | None = None) -> Translated:
-    return translate(chart, laid(values(chart), more or {}), defaults(chart))
+    return translate(chart, merged_layers(values(chart), more or {}), defaults(chart))
 
 
 def said(chart: str) -> dict:
     """All that our chart is told, without what says nothing."""
-    return {".".join(path): value for path, value in leaves(laid(defaults(chart), values(chart))) if value is not None}
+    return {
+        ".".join(path): value
+        for path, value in leaves(merged_layers(defaults(chart), values(chart)))
+        if value is not None
+    }
 
 
 @pytest.mark.parametrize("enabled", [None, True])
@@ -79,7 +83,7 @@ def test_what_is_copied_is_copied_as_it_is(chart):
 @pytest.mark.parametrize("chart", CHARTS)
 def test_each_rule_has_its_use(chart):
     """A rule for a value that our chart does not have would never be missed."""
-    known = {*said(chart), *(".".join(path) for path, _ in leaves(laid(defaults(chart), TAKEN)))}
+    known = {*said(chart), *(".".join(path) for path, _ in leaves(merged_layers(defaults(chart), TAKEN)))}
     known |= {f"secrets.conf.{chart}.name", f"secrets.conf.{chart}.digest"}
     idle = [rule.ours for rule in rules(chart) if not any(rule.fits(tuple(path.split("."))) for path in known)]
     assert not idle

@@ -14,7 +14,7 @@ from stackwright.controllers.infra.managed_resources import unlisted
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.conditions import Condition
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import CloudCall, Look, Thing, mark
+from stackwright.core.openstack.clouds import CloudCall, CloudResource, ProjectView, mark
 from stackwright.core.plan import Apply, Object, Plan
 
 ORIGINAL = f"uid:{UID}"
@@ -27,11 +27,11 @@ POOL: Object = {
 }  # fmt: skip
 
 
-def floating(number: int, address: str = "", **facts: Any) -> Thing:
+def floating(number: int, address: str = "", **facts: Any) -> CloudResource:
     """With the mark of the pool."""
     address = address or f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
     made = mark(UID, ("floating-ip", str(number)))
-    return Thing("floating-ip", f"id-{number}", mark=made, facts={"floating_ip_address": address, **facts})
+    return CloudResource("floating-ip", f"id-{number}", mark=made, facts={"floating_ip_address": address, **facts})
 
 
 def claim(name: str) -> Object:
@@ -45,14 +45,16 @@ def address(name: str, ip: str) -> Object:
     return {"metadata": meta, "spec": {"address": ip}}
 
 
-def pool(*things: Thing, claims: tuple[str, ...] = (), served: dict[str, str] | None = None, **spec: Any) -> Plan:
+def pool(
+    *things: CloudResource, claims: tuple[str, ...] = (), served: dict[str, str] | None = None, **spec: Any
+) -> Plan:
     """What is decided of a pool that has recorded nothing."""
     addresses = tuple(address(name, ip) for name, ip in (served or {}).items())
     taken = frozenset((served or {}).values())
     return decide(
         Observed(
             POOL, 0.0, {"identityRef": {"name": "clouds"}, **spec}, origin=ORIGINAL, cloud=CLOUD,
-            look=Look(things, place="p"), claims=tuple(map(claim, claims)), addresses=addresses, taken=taken,
+            look=ProjectView(things, place="p"), claims=tuple(map(claim, claims)), addresses=addresses, taken=taken,
             found=Found({"id": "net"}, {}),
         )
     )  # fmt: skip

@@ -15,10 +15,10 @@ from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
-from stackwright.controllers.infra.managed_resources import Owner, removal
+from stackwright.controllers.infra.managed_resources import Owner, plan_removal
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Done, Look, Thing, mark
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, CloudResource, Done, ProjectView, mark
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
 from stackwright.runtime.cluster.cache import Store
@@ -195,12 +195,12 @@ async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() 
     """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
     operator = Operator()
     mine = mark(UID, ("port", "root"))
-    there = {f"v{n}": Thing("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}
+    there = {f"v{n}": CloudResource("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}
     rounds: list[int] = []
 
     def decide(seen: Any) -> Plan:
         rounds.append(len(there))
-        found = removal(Owner(CloudRef(("other", "clouds"), "mine"), UID), {}, Look(tuple(there.values())))
+        found = plan_removal(Owner(CloudRef(("other", "clouds"), "mine"), UID), {}, ProjectView(tuple(there.values())))
         label = SetLabel(OpenStackServer.KIND, key_of(seen.obj), "a", "b")
         return Plan((*found.calls, label), requeue=15.0 if there else None)
 

@@ -15,24 +15,31 @@ from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, fo
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.things import MARKS, fields
 from stackwright.api.infra.params import ImageFilter, NameFilter, NeutronFilter, SubnetFilter
-from stackwright.controllers.infra.drift import corrections, strangers
-from stackwright.controllers.infra.managed_resources import Owner, Part, Record, Step, removal, step
+from stackwright.controllers.infra.drift import corrections, unmanaged_rules
+from stackwright.controllers.infra.managed_resources import (
+    DesiredResource,
+    Owner,
+    Progress,
+    Record,
+    plan_next,
+    plan_removal,
+)
 from stackwright.controllers.infra.references import Resolver
 from stackwright.core.openstack.clouds import (
-    Asker,
     CloudCall,
     CloudRef,
     Clouds,
-    Look,
-    Question,
-    Slot,
-    fill,
+    ProjectView,
+    Query,
+    ResourceKey,
+    Subscription,
     ids,
     look,
     mark,
+    resolve_pending,
     run,
 )
-from stackwright.core.openstack.errors import Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order, owned_types
 from stackwright.runtime.memory import FrozenClock, MemoryClouds
 from stackwright.runtime.memory.forecast import ForecastClouds
@@ -97,23 +104,23 @@ def made_up() -> Iterator[None]:
         table.update(before)
 
 
-def parts() -> list[Part]:
+def parts() -> list[DesiredResource]:
     return [
-        Part(NETWORK, lambda _: {"name": "n"}),
-        Part(SHELF, lambda known: {"name": "s", "size": 1, "network_id": known[NETWORK]}),
-        Part(BOOK, lambda known: {"shelf_id": known[SHELF]}),
+        DesiredResource(NETWORK, lambda _: {"name": "n"}),
+        DesiredResource(SHELF, lambda known: {"name": "s", "size": 1, "network_id": known[NETWORK]}),
+        DesiredResource(BOOK, lambda known: {"shelf_id": known[SHELF]}),
     ]
 
 
-async def view(clouds: Clouds, record: Mapping[Slot, str]) -> Look:
-    return await look(clouds, CLOUD, Asker("test", ("ns", "a"), UID, tuple(owned_types()), ids(record.items())))
+async def view(clouds: Clouds, record: Mapping[ResourceKey, str]) -> ProjectView:
+    return await look(clouds, CLOUD, Subscription("test", ("ns", "a"), UID, tuple(owned_types()), ids(record.items())))
 
 
-async def create(clouds: Clouds) -> dict[Slot, str]:
-    record: dict[Slot, str] = {}
-    while calls := (found := step(OWNER, parts(), record, await view(clouds, record))).calls:
+async def create(clouds: Clouds) -> dict[ResourceKey, str]:
+    record: dict[ResourceKey, str] = {}
+    while calls := (found := plan_next(OWNER, parts(), record, await view(clouds, record))).calls:
         made = {call.slot: await run(clouds, call) for call in calls}
-        record = {slot: fill(id_, made) for slot, id_ in found.record.items()}
+        record = {slot: resolve_pending(id_, made) for slot, id_ in found.record.items()}
     assert found.whole
     return record
 
@@ -124,12 +131,12 @@ async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(record
     clouds = MemoryClouds(FrozenClock())
     record: Record = await create(clouds)
     assert sorted(thing.what for thing in clouds.all()) == ["book", "network", "shelf"]
-    assert step(OWNER, parts(), {}, await view(clouds, {})).record == record, "found by their marks"
-    with pytest.raises(Trouble, match="shelf") as raised:
+    assert plan_next(OWNER, parts(), {}, await view(clouds, {})).record == record, "found by their marks"
+    with pytest.raises(TransientCloudError, match="shelf") as raised:
         await run(clouds, OWNER.call("delete", NETWORK, id=record[NETWORK]))
     assert raised.value.cause is Reason.CONFLICT
     record = record if recorded else {}
-    while not (found := removal(OWNER, record, await view(clouds, record))).whole:
+    while not (found := plan_removal(OWNER, record, await view(clouds, record))).whole:
         for call in found.calls:
             await run(clouds, call)
         record = found.record
@@ -144,9 +151,9 @@ async def test_changes_of_a_made_up_type_are_set_back() -> None:
     clouds.become(clouds.things["shelf", record[SHELF]], "", size=2)
     other = clouds.put("book", "theirs", shelf_id=record[SHELF])
     seen = await view(clouds, record)
-    found: Step = step(OWNER, parts(), record, seen)
+    found: Progress = plan_next(OWNER, parts(), record, seen)
     assert [call.body for call in corrections(OWNER, parts(), found)] == [{"size": 1}]
-    assert [call.id for call in strangers(OWNER, found, seen)] == [other.id]
+    assert [call.id for call in unmanaged_rules(OWNER, found, seen)] == [other.id]
 
 
 @pytest.mark.usefixtures("made_up")
@@ -183,11 +190,11 @@ def test_a_made_up_type_is_created_listed_found_and_deleted_by_its_api() -> None
     assert (id_, thing_of("shelf", told or {}).mark) == ("1", mark(UID, SHELF))
     (listed,) = fetch(services, "shelf")
     assert (listed.mark, listed.facts, single(services, "shelf", "1")) == (mark(UID, SHELF), {"size": 1}, listed)
-    assert find(services, Question("shelf", (("name", "s"),))) == (found_of("shelf", {"id": "1", "name": "s"}),)
+    assert find(services, Query("shelf", (("name", "s"),))) == (found_of("shelf", {"id": "1", "name": "s"}),)
     snapshot = Snapshot()
     snapshot.replace("shelf", [listed], 1.0)
     snapshot.write(thing_of("book", {"id": "2", "shelf_id": "1"}), 1.0)
-    asker = Asker("test", ("ns", "a"), UID, ("shelf", "book"))
+    asker = Subscription("test", ("ns", "a"), UID, ("shelf", "book"))
     assert [thing.what for thing in snapshot.of(asker)] == ["book", "shelf"], "with what others put in it"
     snapshot.deleted(("shelf", "1"), 2.0)
     assert snapshot.things == {}
@@ -198,8 +205,8 @@ def test_a_made_up_type_is_created_listed_found_and_deleted_by_its_api() -> None
 @pytest.mark.usefixtures("made_up")
 def test_a_made_up_type_is_looked_up_by_its_filters() -> None:
     asks = Resolver({})
-    assert asks.there("shelf", {"filter": {"name": "s"}}, "spec.shelf") is None
-    assert list(asks.missing) == [Question("shelf", (("name", "s"),))]
+    assert asks.require("shelf", {"filter": {"name": "s"}}, "spec.shelf") is None
+    assert list(asks.missing) == [Query("shelf", (("name", "s"),))]
 
 
 def test_no_field_of_an_entry_is_unused() -> None:

@@ -13,7 +13,7 @@ from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED, OWNER, annotation, owner_label, owner_reference, owners
 from stackwright.core.plan import Object
-from stackwright.core.ports import Ports, Refused
+from stackwright.core.ports import Ports, TerminalError
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import (
     CephAccess,
@@ -99,7 +99,9 @@ async def test_the_secret_of_another_owner_is_refused_by_name_and_stays_as_it_is
 ) -> None:
     owner, other = made(ports, "mine", monkeypatch), made(ports, "other", monkeypatch)
     before = copy.deepcopy(there(ports, **WHOSE[whose](other)))
-    with pytest.raises(Refused, match=r"^Secret n/keystone-admin belongs to configmap\.other; choose another name$"):
+    with pytest.raises(
+        TerminalError, match=r"^Secret n/keystone-admin belongs to configmap\.other; choose another name$"
+    ):
         await execute([ACTIONS[action](owner)], ports, "m")
     assert ports.cluster.peek(SECRET, KEY) == before
 
@@ -110,7 +112,7 @@ async def test_what_belongs_to_the_operator_itself_is_refused_too(
 ) -> None:
     """Such as the authority of a cloud, and what an external gateway of Ceph gets."""
     before = copy.deepcopy(there(ports, labels=MANAGED))
-    with pytest.raises(Refused, match=r"^Secret n/keystone-admin belongs to stackwright; "):
+    with pytest.raises(TerminalError, match=r"^Secret n/keystone-admin belongs to stackwright; "):
         await execute([ACTIONS[action](made(ports, "mine", monkeypatch))], ports, "m")
     assert ports.cluster.peek(SECRET, KEY) == before
 

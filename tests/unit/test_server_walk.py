@@ -17,9 +17,16 @@ from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
 from stackwright.core.controller import Controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Thing, fill
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudRef,
+    CloudResource,
+    ProjectView,
+    Subscription,
+    resolve_pending,
+)
 from stackwright.core.openstack.clouds import run as submit
-from stackwright.core.openstack.errors import Denied, Trouble
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
@@ -42,11 +49,11 @@ class Clouds(MemoryClouds):
     young = False
     hidden = ""
 
-    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         self.young = self.young and not asker.waits
         await super().subscribe(cloud, asker)
 
-    def view(self, asker: Asker) -> Look:
+    def view(self, asker: Subscription) -> ProjectView:
         found = super().view(asker)
         unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
         seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
@@ -99,12 +106,12 @@ class Walk:
                 elif isinstance(action, Finalizer):
                     self.obj = None
                     return
-        except (Trouble, Denied) as error:
+        except (TransientCloudError, TerminalCloudError) as error:
             plan = after_failure(CONTROLLER, plan, self.obj, error)
         if any(f"{call.do} {call.slot[0]}" == self.dies for call in plan.actions if isinstance(call, CloudCall)):
             self.dies, self.clouds.young = "", True
         elif plan.conditions:
-            self.obj = {**self.obj, "status": without_empties(fill(plan.status, made))}
+            self.obj = {**self.obj, "status": without_empties(resolve_pending(plan.status, made))}
             self.told = plan.conditions
         known = str((self.obj.get("status") or {}).get("instanceID"))
         if server := self.clouds.things.get(("server", known)):
@@ -115,7 +122,7 @@ class Walk:
             self.clock.forward(3)
             await self.reconcile()
 
-    def ours(self) -> list[Thing]:
+    def ours(self) -> list[CloudResource]:
         return [thing for thing in self.clouds.all() if thing.what in OURS]
 
     def there(self) -> list[str]:
@@ -144,7 +151,7 @@ class Walk:
             case "lose":  # the answer of a request that succeeds
                 self.clouds.lose.add(MAKING[number % len(MAKING)])
             case "refuse":
-                self.clouds.fail[MAKING[number % len(MAKING)]] = Trouble("Conflict", "HTTP 409")
+                self.clouds.fail[MAKING[number % len(MAKING)]] = TransientCloudError("Conflict", "HTTP 409")
             case "hide" if thing:
                 self.clouds.hidden = thing.id
             case "calm":
@@ -163,7 +170,7 @@ class Walk:
                 self.clouds.become(thing, "ACTIVE")  # somebody starts it
 
 
-def _takes_one_of_two(thing: Thing, found: list[Thing]) -> bool:
+def _takes_one_of_two(thing: CloudResource, found: list[CloudResource]) -> bool:
     """Whether one of two volumes with one mark goes with it: a server takes its disks along."""
     goes = {thing.id, *(each["uuid"] for each in thing.facts.get("block_device_mapping_v2") or ())}
     volumes = [each for each in found if each.what == "volume"]

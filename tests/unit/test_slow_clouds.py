@@ -30,8 +30,8 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing
-from stackwright.core.openstack.errors import Trouble
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, CloudResource, ProjectView
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
@@ -82,7 +82,7 @@ class Objects:
 async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
     """What its controller sees where the port itself answers so."""
     clouds = OpenStackClouds(AsyncMock(), lambda *_: None)
-    clouds.subscribe, clouds.view, clouds.find = subscribe, lambda _: Look(), find  # type: ignore[method-assign]
+    clouds.subscribe, clouds.view, clouds.find = subscribe, lambda _: ProjectView(), find  # type: ignore[method-assign]
     (declared,) = [each for each in controllers(Settings({}, {}), clouds=clouds) if each.name == name]
     made = obj(declared.kind.kind, **({"spec": spec} if spec else {}))
     made["metadata"]["uid"] = "u"
@@ -99,9 +99,9 @@ async def test_a_look_at_a_cloud_that_never_answers_ends_and_says_so(name: str) 
 
 @SIMULATED
 async def test_a_look_ends_though_each_of_its_many_questions_is_answered_in_time() -> None:
-    async def find(*_: Any) -> tuple[Thing, ...]:
+    async def find(*_: Any) -> tuple[CloudResource, ...]:
         await asyncio.sleep(25.0)
-        return (Thing("network", ID),)
+        return (CloudResource("network", ID),)
 
     ports = [{"network": {"filter": {"name": f"n{n}"}}} for n in range(64)]
     groups = [{"filter": {"name": f"g{n}"}} for n in range(64)]
@@ -119,7 +119,7 @@ class Cloud:
     """What threads would ask in simulated time: each request takes SLOW, an action `takes`; `there` are its things."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.there: set[tuple[str, str]] = set()
+        self.require: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
         parts = (tenant_clouds, tenant_lists, single_flight, connection_pool, login, project_session)
@@ -133,9 +133,9 @@ class Cloud:
         monkeypatch.setattr(tenant_lists, "single", self._single)
         monkeypatch.setattr(tenant_clouds, "run", self._run)
 
-    def _single(self, connection: Any, what: str, id_: str) -> Thing | None:
+    def _single(self, connection: Any, what: str, id_: str) -> CloudResource | None:
         self.requests, self._for = self.requests + 1, SLOW
-        return Thing(what, id_, state="ACTIVE") if (what, id_) in self.there else None
+        return CloudResource(what, id_, state="ACTIVE") if (what, id_) in self.require else None
 
     def _run(self, connection: Any, call: CloudCall, user_data: Any) -> Any:
         self.requests, self._for = self.requests + 1, self.takes
@@ -191,7 +191,7 @@ class World:
             await asyncio.sleep(10)
             assert not task.done()
             causes += await self.health.causes()
-            if not self.there:
+            if not self.require:
                 break
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -322,7 +322,7 @@ async def test_an_action_of_very_many_requests_is_given_up_and_goes_on_next_time
         try:
             await neutron.leave(line)
             break
-        except Trouble as error:
+        except TransientCloudError as error:
             assert error.reason == "Unreachable"
         assert time.monotonic() - began < 5
         assert len(neutron.ports) < left, "each attempt brings it further"
@@ -339,7 +339,7 @@ async def test_neither_redirects_nor_an_answer_make_it_longer(neutron: Neutron, 
     await warm(neutron, line)
     neutron.turns, neutron.takes = True, takes
     began = time.monotonic()
-    with pytest.raises(Trouble):
+    with pytest.raises(TransientCloudError):
         await neutron.leave(line)
     assert time.monotonic() - began < 4
     assert len(neutron.asked) <= 10

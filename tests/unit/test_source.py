@@ -17,7 +17,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.core.controller import Watch
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
-from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError
 from stackwright.runtime import reconcile
 from stackwright.runtime.cluster import watches
 from stackwright.runtime.cluster.cache import CachedReader, Store
@@ -242,7 +242,7 @@ async def test_another_object_of_the_name_is_not_the_one_that_a_list_lacked():
         assert operator.runtime.store.get(KIND, KEY) is None, "its watch will tell of the new one"
 
 
-@pytest.mark.parametrize("error", [NotYet("away"), Refused("no"), RuntimeError("odd")])
+@pytest.mark.parametrize("error", [TransientError("away"), TerminalError("no"), RuntimeError("odd")])
 async def test_a_deletion_of_which_nobody_can_be_asked_holds_up_no_other_and_is_asked_of_again(error):
     """Long before the resync, and also where several attempts fail."""
     async with loaded("x", "y", "z") as operator:
@@ -325,7 +325,12 @@ async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_non
 
 @pytest.mark.parametrize(
     ("answer", "dead"),
-    [(None, True), (Refused("no right"), True), (NotYet("unreachable"), False), (NotServed("no such kind"), False)],
+    [
+        (None, True),
+        (TerminalError("no right"), True),
+        (TransientError("unreachable"), False),
+        (NotServed("no such kind"), False),
+    ],
 )
 async def test_a_silent_watch_is_a_cause_only_where_the_api_server_answers(answer, dead):
     operator = Operator(controller())

@@ -131,12 +131,12 @@ def is_free(names: Iterable[str], free: bool = False) -> bool:
     return free
 
 
-def told(value: Any, shown: str) -> str:
+def masked_text(value: Any, shown: str) -> str:
     return shown
 
 
 def blanked(
-    value: Any, name: str = "", within: bool = False, free: bool = False, hide: Callable[[Any, str], Any] = told
+    value: Any, name: str = "", within: bool = False, free: bool = False, hide: Callable[[Any, str], Any] = masked_text
 ) -> Any:
     """A copy without what may be secret.
 

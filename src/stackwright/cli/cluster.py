@@ -163,7 +163,7 @@ async def connected(
 
 def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
     """Run a command's coroutine; a failure becomes a message and an exit code."""
-    from stackwright.core.ports import Conflict, NotYet, Refused
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     try:
         return asyncio.run(work)
@@ -171,7 +171,7 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
         raise typer.Exit(interrupted) from None
     except CliError as error:
         fail(str(error))
-    except (NotYet, Refused, Conflict) as error:
+    except (TransientError, TerminalError, Conflict) as error:
         common.trace()
         fail(_explained(error))
 

@@ -46,7 +46,7 @@ def words(error: BaseException) -> str:
     )
 
 
-def told(error: BaseException) -> Plan:
+def failure_plan(error: BaseException) -> Plan:
     """The conditions after an internal error, for an object whose Ready the failed controller owns."""
     text = words(error)
     return Plan(conditions=(Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)))

@@ -11,7 +11,7 @@ import asyncio
 from aiohttp import web
 
 from stackwright.api.meta import Kind
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.runtime.cluster.watches import Watches
 from stackwright.runtime.listener import FEW, Server
 from stackwright.runtime.reconcile import Runtime
@@ -35,9 +35,9 @@ class Health:
         try:
             async with asyncio.timeout(ANSWER):
                 await self._loop.ports.cluster.get(kind, ("default" if kind.namespaced else "", "healthz"))
-        except (NotYet, TimeoutError):
+        except (TransientError, TimeoutError):
             return False
-        except (Refused, Conflict):
+        except (TerminalError, Conflict):
             return True
         return True
 

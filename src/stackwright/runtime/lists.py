@@ -13,9 +13,9 @@ import structlog
 from stackwright.api.meta import Kind
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Cluster, Conflict, NotYet, Refused
+from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
 from stackwright.runtime import faults
-from stackwright.runtime.cluster.cache import PARTIAL, Store, is_told_of, is_watched
+from stackwright.runtime.cluster.cache import PARTIAL, Store, is_current, is_watched
 from stackwright.runtime.events import Events
 from stackwright.runtime.queue import KeyedQueue
 
@@ -59,14 +59,14 @@ class Lists:
             kind, key = item = await self._absent.get()
             try:
                 known = self._store.get(kind, key)
-                if known is not None and not is_told_of(kind, known, await self._cluster.get(kind, key)):
+                if known is not None and not is_current(kind, known, await self._cluster.get(kind, key)):
                     self._events.on_event(True, kind, known)
                 self._absent.forget(item)
             except BaseException as error:
                 if self._ends(error):
                     raise
                 delay = self._absent.retry(item, getattr(error, "after", None))
-                if isinstance(error, NotYet | Refused):
+                if isinstance(error, TransientError | TerminalError):
                     about = {"kind": kind.kind, "object": "/".join(key), "again_in": round(delay, 1)}
                     log.info("the deletion could not be verified", cause=str(error), **about)
                 else:
@@ -81,9 +81,9 @@ class Lists:
             return  # no watch would update it
         try:
             current = await self._cluster.get(kind, key)
-        except (NotYet, Refused):
+        except (TransientError, TerminalError):
             return  # the item is retried anyway
-        if known is not None and not is_told_of(kind, known, current):
+        if known is not None and not is_current(kind, known, current):
             self._events.on_event(True, kind, known)
         if current is not None and is_watched(kind, current):
             self._store.keep(kind, current)
@@ -95,7 +95,11 @@ class Lists:
             for kind in self._events.kinds:
                 try:
                     await self.load([kind])
-                except (NotYet, Refused, Conflict) as error:  # the next resync retries it; continue with other kinds
+                except (
+                    TransientError,
+                    TerminalError,
+                    Conflict,
+                ) as error:  # the next resync retries it; continue with other kinds
                     log.warning("resync failed", kind=kind.kind, cause=str(error))
                 except Exception as error:
                     faults.note("resync", error, kind=kind.kind)

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import structlog
 
 from stackwright.core.controller import Controller
-from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.plan import Action, Key
-from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
+from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
@@ -125,7 +125,7 @@ class Runtime:
             for kind, named in {(controller.kind, key), (error.kind, error.key)}:
                 await self._lists.look_again(kind, named)
             return "conflict"
-        except (NotYet, Refused) as error:
+        except (TransientError, TerminalError) as error:
             return self._failed(item, error)
         if result.failure is not None:
             return self._failed(item, result.failure)
@@ -138,7 +138,7 @@ class Runtime:
         name, key = item
         delay = self.queue.retry(item, getattr(error, "after", None))
         log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
-        return "waiting" if isinstance(error, NotYet) else "refused"
+        return "waiting" if isinstance(error, TransientError) else "refused"
 
     async def _tell(self, controller: Controller, key: Key, error: BaseException) -> None:
         """Report an internal error to users: in Ready if this controller owns it, else by an Event."""
@@ -148,7 +148,7 @@ class Runtime:
                 return
             if controller.reports and controller.owns_ready:
                 now, cluster = self.ports.clock.now(), self.ports.cluster
-                await report(controller, faults.told(error), obj, cluster, now, controller.fault_manager)
+                await report(controller, faults.failure_plan(error), obj, cluster, now, controller.fault_manager)
             else:
                 await self.ports.cluster.event(obj, faults.REASON, faults.words(error), True)
         except BaseException as further:
@@ -156,7 +156,7 @@ class Runtime:
                 raise
             log.warning("internal error not reported", controller=controller.name, cause=type(further).__name__)
 
-    async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[Slot, str]:
+    async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
         """The Executor of the cycle: extends the worker's deadline, and logs and counts each action."""
         since, latest = self._busy[controller.name, key]
         self._busy[controller.name, key] = (since, latest + LONGEST * len(actions))

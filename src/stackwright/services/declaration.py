@@ -170,23 +170,23 @@ class Service:
     keys: Callable[[Context], tuple[Keys, ...]] = lambda context: ()
     contracts: Callable[[Context], tuple[Contract, ...]] = lambda context: ()
     certificates: Callable[[Context], tuple[Certificate, ...]] = lambda context: ()
-    labels: tuple[tuple[str, str], ...] = (CONTROL_PLANE,)  # labels of required nodes, at least one node each
+    node_labels: tuple[tuple[str, str], ...] = (CONTROL_PLANE,)  # labels of required nodes, at least one node each
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
     # Names of the services that it requires with its settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None
     # Conditions from the reports of its pods about their nodes; they do not count for Ready.
-    told: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
+    pod_conditions: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
     # Where others have accounts at it: labels of the pods of its first chart that answer them, of which one is enough.
     serves: Mapping[str, str] = field(default_factory=dict)
     # Conditions that another controller writes on its object, and that count for Ready when they are there and bad.
-    watched: tuple[str, ...] = ()
+    external_conditions: tuple[str, ...] = ()
     # Names of its stores of users' data; a store that is no longer wanted is removed only when it is empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
     # ConfigMap with facts from other controllers (for example URLs), and a text about missing facts; empty if none.
     facts: str = ""
-    lacks: Callable[[Context], str] = lambda context: ""
+    missing_facts: Callable[[Context], str] = lambda context: ""
     presets: tuple[Preset, ...] = ()  # that have it
     public: tuple[Public, ...] = ()  # public hosts; the first is that of its API or web page
     logging: bool = False  # whether features.logging has its level

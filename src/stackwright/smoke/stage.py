@@ -20,7 +20,7 @@ def quiet(_: str) -> None:
 
 
 @dataclass
-class Made:
+class CreatedResources:
     """Ids of the resources that the checks created, in order."""
 
     image: str = ""
@@ -52,7 +52,7 @@ class Stage:
     note: str = ""
     project: Project | None = None
     member: Tenant | None = None
-    made: Made = field(default_factory=Made)
+    made: CreatedResources = field(default_factory=CreatedResources)
 
     @property
     def user(self) -> Tenant:

@@ -81,7 +81,7 @@ class Project:
 
 
 @dataclass(frozen=True)
-class Thing:
+class Leftover:
     """A leftover resource in a project; `going` if its deletion is in progress."""
 
     kind: str
@@ -178,8 +178,8 @@ class Projects(Protocol):
 
     def named(self, prefix: str) -> list[Project]: ...
 
-    def leftovers(self, project: Project) -> list[Thing]:
+    def leftovers(self, project: Project) -> list[Leftover]:
         """The leftover resources in a possible order of deletion; the user and the project come last."""
 
-    def delete(self, thing: Thing) -> None:
+    def delete(self, thing: Leftover) -> None:
         """Delete a resource; an absent one is not an error."""

@@ -12,7 +12,7 @@ from service_stage import SETTINGS, Stage
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.controllers.service.backends import given_up
+from stackwright.controllers.service.backends import removed_backends
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
@@ -318,19 +318,19 @@ async def test_back_ends_are_noted_as_those_in_use_only_once_the_service_is_read
 
 async def test_a_back_end_is_given_up_only_after_a_look_of_now_found_nothing_in_it():
     seen = await of_glance(backends=["former"])
-    (look,), stage = given_up(seen, seen.context)
+    (look,), stage = removed_backends(seen, seen.context)
     assert (look.backends, stage.status) == (("former",), False)
 
     def found(digest, things):
         data = {"held.json": json.dumps({"former": things})}
         return replace(seen, inventory={"metadata": {"annotations": {DIGEST: digest}}, "data": data})
 
-    actions, stage = given_up(found(look.digest, []), seen.context)
+    actions, stage = removed_backends(found(look.digest, []), seen.context)
     assert (actions, stage.status) == ([], True)
-    actions, stage = given_up(found("of a while ago", []), seen.context)
+    actions, stage = removed_backends(found("of a while ago", []), seen.context)
     assert (len(actions), stage.status, stage.blocked) == (1, False, False)
     for digest in (look.digest, "of a while ago"):
-        _, stage = given_up(found(digest, ["guest"]), seen.context)
+        _, stage = removed_backends(found(digest, ["guest"]), seen.context)
         assert stage.reason == "BlockedWouldOrphan"
         assert "guest" in stage.message
 

@@ -22,7 +22,7 @@ from stackwright.core.ages import Ages
 from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.nova.kind import Nova
@@ -247,5 +247,5 @@ def test_admission_looks_at_helm_bundles():
 def test_no_chart_is_an_option_of_helm(chart, tmp_path):
     with pytest.raises(ValidationError):
         HelmBundleSpec.model_validate({"releases": [{"name": "x", "chart": chart}]})
-    with closing(HelmCli(tmp_path)) as helm, pytest.raises(Refused):
+    with closing(HelmCli(tmp_path)) as helm, pytest.raises(TerminalError):
         helm.chart(chart)

@@ -9,7 +9,7 @@ from typing import Any
 
 from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.ports import Failed, Login
-from stackwright.smoke.tenant import Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
+from stackwright.smoke.tenant import Boot, Flavor, Leftover, Port, Project, Rule, Server, Tenant
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"
 LEASE = "stackwright-guest: eth0 has 192.168.213.5/24, router 192.168.213.1, mtu 1450, by DHCP"
@@ -171,12 +171,12 @@ class Projects:
     def named(self, prefix: str) -> list[Project]:
         return [each for name, each in self.world.projects.items() if name.startswith(prefix)]
 
-    def leftovers(self, project: Project) -> list[Thing]:
-        servers = [Thing("server", id_, id_) for id_ in self.world.servers]
-        flavors = [Thing("flavor", each, each) for each in self.world.things]
-        return [*servers, *flavors, Thing("project", project.id, project.name)]
+    def leftovers(self, project: Project) -> list[Leftover]:
+        servers = [Leftover("server", id_, id_) for id_ in self.world.servers]
+        flavors = [Leftover("flavor", each, each) for each in self.world.things]
+        return [*servers, *flavors, Leftover("project", project.id, project.name)]
 
-    def delete(self, thing: Thing) -> None:
+    def delete(self, thing: Leftover) -> None:
         if thing.kind == "server":
             del self.world.servers[thing.id]
         elif thing.kind == "flavor":

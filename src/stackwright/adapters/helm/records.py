@@ -18,7 +18,7 @@ import yaml
 from stackwright.api.kinds import INGRESS_CLASS, SECRET
 from stackwright.core.helm.records import PAYLOAD, SELECTOR, Unreadable, record_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Reader, Refused
+from stackwright.core.ports import Reader, TerminalError
 
 KINDS = frozenset(
     {
@@ -55,7 +55,7 @@ async def check_records(reader: Reader, release: Key, revision: int = 0) -> None
                 await _check_class(reader, release, each)
         except Unreadable as error:
             record = f"Secret {namespace}/{secret['metadata']['name']}"
-            raise Refused(
+            raise TerminalError(
                 f"{record}, a record of release {name}, {error}, so Helm would change objects of other releases; "
                 "find out who wrote that Secret, and delete it"
             ) from None
@@ -70,7 +70,7 @@ def _classes(secret: Object, release: Key) -> frozenset[str]:
     if (record.get("namespace"), record.get("name")) != (namespace, name):
         raise Unreadable("belongs to another release")
     found = set()
-    for head in heads(record.get("manifest") or ""):
+    for head in document_headers(record.get("manifest") or ""):
         kind = (head.get("apiversion", "").rpartition("/")[0], head.get("kind", ""))
         if kind in KINDS and head.get("metadata.namespace", namespace) == namespace:
             continue
@@ -91,7 +91,7 @@ async def _check_class(reader: Reader, release: Key, name: str) -> None:
         raise Unreadable("contains an IngressClass of another release")
 
 
-def heads(manifest: object) -> list[dict[str, str]]:
+def document_headers(manifest: object) -> list[dict[str, str]]:
     """For each document: apiversion, kind, metadata.name and metadata.namespace, if present, and the other strings of
     these levels. Raises Unreadable.
     """

@@ -19,7 +19,7 @@ from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -53,7 +53,9 @@ class KeystoneIdentity:
             async with asyncio.timeout(LONGEST + GRACE), self._slots:
                 return await in_thread(within, until, what)
         except TimeoutError:
-            raise NotYet(f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer") from None
+            raise TransientError(
+                f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
+            ) from None
 
     def _looked(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         with self._administrator(action, admin) as identity:
@@ -215,10 +217,10 @@ def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception
     status = status_of(error)
     if status == 401:
         secret = "/".join(action.admin_secret)
-        return Refused(f"{where} refuses the administrator's password: check the password in Secret {secret}")
+        return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     message = message_of(error)
     if status == 409:  # another service created a shared entry first; the next try finds it
-        return NotYet(f"{where}: another client created it at the same time: {message}")
+        return TransientError(f"{where}: another client created it at the same time: {message}")
     if 400 <= status < 500 and status not in (404, 408, 429):
-        return Refused(f"{where} refuses to {action.target}: HTTP {status} {message}")
-    return NotYet(f"{where} is unavailable: {f'HTTP {status}' if status else type(error).__name__} {message}")
+        return TerminalError(f"{where} refuses to {action.target}: HTTP {status} {message}")
+    return TransientError(f"{where} is unavailable: {f'HTTP {status}' if status else type(error).__name__} {message}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.core.plan import Key
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -23,7 +23,7 @@ TIMEOUT = 30
 def demand(admin: Mapping[str, str], secret: Key) -> None:
     """Raise Refused with the required keys that the administrator's Secret lacks."""
     if missing := [key for key in AUTH if not admin.get(key)]:
-        raise Refused(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
+        raise TerminalError(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
 
 
 def connect(

@@ -107,7 +107,7 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
     """
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
     from stackwright.cli.change.manifests import MANAGER, BadManifest
-    from stackwright.core.ports import Conflict, NotServed, Refused
+    from stackwright.core.ports import Conflict, NotServed, TerminalError
 
     there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
     errors = []
@@ -116,7 +116,7 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
             continue
         try:
             await cluster.dry_run(each.kind, each.obj, MANAGER)
-        except (Refused, NotServed, Conflict) as error:
+        except (TerminalError, NotServed, Conflict) as error:
             errors.append(f"{each.where}{error}")
     if errors:
         raise BadManifest("\n".join(errors))

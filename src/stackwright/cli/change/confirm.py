@@ -53,7 +53,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     from stackwright.cli.change.plan_render import CUT_OFF
     from stackwright.cloud.registry import RESOURCES, STILL
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import Conflict, NotYet, Refused
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
     asked = [each for each in manifests if each.kind in kinds]
@@ -77,7 +77,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
         lost = [_unknown(entry.what) for entry in planned if anew and entry.verb == "ask"]
         lost += [*unforeseen(planned), *losses(planned)]
         again = (await foresee(cluster, there, namespace))[0] if lost else []
-    except (NotYet, Refused, Conflict) as error:
+    except (TransientError, TerminalError, Conflict) as error:
         return [_unknown("the plan failed", str(error))]
     # Two incomplete forecasts cannot be compared.
     anyway = {*losses(again), *unforeseen(again)} - {_unknown(CUT_OFF)}

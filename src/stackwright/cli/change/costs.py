@@ -50,7 +50,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
     from stackwright.api.kinds import SECRET
     from stackwright.cli.change.plan_render import FAIL, RELEASE, Entry, notes
     from stackwright.core.helm.records import SELECTOR, revisions
-    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.impact import lost, missing
 
     if not result.steps:
@@ -68,7 +68,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
             return_exceptions=True,
         )
         for release, answer in zip(changed, answers, strict=True):
-            if isinstance(answer, Refused | NotYet):
+            if isinstance(answer, TerminalError | TransientError):
                 what = f"release {'/'.join(release)}"
                 failed.append(Entry(FAIL, "helm", what, str(answer), subject=(RELEASE, *release)))
             elif isinstance(answer, BaseException):
@@ -142,13 +142,13 @@ def _plain(events: Iterable[Any]) -> bool:
 async def _facts(reader: Reader, namespace: str) -> Facts:
     from stackwright.api.kinds import PV, PVC, STATEFULSET, STORAGE_CLASS
     from stackwright.api.services.contracts import DatabaseAccount
-    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.impact import Facts
 
     async def listed(kind: Kind) -> list[Object] | None:
         try:
             return await reader.list(kind, namespace if kind.namespaced else "")
-        except (Refused, NotYet):
+        except (TerminalError, TransientError):
             return None
 
     claims, stateful, databases, volumes, classes = await asyncio.gather(

@@ -95,7 +95,7 @@ async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     from stackwright.controllers.validate import change_errors
     from stackwright.controllers.voters import KINDS
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import Refused
+    from stackwright.core.ports import TerminalError
     from stackwright.runtime.cluster.specs import replace_spec
     from stackwright.runtime.memory import MemoryCluster
 
@@ -109,7 +109,7 @@ async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
         try:
             after = await (partial(replace_spec, merged) if each.whole else merged.apply)(each.kind, each.obj, MANAGER)
             wrong = change_errors(before, after) if before else []
-        except Refused as error:
+        except TerminalError as error:
             wrong = [str(error)]
         errors += [f"{each.where}{error}" for error in wrong]
     if errors:

@@ -190,14 +190,14 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
     from stackwright.cli.use.access import read_access, way_from_here
-    from stackwright.core.ports import NotYet
+    from stackwright.core.ports import TransientError
     from stackwright.simulate import Outside
 
     async def ask() -> Access:
         try:
             return await read_access(reader, namespace)
         except CliError as error:
-            raise NotYet(str(error)) from None
+            raise TransientError(str(error)) from None
 
     way = partial(way_from_here, reader)
     clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)

@@ -39,7 +39,7 @@ CUT_OFF = "The controllers did not reach a stable state; the plan is incomplete 
 
 
 @dataclass(frozen=True)
-class Sourced:
+class ChangedValue:
     """A change of a value, and the level of overrides it comes from; BUILT when it follows from the spec."""
 
     change: Change
@@ -57,7 +57,7 @@ class Entry:
     verb: str
     what: str
     why: str = ""
-    changes: tuple[Sourced, ...] = ()
+    changes: tuple[ChangedValue, ...] = ()
     note: str = ""
     thing: str = ""
     subject: tuple[str, str, str] = ("", "", "")
@@ -154,11 +154,11 @@ def _apply(step: Step, action: Apply) -> Entry:
         return Entry(CREATE, "apply", action.target, why, subject=subject)
     if action.why == "edited by someone else":
         why = "another client edited it; the operator reverts the edit"
-    differ: tuple[Sourced, ...] = ()
+    differ: tuple[ChangedValue, ...] = ()
     # The values of a HelmBundle are shown at its releases; specs of foreign kinds are not printed.
     if action.kind.kind in BY_KIND and action.kind.kind != "HelmBundle":
         old, new = _readable(step.before.get("spec") or {}), _readable(action.obj.get("spec") or {})
-        differ = tuple(Sourced(change) for change in changes(old, new, ("spec",)))
+        differ = tuple(ChangedValue(change) for change in changes(old, new, ("spec",)))
     if step.about != "you":  # defaults that only the API server fills in
         differ = tuple(each for each in differ if each.change.new is not ABSENT)
     return Entry(CHANGE, "apply", action.target, why, differ, subject=subject)
@@ -179,7 +179,8 @@ def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
     old = deployed.values if deployed else ABSENT
     before, after = background.services.get(key_of(action.owner), ((), ()))
     differ = tuple(
-        Sourced(change, source_of(change.path, action.chart, before, after)) for change in changes(old, action.values)
+        ChangedValue(change, source_of(change.path, action.chart, before, after))
+        for change in changes(old, action.values)
     )
     background.releases[action.release] = Deployed(action.chart, action.values)
     what = f"release {action.target}, chart {action.chart} {action.version}".rstrip()

@@ -145,7 +145,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     from stackwright.cli.change.confirm import confirm, foreseen_losses
     from stackwright.cli.change.manifests import BadManifest
     from stackwright.cli.cluster import CliError, connected
-    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
     manifests = _loaded(file)
@@ -159,6 +159,6 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     try:
         found, lost = asyncio.run(work())
         confirm(lost, "The cloud was not changed.")
-    except (CliError, BadManifest, NotYet, Refused) as error:
+    except (CliError, BadManifest, TransientError, TerminalError) as error:
         raise LocalError(str(error)) from None
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.obj for each in found]}, default=str)

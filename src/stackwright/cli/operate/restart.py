@@ -95,7 +95,7 @@ def _by_hand(obj: Object) -> bool:
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
     from stackwright.cli.cluster import CliError
-    from stackwright.core.ports import NotYet
+    from stackwright.core.ports import TransientError
 
     started = time.monotonic()
     waiting = {(kind, obj["metadata"]["name"]): obj for kind, obj in found if not _by_hand(obj)}
@@ -107,7 +107,7 @@ async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: f
         for (kind, name), obj in list(waiting.items()):
             try:
                 now = await cluster.get(kind, (obj["metadata"]["namespace"], name))
-            except NotYet:  # the API server may be unavailable briefly; the timeout decides
+            except TransientError:  # the API server may be unavailable briefly; the timeout decides
                 continue
             if (
                 told := " was deleted" if now is None else await _done(cluster, {**now, "kind": kind.kind})
@@ -122,7 +122,7 @@ async def _done(cluster: Cluster, obj: Object) -> str | None:
     from stackwright.core.helm.rollouts import is_as_wanted, lost, node_of
     from stackwright.core.kubernetes.nodes import are, away, named
     from stackwright.core.kubernetes.workload_health import workload_ready
-    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.ports import TerminalError, TransientError
 
     if workload_ready(obj):
         return ""
@@ -130,7 +130,7 @@ async def _done(cluster: Cluster, obj: Object) -> str | None:
         nodes = away(await cluster.list(NODE))
         labels = obj["spec"]["selector"].get("matchLabels")
         pods = await cluster.list(POD, obj["metadata"]["namespace"], labels) if nodes else []
-    except (NotYet, Refused):  # without permission to list nodes, wait for all pods
+    except (TransientError, TerminalError):  # without permission to list nodes, wait for all pods
         return None
     if not is_as_wanted(obj, pods, nodes):
         return None

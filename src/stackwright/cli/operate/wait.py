@@ -180,14 +180,14 @@ async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds,
 
 async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
     from stackwright.cloud.registry import kind_of
-    from stackwright.core.ports import NotYet
+    from stackwright.core.ports import TransientError
 
     if cloud is None:
         return None
     try:
         found = await reader.get(kind_of(cloud["kind"]), (namespace, cloud["metadata"]["name"]))
         return {**found, "kind": cloud["kind"]} if found else None
-    except NotYet:  # the API server may be unavailable briefly; the timeout decides
+    except TransientError:  # the API server may be unavailable briefly; the timeout decides
         return cloud
 
 

@@ -213,19 +213,19 @@ def containers_of(pods: list[Object]) -> str:
 
 async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
     """Prints a log; whether it could be read to its end."""
-    from stackwright.adapters.kubernetes.logs import Container, Part
-    from stackwright.core.ports import NotYet
+    from stackwright.adapters.kubernetes.logs import Container, LogRange
+    from stackwright.core.ports import TransientError
 
     prefix = f"{stream.prefix} | " if stream.prefix else ""
     place = Container(stream.namespace, stream.pod, stream.container)
-    part = Part(choice.tail, choice.since, choice.previous)
+    part = LogRange(choice.tail, choice.since, choice.previous)
     try:
         async for line in client.lines(place, part, follow=choice.follow):
             if choice.readable:
                 common.echo(f"{prefix}{readable(line)}")
             else:
                 common.data(f"{prefix}{line}")
-    except NotYet as error:
+    except TransientError as error:
         common.echo(str(error), err=True)
         return False
     return True

@@ -18,13 +18,13 @@ async def read_live(reader: Reader, namespace: str) -> Live | None:
     from stackwright.adapters.public_api import Live, look
     from stackwright.cli.cluster import CliError
     from stackwright.cli.use.access import read_access
-    from stackwright.core.ports import Refused
+    from stackwright.core.ports import TerminalError
 
     try:
         access = await read_access(reader, namespace)
     except CliError:
         return None
-    except Refused as error:  # a user who may read the cloud may lack permission to read its Secrets
+    except TerminalError as error:  # a user who may read the cloud may lack permission to read its Secrets
         return Live(problem=str(error))
     return await look(access)
 

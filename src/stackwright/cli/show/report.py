@@ -96,7 +96,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     from stackwright.api import kinds
     from stackwright.api.secrecy import blanked
     from stackwright.cloud.registry import RESOURCES
-    from stackwright.core.ports import Conflict, NotYet, Refused
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)
     asked = [(resource.KIND, namespace if resource.KIND.namespaced else "") for resource in RESOURCES]
@@ -107,7 +107,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
         name = f"objects/{space or 'cluster'}/{kind.plural}.json"
         try:
             found = [blanked(slim(obj)) for obj in await reader.list(kind, space)]
-        except (NotYet, Refused, Conflict) as error:
+        except (TransientError, TerminalError, Conflict) as error:
             return f"{name}.error", str(error)
         return name, json.dumps(found, indent=1, ensure_ascii=False, default=str)
 
@@ -127,11 +127,11 @@ def slim(value: Any) -> Any:
 
 
 async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
-    from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
+    from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
     from stackwright.api.kinds import POD
     from stackwright.api.secrecy import hidden
     from stackwright.cli.show.logs import streams_of
-    from stackwright.core.ports import NotYet
+    from stackwright.core.ports import TransientError
 
     pods = await cluster.list(POD, OPERATOR_NAMESPACE)
     pods += [pod for pod in await cluster.list(POD, namespace) if not _well(pod)]
@@ -140,8 +140,8 @@ async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
     for stream in streams_of(pods, None)[0]:
         place = Container(stream.namespace, stream.pod, stream.container)
         try:
-            lines = [line async for line in client.lines(place, Part(tail=LINES), follow=False)]
-        except NotYet as error:
+            lines = [line async for line in client.lines(place, LogRange(tail=LINES), follow=False)]
+        except TransientError as error:
             lines = [str(error)]
         text = "\n".join(lines)
         found[f"logs/{stream.namespace}/{stream.pod}/{stream.container}.log"] = hidden(text)

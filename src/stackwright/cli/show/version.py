@@ -47,7 +47,7 @@ async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.objects import label
-    from stackwright.core.ports import Conflict, NotYet, Refused
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     unknown: dict[str, Any] = {"operator": None, "clouds": [], "problem": ""}
     try:
@@ -56,7 +56,7 @@ async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
                 cluster.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright", "component": "operator"}),
                 *(cluster.list(resource.KIND) for resource in CLOUD_KINDS),
             )
-    except (CliError, NotYet, Refused, Conflict) as error:
+    except (CliError, TransientError, TerminalError, Conflict) as error:
         return {**unknown, "problem": str(error)}
     clouds = [
         {

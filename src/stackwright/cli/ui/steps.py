@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackwright.cli import common
-from stackwright.cli.change.plan_render import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, Entry, Sourced
+from stackwright.cli.change.plan_render import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, ChangedValue, Entry
 
 COLOURS = {
     "create": "green",
@@ -48,7 +48,7 @@ def _changes(entry: Entry, full: bool) -> list[str]:
     return told
 
 
-def _change(each: Sourced) -> str:
+def _change(each: ChangedValue) -> str:
     return f"      {each.change}" + (f"   [{each.source}]" if each.source else "")
 
 

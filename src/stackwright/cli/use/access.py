@@ -37,14 +37,14 @@ async def way_from_here(reader: Reader, login: Login) -> Login:
     from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster import POD_ACCOUNT, CliError
     from stackwright.core.openstack.access import namespace_of, outward
-    from stackwright.core.ports import Refused
+    from stackwright.core.ports import TerminalError
 
     namespace = namespace_of(login.entry)
     if not namespace or POD_ACCOUNT.is_dir():
         return login
     try:
         found = await read_access(reader, namespace)
-    except (CliError, Refused):  # the given address is used then, and its failure reported
+    except (CliError, TerminalError):  # the given address is used then, and its failure reported
         return login
     return login_by(outward(login.entry, found), found.ca, login.read)
 

@@ -14,22 +14,22 @@ from stackwright.controllers.capicluster.objects import has_bastion
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import BASTION, record_of
 from stackwright.controllers.capicluster.stages import BASTION_READY
-from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.addresses import is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import cluster_name
 from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.controllers.infra.server_template import (
     MADE_OF,
-    SERVER,
-    homeless,
-    passed_on,
-    place_of,
+    SERVER_KIND,
+    adopted,
+    cluster_defaults,
+    lacks_network,
+    propagated,
     server_object,
     server_spec,
-    taken_over,
 )
 from stackwright.core.conditions import Condition, SameAs, blocked, copied, done, find, waiting, waiting_for
 from stackwright.core.objects import annotation, is_deleting, key_of
-from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.plan import Action, Apply, Delete, Object
 
 
@@ -49,9 +49,9 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
             if server is None
             else gone(seen, server)
         )
-    place = place_of(seen.spec, told, "bastionSecurityGroup")
+    place = cluster_defaults(seen.spec, told, "bastionSecurityGroup")
     machine = as_machine(seen)
-    if homeless(machine, place):
+    if lacks_network(machine, place):
         text = "The cluster has no network; set spec.bastion.spec.ports, with a network each"
         return Outcome(blocked(BASTION_READY, "NoNetwork", text))
     spec = server_spec(machine, place, availabilityZone=seen.spec["bastion"].get("availabilityZone"))
@@ -60,7 +60,7 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
         return _made(seen, desired)
     if is_deleting(server) or annotation(server, MADE_OF) != annotation(desired, MADE_OF):
         return gone(seen, server)
-    changes = taken_over(server, seen.obj) or passed_on(server, seen.obj, machine, seen.spec["identityRef"])
+    changes = adopted(server, seen.obj) or propagated(server, seen.obj, machine, seen.spec["identityRef"])
     outcome = _there(seen, owner, server)
     return Outcome(outcome.condition, (*changes, *outcome.actions), outcome.status)
 
@@ -74,8 +74,8 @@ def as_machine(seen: Observed) -> dict[str, Any]:
 
 
 def removed(seen: Observed, server: Object) -> tuple[Action, ...]:
-    changes = passed_on(server, seen.obj, as_machine(seen), seen.spec.get("identityRef"))
-    return changes if is_deleting(server) else (*changes, Delete(SERVER, key_of(server)))
+    changes = propagated(server, seen.obj, as_machine(seen), seen.spec.get("identityRef"))
+    return changes if is_deleting(server) else (*changes, Delete(SERVER_KIND, key_of(server)))
 
 
 def _made(seen: Observed, desired: Object) -> Outcome:
@@ -83,7 +83,7 @@ def _made(seen: Observed, desired: Object) -> Outcome:
         text = f"OpenStackServer {seen.bastion_name} exists and does not belong to this cluster; delete it"
         return Outcome(blocked(BASTION_READY, "NameTaken", text))
     stage = waiting(BASTION_READY, f"Creating OpenStackServer {seen.bastion_name}", "Applying")
-    return Outcome(stage, (Apply(SERVER, desired, "absent"),))
+    return Outcome(stage, (Apply(SERVER_KIND, desired, "absent"),))
 
 
 def gone(seen: Observed, server: Object) -> Outcome:
@@ -101,7 +101,7 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     if not status.get("ready") or not ready:
         wait = waiting_for(BASTION_READY, f"OpenStackServer {seen.bastion_name}")
         if ready and ready["status"] != "True":
-            wait = copied(ready, BASTION_READY, SameAs(SERVER, key_of(server)))
+            wait = copied(ready, BASTION_READY, SameAs(SERVER_KIND, key_of(server)))
         return Outcome(wait, (), _status(server))
     address, port, lacking = _address(seen), first_port(server), seen.found.lacking if seen.found else ()
     if address is None and _looked(seen) and seen.spec["bastion"].get("floatingIP"):
@@ -112,7 +112,7 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
         before = (seen.status.get("bastion") or {}).get("floatingIP", "")
         return Outcome(done(BASTION_READY), (), _status(server, "" if _looked(seen) else before))
     made = is_of(address, seen.identity, record_of(seen.status))
-    if why := kept_away(address, made, {*ports_of(server)}, "bastion"):
+    if why := why_unusable(address, made, {*ports_of(server)}, "bastion"):
         text = f"{why}, or set another one in spec.bastion.floatingIP"
         return Outcome(waiting(BASTION_READY, text, "AddressInUse"), (), _status(server))
     told = _status(server, str(address.facts.get("floating_ip_address") or ""))
@@ -126,7 +126,7 @@ def _looked(seen: Observed) -> bool:
     return seen.look is not None and "floating-ip" not in seen.look.unseen
 
 
-def _address(seen: Observed) -> Thing | None:
+def _address(seen: Observed) -> CloudResource | None:
     """The floating IP of the bastion, the user's or ours, from the project view."""
     given = seen.found.addresses.get("bastion") if seen.found else None
     id_ = given.id if given else record_of(seen.status).get(BASTION, "")

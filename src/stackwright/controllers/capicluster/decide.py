@@ -18,14 +18,14 @@ from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
-from stackwright.controllers.infra.drift import corrections, strangers
-from stackwright.controllers.infra.drift import told as set_back
-from stackwright.controllers.infra.managed_resources import Owner, Record, Step, step
+from stackwright.controllers.infra.drift import corrections, unmanaged_rules
+from stackwright.controllers.infra.drift import with_event as set_back
+from stackwright.controllers.infra.managed_resources import Owner, Progress, Record, plan_next
 from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.plan import Plan
 
 DRIFT = 60.0
@@ -64,13 +64,13 @@ def _make(seen: Observed) -> Plan:
         calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="kept for the user") for s in due)
         left = {slot: id_ for slot, id_ in record.items() if slot not in due}
         return report(seen, (waiting(stage_of(due[0]), "Removing our mark", "Applying"),), calls, 0.0, **written(left))
-    found = step(owner, list(parts(want)), record, seen.look)
+    found = plan_next(owner, list(parts(want)), record, seen.look)
     if found.lost:
         return _lost(seen, found)
     return _running(seen, owner, want, found) if found.whole else _progress(seen, want, found)
 
 
-def _released(seen: Observed, record: Record) -> list[Slot]:
+def _released(seen: Observed, record: Record) -> list[ResourceKey]:
     """Floating IPs of ours that the user wrote into the spec belong to the user: without our mark they outlive the
     cluster.
     """
@@ -80,7 +80,7 @@ def _released(seen: Observed, record: Record) -> list[Slot]:
     return [slot for slot, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
 
 
-def _progress(seen: Observed, want: Wanted, found: Step) -> Plan:
+def _progress(seen: Observed, want: Wanted, found: Progress) -> Plan:
     if found.calls:
         (what, name), doing = found.calls[0].slot, "Creating" if found.calls[0].do == "create" else "Deleting"
         stage = waiting(stage_of((what, name)), f"{doing} {what} {name}", "Applying")
@@ -90,7 +90,7 @@ def _progress(seen: Observed, want: Wanted, found: Step) -> Plan:
     return report(seen, stopped(stage), found.calls, 0.0 if found.calls else POLL, **written(found.record))
 
 
-def _lost(seen: Observed, found: Step) -> Plan:
+def _lost(seen: Observed, found: Progress) -> Plan:
     """Lost rules are always created again, because they are only configuration; other resources if spec.recreatePolicy
     allows it.
     """
@@ -105,7 +105,7 @@ def _lost(seen: Observed, found: Step) -> Plan:
     return report(seen, (stage,), requeue=DRIFT, ready=False)
 
 
-def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
+def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Plan:
     assert seen.look is not None
     told = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
     if attach := attached(owner, want, found):
@@ -120,10 +120,10 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
         told = {**told, "apiServerFloatingIP": {}}
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
-        *endpoint.noted(seen, where),
-        *set_back(seen.obj, (*corrections(owner, parts(want), found), *strangers(owner, found, seen.look))),
+        *endpoint.written_endpoint(seen, where),
+        *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.look))),
         *before.actions,
-        *endpoint.lead(seen, owner, told),
+        *endpoint.attach_endpoint(seen, owner, told),
     )
     return report(
         seen,

@@ -9,12 +9,12 @@ from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, record_of
 from stackwright.controllers.capicluster.stages import ENDPOINT_READY
-from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.addresses import is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
 from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
-from stackwright.core.openstack.clouds import CloudCall, Thing
+from stackwright.core.openstack.clouds import CloudCall, CloudResource
 from stackwright.core.plan import Apply, Object
 
 ANOTHER = "recreate the cluster with another one in spec.apiServer.floatingIP"
@@ -59,7 +59,7 @@ def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], los
     return blocked(ENDPOINT_READY, "NoEndpoint", text)
 
 
-def noted(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
+def written_endpoint(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
     """Writes the endpoint into the spec, where Cluster API reads it. A value of the user stays."""
     if not found or _given(seen):
         return ()
@@ -79,7 +79,7 @@ def held(seen: Observed, told: Mapping[str, Any]) -> str:
     return "" if unknown and _given(seen) else _kept_away(seen, address)
 
 
-def lead(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCall, ...]:
+def attach_endpoint(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCall, ...]:
     """Attaches the floating IP to the first ready machine, unless its present machine is ready."""
     address = _address(seen, told)
     ports = [port for port in (first_port(seen.servers.get(name)) for name in _ready(seen)) if port]
@@ -93,7 +93,7 @@ def _given(seen: Observed) -> str:
     return str((seen.spec.get("controlPlaneEndpoint") or {}).get("host") or "")
 
 
-def _address(seen: Observed, told: Mapping[str, Any]) -> Thing | None:
+def _address(seen: Observed, told: Mapping[str, Any]) -> CloudResource | None:
     id_ = str((told.get("apiServerFloatingIP") or {}).get("id") or "")
     return seen.look.get(API, id_) if seen.look and id_ else None
 
@@ -103,10 +103,10 @@ def _at_bastion(seen: Observed, told: Mapping[str, Any]) -> bool:
     return address is not None and address.facts.get("port_id") in {*ports_of(seen.bastion)}
 
 
-def _kept_away(seen: Observed, address: Thing) -> str:
+def _kept_away(seen: Observed, address: CloudResource) -> str:
     servers = (seen.servers.get(machine["metadata"]["name"]) for machine in seen.machines)
     ports = {port for server in servers for port in ports_of(server)}
-    return kept_away(address, is_of(address, seen.identity, record_of(seen.status)), ports, "cluster")
+    return why_unusable(address, is_of(address, seen.identity, record_of(seen.status)), ports, "cluster")
 
 
 def _is_unknown(seen: Observed, machine: Object) -> bool:

@@ -28,10 +28,10 @@ def leave(seen: Observed) -> Plan:
     if seen.bastion is not None:
         found = gone(seen, seen.bastion)
         return _held(seen, replace(found.condition, type=teardown.DELETED), found.actions)
-    return teardown.leave(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
+    return teardown.tear_down(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
 
 
 def _held(seen: Observed, stage: Condition, actions: tuple[Action, ...] = ()) -> Plan:
     """The status is kept, because machines may still need it."""
     kept = {name: seen.status[name] for name in FIELDS if name in seen.status}
-    return teardown.going(stage, {**kept, "ready": False}, actions)
+    return teardown.deletion_plan(stage, {**kept, "ready": False}, actions)

@@ -9,11 +9,11 @@ from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
 from stackwright.controllers.capicluster.resolve import router, subnet
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
-from stackwright.controllers.infra.managed_resources import Step
+from stackwright.controllers.infra.managed_resources import Progress
 from stackwright.controllers.infra.references import named
 from stackwright.controllers.infra.report import keeping
 from stackwright.core.conditions import Condition, copied, done, find, waiting
-from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.plan import Action, Plan
 
 NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"
@@ -47,7 +47,7 @@ FIELDS: Mapping[str, Any] = {
 }
 
 
-def stage_of(slot: Slot) -> str:
+def stage_of(slot: ResourceKey) -> str:
     return BASTION_READY if slot == BASTION else _OF[slot[0]]
 
 
@@ -78,7 +78,7 @@ def _before(seen: Observed, type_: str) -> Condition:
     return copied(entry) if entry else waiting(type_, "An earlier stage is not ready")
 
 
-def facts(seen: Observed, found: Step) -> dict[str, Any]:
+def facts(seen: Observed, found: Progress) -> dict[str, Any]:
     """Status fields with facts about resources. Resources that were not listed keep their previous values."""
     things, told = found.things, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:

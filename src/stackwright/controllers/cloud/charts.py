@@ -20,7 +20,7 @@ from stackwright.core.plan import Object
 from stackwright.services.context import Context
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import BY_SERVICE
-from stackwright.services.values import Misfit, context_of, merged_values
+from stackwright.services.values import OverrideError, context_of, merged_values
 
 Schemas = Mapping[str, Schema]
 # Any cloud will do: the values do not depend on it.
@@ -101,7 +101,7 @@ def _misfits(declared: Service, context: Context) -> Iterator[str]:
     for chart in _charts(declared, context):
         try:
             merged_values(declared, context, chart)
-        except Misfit as misfit:
+        except OverrideError as misfit:
             if misfit.source.startswith("spec.") and not misfit.source.startswith("spec.nodes."):
                 yield f"{place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
         except ValueError:

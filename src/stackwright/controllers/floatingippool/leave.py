@@ -30,15 +30,15 @@ def leave(seen: Observed) -> Plan:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
         names = ", ".join(each["metadata"]["name"] for each in seen.addresses)
         stage = waiting_for(teardown.DELETED, f"{CLAIM.kind} {names}", reason="InUse", gone=True)
-        return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
+        return teardown.deletion_plan(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
     if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
         given = seen.spec.get("preAllocatedFloatingIPs") or ()
         out = "spec.reclaimPolicy to Retain"
         if used := _used(seen, given):
             text = "; ".join(f"floating IP {ip} is attached to port {port}" for ip, port in used.items())
             stage = waiting(teardown.DELETED, f"Not deleted: {text}; detach it, or set {out}", "InUse")
-            return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
-        return teardown.leave(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
+            return teardown.deletion_plan(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
+        return teardown.tear_down(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
     left = _left(seen, tuple(record.values()))
     told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
     return Plan((*told, Finalizer(KIND, seen.obj, False)))

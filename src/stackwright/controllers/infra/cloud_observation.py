@@ -10,8 +10,8 @@ from stackwright.api.meta import Kind
 from stackwright.controllers.infra.origin import guard, identity, is_guarded
 from stackwright.core.conditions import Condition, blocked, waiting
 from stackwright.core.objects import has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import CloudRef, Look
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.clouds import CloudRef, ProjectView
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Finalizer, Object
 
 AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
@@ -26,7 +26,7 @@ LOGIN = (
 
 
 @dataclass(frozen=True)
-class Seen:
+class CloudObservation:
     """paused   cause of the pause; empty if the object is not paused
     origin   where the object was first observed; see the module `origin`
     cloud    None while the credentials are not known
@@ -42,7 +42,7 @@ class Seen:
     origin: str = ""
     cloud: CloudRef | None = None
     trouble: Condition | None = None
-    look: Look | None = None
+    look: ProjectView | None = None
     after: float | None = None
 
     @property
@@ -71,10 +71,10 @@ class Seen:
         return not self.errors
 
 
-S = TypeVar("S", bound=Seen)
+S = TypeVar("S", bound=CloudObservation)
 
 
-def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
+def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
     """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record.
 
     In another project all recorded resources would look deleted, and would be created again or left behind.
@@ -82,7 +82,7 @@ def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
     was = str(seen.status.get("project") or "")
     if record and was and look.place and _elsewhere(was, look.place):
         text = f"spec.identityRef selects project {look.place}, but the resources of this object are in project {was}"
-        return troubled(seen, Denied(Reason.OTHER_PROJECT, f"{text}: set credentials of that project"))
+        return with_error(seen, TerminalCloudError(Reason.OTHER_PROJECT, f"{text}: set credentials of that project"))
     return replace(seen, look=look)
 
 
@@ -92,15 +92,15 @@ def _elsewhere(one: str, other: str) -> bool:
     return project != same or bool(region and there and region != there)
 
 
-def project(seen: Seen, record: Mapping[Any, Any]) -> str:
+def project(seen: CloudObservation, record: Mapping[Any, Any]) -> str:
     """The project that contains, or will contain, the resources; for the status."""
     was = str(seen.status.get("project") or "")
     return was if record and was else (seen.look.place if seen.look else "") or was
 
 
-def troubled(seen: S, error: Trouble | Denied) -> S:
+def with_error(seen: S, error: TransientCloudError | TerminalCloudError) -> S:
     """Add the error of the cloud, as a waiting or blocked condition."""
     stage = AUTHENTICATION if error.cause in LOGIN else CLOUD
-    if isinstance(error, Trouble):
+    if isinstance(error, TransientCloudError):
         return replace(seen, trouble=waiting(stage, str(error), error.reason), after=error.after)
     return replace(seen, trouble=blocked(stage, error.reason, str(error)))

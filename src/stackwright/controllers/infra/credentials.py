@@ -15,26 +15,28 @@ from stackwright.api.errors import messages
 from stackwright.api.infra.identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.api.kinds import NAMESPACE
 from stackwright.core.openstack.clouds import CloudRef
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.ports import Reader
 
 
 async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) -> CloudRef:
-    """Raises Trouble for an identity that does not exist, Denied for one that this namespace may not use."""
+    """Raises TransientCloudError for an identity that does not exist, TerminalCloudError for one that this namespace
+    may not use.
+    """
     name, cloud, region = str(identity["name"]), str(identity["cloudName"]), str(identity.get("region") or "")
     if identity.get("type", "Secret") == "Secret":
         return CloudRef((namespace, name), cloud, region)
     found = await reader.get(OpenStackClusterIdentity.KIND, ("", name))
     if found is None:
-        raise Trouble(Reason.IDENTITY_NOT_FOUND, f"OpenStackClusterIdentity {name} does not exist")
+        raise TransientCloudError(Reason.IDENTITY_NOT_FOUND, f"OpenStackClusterIdentity {name} does not exist")
     try:
         spec = OpenStackClusterIdentitySpec.model_validate(found["spec"])
     except ValidationError as error:
         wrong = "; ".join(messages(error, OpenStackClusterIdentitySpec))
-        raise Denied(Reason.INVALID_SPEC, f"OpenStackClusterIdentity {name}: {wrong}") from None
+        raise TerminalCloudError(Reason.INVALID_SPEC, f"OpenStackClusterIdentity {name}: {wrong}") from None
     space = await reader.get(NAMESPACE, ("", namespace)) if spec.namespace_selector else None
     if not spec.allows(((space or {}).get("metadata") or {}).get("labels") or {}):
-        raise Denied(
+        raise TerminalCloudError(
             Reason.IDENTITY_ACCESS_DENIED,
             f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "
             "its labels do not match spec.namespaceSelector",

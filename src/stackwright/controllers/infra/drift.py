@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.controllers.infra.managed_resources import Owner, Part, Step
-from stackwright.core.openstack.clouds import CloudCall, Look, Thing, at_once, marked_by
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
+from stackwright.core.openstack.clouds import CloudCall, CloudResource, ProjectView, limit_deletions, marked_by
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Action, Object, Warn
 
 
-def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[CloudCall]:
+def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress) -> Iterator[CloudCall]:
     """Updates of changed resources. The body of a part uses the record, because the view may lack some resources."""
     for part in parts:
         thing = found.things.get(part.slot)
@@ -25,7 +25,7 @@ def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[Cl
             yield owner.call("update", part.slot, id=thing.id, body=changed, why="differs from the spec")
 
 
-def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
+def unmanaged_rules(owner: Owner, found: Progress, look: ProjectView) -> Iterator[CloudCall]:
     """Deletions of what others added to a resource of ours that contains others: rules in our security groups."""
     ours = {(thing.what, thing.id) for thing in found.things.values()}
     known = {(what, id_) for (what, _), id_ in found.record.items()}
@@ -36,17 +36,18 @@ def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
         yield owner.call("delete", (thing.what, thing.id), id=thing.id, why="not in the spec")
 
 
-def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
+def with_event(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
     """The calls, and an Event on the object for those that one plan executes."""
     if not calls:
         return ()
     what = "; ".join(
-        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})" for call in at_once(calls)
+        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})"
+        for call in limit_deletions(calls)
     )
     return (*calls, Warn(obj, "SetBack", f"Restored the state of the spec: {what}"))
 
 
-def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:
+def _differs(wanted: Mapping[str, Any], thing: CloudResource) -> dict[str, Any]:
     """Wanted values of the fields that both sides have and that differ."""
     have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
     return {

@@ -18,46 +18,48 @@ from stackwright.core.openstack.clouds import (
     CREATED,
     CloudCall,
     CloudRef,
-    Look,
-    Made,
-    Slot,
-    Thing,
+    CloudResource,
+    PendingId,
+    ProjectView,
+    ResourceKey,
     mark,
     marked_by,
 )
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.plan import Key
 
-Record = Mapping[Slot, str]
-Others = Sequence[tuple[Slot, Thing, bool]]  # slot, another resource with its mark, whether that is a foreign copy
+Record = Mapping[ResourceKey, str]
+Others = Sequence[
+    tuple[ResourceKey, CloudResource, bool]
+]  # slot, another resource with its mark, whether that is a foreign copy
 TWICE = 300.0  # maximum age difference in seconds of two volumes that a repeated create request made
 
 
-def is_gone(thing: Thing) -> bool:
+def is_gone(thing: CloudResource) -> bool:
     """Whether a listed resource is deleted."""
     return thing.state in TYPES[thing.what].gone
 
 
-def listed(record: Mapping[Slot, Any]) -> list[dict[str, Any]]:
-    """A record as the list in the status; a value may still be a Made placeholder."""
+def listed(record: Mapping[ResourceKey, Any]) -> list[dict[str, Any]]:
+    """A record as the list in the status; a value may still be a PendingId."""
     return [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]
 
 
-def unlisted(found: Iterable[Mapping[str, Any]] | None) -> dict[Slot, str]:
+def unlisted(found: Iterable[Mapping[str, Any]] | None) -> dict[ResourceKey, str]:
     return {(each["type"], each["name"]): str(each["id"]) for each in found or ()}
 
 
 @dataclass(frozen=True)
-class Part:
+class DesiredResource:
     """A desired resource of an object.
 
     body   builds the create request from the ids of the parts before it
     after  returns why it cannot be created yet, from the existing resources of the parts before it
     """
 
-    slot: Slot
-    body: Callable[[Mapping[Slot, Any]], Mapping[str, Any]]
-    after: Callable[[Mapping[Slot, Thing]], str] = lambda things: ""
+    slot: ResourceKey
+    body: Callable[[Mapping[ResourceKey, Any]], Mapping[str, Any]]
+    after: Callable[[Mapping[ResourceKey, CloudResource]], str] = lambda things: ""
     user_data: tuple[Key, str] | None = None
 
 
@@ -66,13 +68,13 @@ class Owner:
     cloud: CloudRef
     uid: str
 
-    def call(self, do: Any, slot: Slot, **more: Any) -> CloudCall:
+    def call(self, do: Any, slot: ResourceKey, **more: Any) -> CloudCall:
         return CloudCall(self.cloud, do, slot, self.uid, **more)
 
 
 @dataclass(frozen=True)
-class Step:
-    """record     record after the calls, with a Made placeholder for each resource they create
+class Progress:
+    """record     record after the calls, with a PendingId for each resource they create
     calls      calls to execute; at most one creates a resource
     lost       slots whose recorded resource no longer exists; they are still in the record
     things     slot → resource, for all recorded resources that exist
@@ -82,27 +84,27 @@ class Step:
     copies     volumes that remain after deletion: they carry our mark, but are foreign copies or may be
     """
 
-    record: Mapping[Slot, Any]
+    record: Mapping[ResourceKey, Any]
     calls: tuple[CloudCall, ...] = ()
-    lost: tuple[Slot, ...] = ()
-    things: Mapping[Slot, Thing] = field(default_factory=dict)
+    lost: tuple[ResourceKey, ...] = ()
+    things: Mapping[ResourceKey, CloudResource] = field(default_factory=dict)
     wait: str = ""
     waits_for: Wait | None = None
-    ambiguous: tuple[Thing, ...] = ()
-    copies: tuple[Thing, ...] = ()
+    ambiguous: tuple[CloudResource, ...] = ()
+    copies: tuple[CloudResource, ...] = ()
 
     @property
     def whole(self) -> bool:
         return not (self.calls or self.lost or self.wait)
 
 
-def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Step:
+def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, look: ProjectView) -> Progress:
     """The next step towards all parts, in their order. Lost resources are reported and block further steps.
 
     Recorded resources that are no longer a part are deleted last, and are not reported as lost.
     """
-    known: dict[Slot, Any] = dict(record)
-    things: dict[Slot, Thing] = {}
+    known: dict[ResourceKey, Any] = dict(record)
+    things: dict[ResourceKey, CloudResource] = {}
     for slot, id_ in record.items():
         if (thing := look.get(slot, id_)) is not None and not is_gone(thing):
             things[slot] = thing
@@ -114,7 +116,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
-    ambiguous: tuple[Thing, ...] = ()
+    ambiguous: tuple[CloudResource, ...] = ()
     for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
         if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if not is_gone(t)]):
             if _ambiguous(found):
@@ -122,29 +124,32 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
             else:
                 known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
-        return Step(known, things=things, wait="Checking that no resource is missing")
+        return Progress(known, things=things, wait="Checking that no resource is missing")
     twins = _twins(owner, others)
     if lost or twins:
-        return Step(known, twins, lost, things)
+        return Progress(known, twins, lost, things)
     if ambiguous:
         what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
         wait = f"Cannot tell which {what} belongs to this server: {ids}"
-        return Step(known, things=things, wait=wait, ambiguous=ambiguous)
+        return Progress(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:
             continue
         if not look.certain:
-            return Step(known, things=things, wait="Checking for resources of earlier requests")
+            return Progress(known, things=things, wait="Checking for resources of earlier requests")
         if wait := part.after(things):
-            return Step(known, things=things, wait=wait)
+            return Progress(known, things=things, wait=wait)
         call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
-        return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
+        return Progress({**known, part.slot: PendingId(part.slot)}, (call,), things=things)
     calls = _surplus(owner, parts, known, things)
-    return Step(known, calls, things=things)
+    return Progress(known, calls, things=things)
 
 
 def _surplus(
-    owner: Owner, parts: Sequence[Part], known: dict[Slot, Any], things: Mapping[Slot, Thing]
+    owner: Owner,
+    parts: Sequence[DesiredResource],
+    known: dict[ResourceKey, Any],
+    things: Mapping[ResourceKey, CloudResource],
 ) -> tuple[CloudCall, ...]:
     """Deletions of recorded resources that are no longer a part, newest first. They stay in the record until gone.
 
@@ -166,7 +171,7 @@ def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     return tuple(call for call in calls if call is not None)
 
 
-def _others(owner: Owner, record: Record, look: Look) -> Others:
+def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
     """Resources with the mark of a slot for which another resource is recorded, and whether they are foreign copies."""
     wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
     found = []
@@ -177,7 +182,7 @@ def _others(owner: Owner, record: Record, look: Look) -> Others:
     return found
 
 
-def _is_copy(volume: Thing, ours: Thing | None) -> bool:
+def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
     """Whether a volume is a foreign copy: copying a volume, such as by a backup, may copy its metadata and our mark.
 
     A copy of a volume whose metadata has its own id carries that id too, and so counts as unmarked. A duplicate of
@@ -190,12 +195,14 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
     return made is None or known is None or abs(made - known) > TWICE
 
 
-def _ambiguous(found: Sequence[Thing]) -> bool:
-    """Whether exactly one of these volumes with one mark is ours, but which one is unknown. Order of `Look.marked`."""
+def _ambiguous(found: Sequence[CloudResource]) -> bool:
+    """Whether exactly one of these volumes with one mark is ours, but which one is unknown. Order of
+    `ProjectView.marked`.
+    """
     return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
 
 
-def removal(owner: Owner, record: Record, look: Look) -> Step:
+def plan_removal(owner: Owner, record: Record, look: ProjectView) -> Progress:
     """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
 
     Duplicates are deleted before the recorded resource, and foreign copies are kept; the record, which is kept until
@@ -216,15 +223,15 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
     told = tuple(thing for key, thing in found.items() if key in copies)
-    return Step(kept, wait="" if look.certain else "Checking for remaining resources", copies=told)
+    return Progress(kept, wait="" if look.certain else "Checking for remaining resources", copies=told)
 
 
-def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Step:
+def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Progress:
     wait = Wait(what, gone=True)
-    return Step(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
+    return Progress(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
 
 
-def _several(owner: Owner, record: Record, look: Look) -> set[tuple[str, str]]:
+def _several(owner: Owner, record: Record, look: ProjectView) -> set[tuple[str, str]]:
     """Volumes that share a mark without a record: one of them is ours."""
     known = {mark(owner.uid, slot) for slot in record}
     copied = [t for t in look.things if TYPES[t.what].copied]
@@ -232,12 +239,12 @@ def _several(owner: Owner, record: Record, look: Look) -> set[tuple[str, str]]:
     return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
 
 
-def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall | None:
+def remove(owner: Owner, slot: ResourceKey, thing: CloudResource, why: str = "") -> CloudCall | None:
     """The call that deletes a resource; None if its deletion is in progress."""
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", slot, id=thing.id, why=why)
 
 
-def _named(things: list[Thing]) -> str:
+def _named(things: list[CloudResource]) -> str:
     return ", ".join(f"{thing.what} {thing.name or thing.id}" for thing in things)

@@ -14,7 +14,7 @@ from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to
 from stackwright.controllers.infra.origin import ORIGIN, origin_here
 from stackwright.core.objects import annotation, key_of, label
-from stackwright.core.openstack.errors import Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotServed, Reader
 
@@ -68,11 +68,14 @@ async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
 async def origin_of(reader: Reader, obj: Object) -> str:
     """The origin of an object: its annotation, or the one that it gets in this cluster.
 
-    Raises Trouble if this cluster has no identity: its resources could be confused with those of another cluster.
+    Raises TransientCloudError if this cluster has no identity: its resources could be confused with those of another
+    cluster.
     """
     if written := annotation(obj, ORIGIN):
         return written
     found = await reader.get(NAMESPACE, ("", SYSTEM))
     if found is None:
-        raise Trouble(Reason.NO_CLUSTER_IDENTITY, f"Namespace {SYSTEM} does not exist; its UID identifies the cluster")
+        raise TransientCloudError(
+            Reason.NO_CLUSTER_IDENTITY, f"Namespace {SYSTEM} does not exist; its UID identifies the cluster"
+        )
     return origin_here(found["metadata"]["uid"], obj)

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.openstack.clouds import Question, Thing, question
+from stackwright.core.openstack.clouds import CloudResource, Query, query
 from stackwright.core.openstack.resource_types import TYPES
 
-Answers = Mapping[Question, tuple[Thing, ...]]
+Answers = Mapping[Query, tuple[CloudResource, ...]]
 TOLD = 5  # ids shown of several matches
 
 
-def named(thing: Thing, **more: Any) -> dict[str, Any]:
+def named(thing: CloudResource, **more: Any) -> dict[str, Any]:
     """A resource as a status shows it, without empty fields."""
     tags = sorted(thing.facts.get("tags") or ())
     return {"id": thing.id, "name": thing.name, **({"tags": tags} if tags else {}), **more}
@@ -31,28 +31,28 @@ class Resolver:
     """
 
     answers: Answers
-    missing: dict[Question, None] = field(default_factory=dict)
+    missing: dict[Query, None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> Thing | None:
+    def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> CloudResource | None:
         """The resource of {id} or {filter}; None while unknown or invalid. `where` is the field, for messages."""
         if param is None:
             return None
         if param.get("id"):
-            return Thing(what, str(param["id"]))
-        return self.there(what, param, where, **more)
+            return CloudResource(what, str(param["id"]))
+        return self.require(what, param, where, **more)
 
-    def there(self, what: str, param: Mapping[str, Any], where: str, **more: Any) -> Thing | None:
+    def require(self, what: str, param: Mapping[str, Any], where: str, **more: Any) -> CloudResource | None:
         """Like `one`, but an id is queried too: the resource must exist, and its facts are needed."""
         wanted = {TYPES[what].filters[name]: value for name, value in (param.get("filter") or {}).items()}
         named = {"id": param["id"]} if param.get("id") else {}
-        return self.ask(question(what, **named, **wanted, **more), where)
+        return self.ask(query(what, **named, **wanted, **more), where)
 
-    def outside(self, param: Mapping[str, Any] | None, where: str) -> Thing | None:
+    def outside(self, param: Mapping[str, Any] | None, where: str) -> CloudResource | None:
         """The named external network, or the only one that exists."""
-        return self.there("network", param or {}, where, **{"router:external": True})
+        return self.require("network", param or {}, where, **{"router:external": True})
 
-    def ask(self, asked: Question, where: str) -> Thing | None:
+    def ask(self, asked: Query, where: str) -> CloudResource | None:
         found = self.all(asked)
         if found is None:
             return None
@@ -63,7 +63,7 @@ class Resolver:
             return None
         return found[0]
 
-    def all(self, asked: Question) -> tuple[Thing, ...] | None:
+    def all(self, asked: Query) -> tuple[CloudResource, ...] | None:
         """All matches; None while unknown."""
         found = self.answers.get(asked)
         if found is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.clusterapi import cluster_name
-from stackwright.controllers.infra.server_template import SERVER
+from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.controllers.machine.decide import decide
 from stackwright.controllers.machine.observe import KIND, NAME, observe
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
@@ -16,7 +16,7 @@ from stackwright.core.plan import Key, Object
 
 
 def controller() -> Controller:
-    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(OpenStackCluster.KIND, _machines))
+    watches = (Watch(SERVER_KIND, ByOwner(KIND.kind)), Watch(OpenStackCluster.KIND, _machines))
     return Controller(NAME, "servers", KIND, watches, observe, decide)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from stackwright.controllers.infra.origin import guard, is_guarded, is_restored
 from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.report import keeping
-from stackwright.controllers.infra.server_template import INSTANCE, SERVER, passed_on, taken_over
+from stackwright.controllers.infra.server_template import INSTANCE, SERVER_KIND, adopted, propagated
 from stackwright.controllers.infra.teardown import DELETED, POLL
 from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
@@ -57,7 +57,7 @@ def decide(seen: Observed) -> Plan:
     if wait := reason_to_wait(seen):
         return _report(seen, wait, requeue=SOON if wait.reason == BOOTSTRAP else POLL)
     stage = waiting(INSTANCE, f"Creating OpenStackServer {seen.obj['metadata']['name']}", "Applying")
-    return _report(seen, stage, actions=(Apply(SERVER, server_of(seen), "absent"),))
+    return _report(seen, stage, actions=(Apply(SERVER_KIND, server_of(seen), "absent"),))
 
 
 def _own(seen: Observed) -> Object | None:
@@ -75,7 +75,7 @@ def _report(
 
 def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:
     identity = seen.cluster["spec"].get("identityRef") if seen.cluster else None
-    return passed_on(server, seen.obj, seen.spec, identity)
+    return propagated(server, seen.obj, seen.spec, identity)
 
 
 def _mirror(seen: Observed, server: Object) -> Plan:
@@ -87,7 +87,7 @@ def _mirror(seen: Observed, server: Object) -> Plan:
         way = "delete that OpenStackServer, or this object"
         return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)
     named = {"providerID": provider_id(seen, status["instanceID"])} if active and not known else {}
-    actions = (*taken_over(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
+    actions = (*adopted(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
     told = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
     zone = server["spec"].get("availabilityZone") or ""
     provisioned = ready or bool((seen.status.get("initialization") or {}).get("provisioned"))
@@ -109,7 +109,7 @@ def _conditions(server: Object) -> tuple[Condition, ...]:
     if ready is None:
         stage = waiting_for(INSTANCE, f"OpenStackServer {server['metadata']['name']} to be processed")
         return (*summary([stage]), stage)
-    same = SameAs(SERVER, key_of(server))
+    same = SameAs(SERVER_KIND, key_of(server))
     first = copied(ready)
     second = copied(progressing) if progressing else Condition(PROGRESSING, None, first.reason, first.message)
     return first, second, copied(instance or ready, INSTANCE, same)
@@ -132,10 +132,10 @@ def _leave(seen: Observed) -> Plan:
     server = _own(seen)
     if server is None:
         return Plan((*_left(seen), Finalizer(KIND, seen.obj, False)))
-    actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER, key_of(server)),)))
+    actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER_KIND, key_of(server)),)))
     ready = find(server)
     stage = waiting_for(DELETED, f"OpenStackServer {server['metadata']['name']}", reason="Deleting", gone=True)
     if ready and is_deleting(server) and ready["status"] != "True":
-        stage = copied(ready, DELETED, SameAs(SERVER, key_of(server)))
+        stage = copied(ready, DELETED, SameAs(SERVER_KIND, key_of(server)))
     instance = (server.get("status") or {}).get("instanceID") or seen.status.get("instanceID") or ""
     return _report(seen, stage, actions, None, ready=False, instanceID=instance)

@@ -17,7 +17,7 @@ from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, owner_nam
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import get_if_served, origin_of
-from stackwright.controllers.infra.server_template import SERVER
+from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.objects import label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -57,7 +57,7 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     if obj is None:
         return None
     spec, errors = OpenStackMachine.parsed(obj)
-    server = await reader.get(SERVER, key)
+    server = await reader.get(SERVER_KIND, key)
     seen = Observed(obj, spec, tuple(errors), await origin_of(reader, obj), server=server)
     if name := label(obj, CLUSTER_NAME):
         seen = await _of_cluster(seen, reader, (key[0], name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stackwright.controllers.infra.clusterapi import MACHINE, owner_named
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
-from stackwright.controllers.infra.server_template import INSTANCE, homeless
+from stackwright.controllers.infra.server_template import INSTANCE, lacks_network
 from stackwright.controllers.machine.objects import bootstrap_secret, place
 from stackwright.controllers.machine.observe import Observed
 from stackwright.core.conditions import Condition, blocked, waiting, waiting_for, why_not_ready
@@ -61,7 +61,7 @@ def _bootstrap(seen: Observed) -> Condition | None:
 
 
 def _network(seen: Observed) -> Condition | None:
-    if not homeless(seen.spec, place(seen)):
+    if not lacks_network(seen.spec, place(seen)):
         return None
     text = (
         f"OpenStackCluster {seen.named} has no network; set spec.ports of this object with a network each, "

@@ -7,22 +7,22 @@ user or of another object is left there.
 
 from __future__ import annotations
 
-from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.addresses import is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import CLAIM, claim_name, of_cluster
-from stackwright.controllers.infra.managed_resources import Owner, Step
+from stackwright.controllers.infra.managed_resources import Owner, Progress
 from stackwright.controllers.infra.origin import is_restored
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.core.conditions import Condition, done, find, waiting, waiting_for
 from stackwright.core.objects import belongs, key_of, owned
-from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.plan import Action, Apply, Object
 
 POOLED = "FloatingAddressFromPoolReady"
-SLOT: Slot = ("floating-ip", "pool")
+SLOT: ResourceKey = ("floating-ip", "pool")
 
 
-def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[Action, ...]] | None:
+def pooled(seen: Observed, owner: Owner, found: Progress) -> tuple[Condition, tuple[Action, ...]] | None:
     """The condition and the actions; None if the spec names no pool."""
     reference = seen.spec.get("floatingIPPoolRef")
     if not reference:
@@ -50,7 +50,7 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
         return waiting(POOLED, f"Floating IP {seen.pool.address} does not exist in this cloud", "DependencyFailed"), ()
     if thing.facts.get("port_id", port) == port:
         return done(POOLED), ()
-    if why := kept_away(thing, is_of(thing, seen.pool.identity, seen.pool.record), found.record.values(), "server"):
+    if why := why_unusable(thing, is_of(thing, seen.pool.identity, seen.pool.record), found.record.values(), "server"):
         return waiting(POOLED, f"{why}, or delete {named} to claim another one", "AddressInUse"), ()
     call = owner.call("update", SLOT, id=thing.id, body={"port_id": port}, why="from the pool")
     return waiting(POOLED, f"Attaching floating IP {seen.pool.address}", "Applying"), (call,)

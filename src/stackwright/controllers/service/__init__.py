@@ -54,7 +54,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
         Watch(NODE, all_in_namespace(declared.kind)),
         *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
         *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),
-        *((Watch(POD, _by_chart(declared)),) if declared.told else ()),
+        *((Watch(POD, _by_chart(declared)),) if declared.pod_conditions else ()),
         *((Watch(POD, _by_application(declared)),) if declared.serves else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(

@@ -21,7 +21,7 @@ LOOK = 30.0  # seconds until the next inventory
 SHOWN = 5
 
 
-def given_up(seen: Observed, context: Context) -> tuple[list[Action], Condition | None]:
+def removed_backends(seen: Observed, context: Context) -> tuple[list[Action], Condition | None]:
     """The inventory action for back ends that an update removes, and the stage; None if it removes none."""
     if seen.declared.backends is None:
         return [], None

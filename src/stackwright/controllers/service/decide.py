@@ -11,7 +11,7 @@ from typing import Any
 
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.registry import kind_of
-from stackwright.controllers.service.backends import LOOK, given_up
+from stackwright.controllers.service.backends import LOOK, removed_backends
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -64,7 +64,7 @@ def decide(seen: Observed) -> Plan:
         return Plan()  # owned objects are deleted by Kubernetes
     if seen.errors or seen.context is None:
         return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
-    if lack := seen.declared.lacks(seen.context):
+    if lack := seen.declared.missing_facts(seen.context):
         return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
     secrets, turn = _secrets(seen, seen.context)
     issued, certificates, renew = _certificates(seen, seen.context)
@@ -72,7 +72,7 @@ def decide(seen: Observed) -> Plan:
     turn = min((min(t, CLOCK) for t in (turn, renew) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
-    look, kept = given_up(seen, seen.context)
+    look, kept = removed_backends(seen, seen.context)
     larger, volumes = grown(seen, desired)
     actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]
@@ -93,7 +93,7 @@ def decide(seen: Observed) -> Plan:
 
 def _placement(seen: Observed) -> Condition:
     """Whether the required labels exist on nodes; an unschedulable pod would wait without an explanation."""
-    for label, value in seen.declared.labels:
+    for label, value in seen.declared.node_labels:
         if not any((node["metadata"].get("labels") or {}).get(label) == value for node in seen.nodes):
             command = f"kubectl label node NODE {label}={value}"
             return blocked("Placement", "NoNode", f"No node has the label {label}={value}; set it: {command}")
@@ -116,13 +116,13 @@ def _report(
     if seen.declared.backends and seen.context:
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
-    told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
+    told = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
     return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:
     """Conditions that other controllers set on this object, if they are false."""
-    entries = [find(seen.obj, type_) for type_ in seen.declared.watched]
+    entries = [find(seen.obj, type_) for type_ in seen.declared.external_conditions]
     bad = [entry for entry in entries if entry and entry["status"] == "False"]
     return [Condition(str(e["type"]), False, str(e["reason"]), str(e["message"])) for e in bad]
 

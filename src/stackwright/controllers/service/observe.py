@@ -115,7 +115,7 @@ def _losses(contracts: Mapping[tuple[str, str], Object]) -> int:
 
 
 async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Object, ...]:
-    if declared.told is None:
+    if declared.pod_conditions is None:
         return ()
     found = [await reader.list(POD, namespace, {"application": chart.name}) for chart in declared.charts]
     return tuple(pod for pods in found for pod in pods)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from stackwright.core.conditions import steady
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 
 class Reason(StrEnum):
@@ -33,7 +33,7 @@ class Reason(StrEnum):
     WAITING_FOR_USER_DATA = "WaitingForUserData"
 
 
-class Trouble(NotYet):
+class TransientCloudError(TransientError):
     """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry."""
 
     def __init__(self, cause: Reason, text: str, after: float | None = None) -> None:
@@ -42,11 +42,11 @@ class Trouble(NotYet):
         self.reason = self.cause.value
 
 
-class Late(Trouble):
+class Late(TransientCloudError):
     """A request takes long and is still in progress: the same call, repeated, gets its answer."""
 
 
-class Denied(Refused):
+class TerminalCloudError(TerminalError):
     """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition."""
 
     def __init__(self, cause: Reason, text: str) -> None:

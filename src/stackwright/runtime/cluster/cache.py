@@ -48,7 +48,7 @@ def is_watched(kind: Kind, obj: Object) -> bool:
     return kind not in PARTIAL or _matches(obj, MANAGED)
 
 
-def is_told_of(kind: Kind, known: Object, current: Object | None) -> bool:
+def is_current(kind: Kind, known: Object, current: Object | None) -> bool:
     """Whether the API still has the known object under this name (same UID), and its watch reports it."""
     if current is None or current["metadata"].get("uid") != known["metadata"].get("uid"):
         return False

@@ -13,18 +13,18 @@ from typing import NamedTuple, Protocol
 from stackwright.core.conditions import steady
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import Slot, at_once, fill, removes
+from stackwright.core.openstack.clouds import ResourceKey, limit_deletions, removes, resolve_pending
 from stackwright.core.plan import Action, Key, Object, Plan
-from stackwright.core.ports import Clock, Cluster, NotYet, Reader, Refused
+from stackwright.core.ports import Clock, Cluster, Reader, TerminalError, TransientError
 from stackwright.runtime.cycle.pausing import unless_paused
 from stackwright.runtime.cycle.report import after_failure, report
 
 SOON = 2.0  # seconds from a deletion in an OpenStack to the next reconcile: it takes a moment, or never ends
-Failure = NotYet | Refused
+Failure = TransientError | TerminalError
 
 
 class Executor(Protocol):
-    async def __call__(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[Slot, str]:
+    async def __call__(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
         """Execute the actions; returns the ids of resources created in clouds. Raises the first action's error."""
 
 
@@ -77,17 +77,17 @@ class Cycle:
             plan = await unless_paused(controller, plan, self._reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan.actions)
-        except (NotYet, Refused) as failure:
+        except (TransientError, TerminalError) as failure:
             await self._report(controller, after_failure(controller, plan, seen.obj, failure), seen.obj, failure)
             return Result("failed", failure=failure)
-        plan = replace(plan, status=fill(plan.status, made)) if made else plan
+        plan = replace(plan, status=resolve_pending(plan.status, made)) if made else plan
         written = await self._report(controller, plan, seen.obj, None)
         return Result("changed" if plan.actions or written else "unchanged", plan.requeue)
 
 
 def bounded(plan: Plan) -> Plan:
     """The plan with a limited number of deletions; the next reconcile decides on the rest, which stays on record."""
-    actions = at_once(plan.actions)
+    actions = limit_deletions(plan.actions)
     if len(actions) < len(plan.actions) or (plan.requeue == 0 and any(map(removes, actions))):
         return replace(plan, actions=actions, requeue=SOON)
     return plan
@@ -105,7 +105,7 @@ class StatusReporter:
             return False
         try:
             return await report(controller, plan, current, self._cluster, self._clock.now())
-        except Refused:
+        except TerminalError:
             # If the object was deleted during the reconcile, there is no status to write.
             if await self._cluster.get(controller.kind, key_of(current)) is None:
                 return False

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
-from stackwright.core.openstack.clouds import CloudCall, Slot, run
+from stackwright.core.openstack.clouds import CloudCall, ResourceKey, run
 from stackwright.core.plan import (
     Account,
     Action,
@@ -38,16 +38,16 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, NotYet, Ports, Refused, StillMissing, secret_data
+from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, secret_data
 from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime.cycle import secrets
 
 _Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
 
 
-async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[Slot, str]:
+async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[ResourceKey, str]:
     """Run all actions; returns the ids of resources created in clouds. Raises the error of the first failed action."""
-    made: dict[Slot, str] = {}
+    made: dict[ResourceKey, str] = {}
     for group in _side_by_side(actions):
         if isinstance(call := group[0], CloudCall):
             made[call.slot] = await run(ports.clouds, call)
@@ -146,7 +146,7 @@ async def _grow(action: GrowClaim, ports: Ports) -> None:
     patch = {"spec": {"resources": {"requests": {"storage": action.size}}}}
     try:
         await ports.cluster.patch(PVC, key_of(action.claim), patch)
-    except Refused as error:  # e.g. a quota
+    except TerminalError as error:  # e.g. a quota
         await ports.cluster.event(action.claim, "CannotGrow", steady(str(error)), True)
 
 
@@ -171,7 +171,7 @@ async def _note(action: Inventory | Publish, data: dict[str, str], ports: Ports,
 async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
     admin = secret_data(await ports.cluster.get(SECRET, key))
     if not admin.get("password"):
-        raise NotYet(f"Waiting for Secret {'/'.join(key)} with the administrator's password")
+        raise TransientError(f"Waiting for Secret {'/'.join(key)} with the administrator's password")
     return dict(admin)
 
 
@@ -192,5 +192,5 @@ async def _password(action: Account, ports: Ports) -> str:
     """The password of the account; empty is allowed for a deletion only."""
     password = secret_data(await ports.cluster.get(SECRET, action.secret)).get("password", "")
     if not password and not action.absent:
-        raise NotYet(f"Waiting for Secret {'/'.join(action.secret)}")
+        raise TransientError(f"Waiting for Secret {'/'.join(action.secret)}")
     return password

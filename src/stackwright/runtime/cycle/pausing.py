@@ -15,14 +15,14 @@ from stackwright.core.controller import Controller
 from stackwright.core.objects import annotation, is_deleting
 from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import NotYet, Reader
+from stackwright.core.ports import Reader, TransientError
 from stackwright.runtime.cycle.report import after_failure
 
 EVERY = 60.0  # requeue in seconds: not every container of a split operator observes the resume of a cloud
 DEEPEST = 8  # levels of owners to follow: a cloud, its service, and objects of the service
 
 
-class Paused(NotYet):
+class Paused(TransientError):
     """Actions wait until a user runs `stackwright resume`."""
 
     reason = PAUSED_CONDITION

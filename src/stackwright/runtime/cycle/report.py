@@ -17,7 +17,7 @@ from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, fin
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import Cluster, Refused
+from stackwright.core.ports import Cluster, TerminalError
 
 log = structlog.get_logger()
 # How API servers name a field of a status that the CRD does not have.
@@ -36,7 +36,7 @@ def after_failure(controller: Controller, plan: Plan, current: Object, error: Ex
     if not plan.conditions and not is_deleting(current):
         return Plan(status=kept)  # the plan leaves the conditions as they are
     ready = Condition(READY, False, reason, message)
-    progressing = Condition(PROGRESSING, not isinstance(error, Refused), reason, message)
+    progressing = Condition(PROGRESSING, not isinstance(error, TerminalError), reason, message)
     return Plan((), (ready, progressing, *(_unless_new(c, status) for c in stages)), kept)
 
 
@@ -113,7 +113,7 @@ async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> li
         try:
             await cluster.apply_status(kind, {**body, "status": _without(body["status"], lacking)}, manager)
             return lacking
-        except Refused as error:
+        except TerminalError as error:
             found = sorted({*_UNDECLARED.findall(str(error))} - {*lacking})
             if not found:
                 raise

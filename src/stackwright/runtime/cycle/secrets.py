@@ -30,7 +30,7 @@ from stackwright.core.objects import (
     version_of,
 )
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
+from stackwright.core.ports import Conflict, Ports, TerminalError, TransientError, secret_data
 from stackwright.core.secrets import cephkeys, fernet, renewal, revisions
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
@@ -69,13 +69,13 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
 
 
 async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
-    """Raises Refused if the Secret has another owner.
+    """Raises TerminalError if the Secret has another owner.
 
     Users choose names of Secrets, and could otherwise read, change and delete the content of foreign ones.
     """
     found = await ports.cluster.get(SECRET, key)
     if found and (others := owners(found) - owners(_secret(key, owner, {}, {}))):
-        raise Refused(f"Secret {'/'.join(key)} belongs to {', '.join(sorted(others))}; choose another name")
+        raise TerminalError(f"Secret {'/'.join(key)} belongs to {', '.join(sorted(others))}; choose another name")
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
@@ -98,7 +98,7 @@ def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
     """A template with its fields. What is not quoted there is one line, whoever chose it."""
     for name, quoted in names(text):
         if not quoted and not LINE.matches(fields[name]):
-            raise Refused(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
+            raise TerminalError(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
     return fill(text, fields)
 
 
@@ -159,11 +159,11 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
     try:
         data = cephkeys.access(given, action.spec, action.secret_uuid)
     except cephkeys.Missing as error:
-        raise NotYet(f"Waiting for Secret {'/'.join(action.source)}: {error}") from None
-    except cephkeys.Misfit as error:
-        raise Refused(str(error)) from None
+        raise TransientError(f"Waiting for Secret {'/'.join(action.source)}: {error}") from None
+    except cephkeys.CephKeysError as error:
+        raise TerminalError(str(error)) from None
     except ValueError as error:
-        raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
+        raise TerminalError(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, notes), manager)
 
@@ -203,7 +203,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
                 secret_data(authority), action.names, action.addresses, now, action.subject, action.server_only
             )
         except (KeyError, ValueError) as error:
-            raise Refused(f"Secret {'/'.join(action.authority)} contains no usable CA: {error}") from None
+            raise TerminalError(f"Secret {'/'.join(action.authority)} contains no usable CA: {error}") from None
         expires = str(int(end))
     notes = {DIGEST: action.digest, EXPIRES: expires, AUTHORITY: version_of(authority)}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
@@ -260,22 +260,22 @@ def _old(issuer: dict[str, str], now: float) -> bool:
 async def _line(secret: Key, key: str, ports: Ports) -> str:
     """A value of one line, without a trailing line break, which `kubectl create secret --from-file` keeps.
 
-    Raises Refused for any other line break, because the rest would become another option.
+    Raises TerminalError for any other line break, because the rest would become another option.
     """
     value = re.sub(r"\r?\n\Z", "", await _value(secret, key, ports))
     if not LINE.matches(value):
-        raise Refused(f"key {key} of Secret {'/'.join(secret)}: {LINE.message}")
+        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {LINE.message}")
     return value
 
 
 async def _value(secret: Key, key: str, ports: Ports) -> str:
     data = (await ports.cluster.get(SECRET, secret) or {}).get("data") or {}
     if key not in data:
-        raise NotYet(f"Waiting for key {key} of Secret {'/'.join(secret)}")
+        raise TransientError(f"Waiting for key {key} of Secret {'/'.join(secret)}")
     try:
         return base64.b64decode(data[key]).decode()
     except UnicodeDecodeError:
-        raise Refused(f"key {key} of Secret {'/'.join(secret)}: must be UTF-8 text") from None
+        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: must be UTF-8 text") from None
 
 
 def _secret(

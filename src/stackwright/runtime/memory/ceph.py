@@ -13,7 +13,7 @@ from stackwright.services.ceph.clients import POOLS
 from stackwright.services.ceph.values import KEYS
 
 
-def handed(requests: Object) -> Object:
+def provided_keys(requests: Object) -> Object:
     """The Secret with keys for a ConfigMap with requests."""
     clients = json.loads(requests["data"]["requests.json"])["clients"]
     namespace, _ = key_of(requests)

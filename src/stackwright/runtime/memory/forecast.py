@@ -19,19 +19,19 @@ from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
     ADD_PORT,
     ADD_VOLUME,
-    Asker,
     CloudCall,
     CloudRef,
+    CloudResource,
     Clouds,
     Deferred,
     Done,
-    Look,
-    Question,
-    Thing,
+    ProjectView,
+    Query,
+    Subscription,
     look,
     mark,
 )
-from stackwright.core.openstack.errors import Denied, Late, Trouble
+from stackwright.core.openstack.errors import Late, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 
@@ -45,15 +45,17 @@ class ForecastClouds:
 
     def __init__(self, asked: Clouds | None = None) -> None:
         self._asked = asked
-        self._things: dict[tuple[str, str], Thing | None] = {}  # changed here; None means deleted
-        self._seen: dict[tuple[str, str], Thing] = {}  # as last read
-        self._views: dict[str, tuple[Asker, Look]] = {}  # uid → the object as last looked for, and what was seen
+        self._things: dict[tuple[str, str], CloudResource | None] = {}  # changed here; None means deleted
+        self._seen: dict[tuple[str, str], CloudResource] = {}  # as last read
+        self._views: dict[
+            str, tuple[Subscription, ProjectView]
+        ] = {}  # uid → the object as last looked for, and what was seen
         self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked → cause
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         # As an object that waits, it has all types listed: for others, a new process lists servers only.
         real = replace(asker, ids=asker.ids - self._things.keys(), waits=True, begun=False)
         before, _ = self._views.get(asker.uid, (None, None))
@@ -63,7 +65,7 @@ class ForecastClouds:
         self._views[asker.uid] = real, found
         self._seen.update({(thing.what, thing.id): thing for thing in found.things})
 
-    def view(self, asker: Asker) -> Look:
+    def view(self, asker: Subscription) -> ProjectView:
         _, real = self._views[asker.uid]
         found = {(thing.what, thing.id): thing for thing in real.things}
         own = f":{asker.uid}:"
@@ -74,24 +76,26 @@ class ForecastClouds:
                 found[key] = thing
         return replace(real, things=tuple(found.values()))
 
-    async def _real(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def _real(self, cloud: CloudRef, asker: Subscription) -> ProjectView:
         if self._asked is not None and cloud not in self.unheard:
             try:
                 return await _patiently(partial(look, self._asked, cloud, asker), lambda found: found.certain)
-            except (Trouble, Denied) as error:
+            except (TransientCloudError, TerminalCloudError) as error:
                 self.unheard[cloud] = str(error)
-        return Look(tuple(Thing(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids)))
+        return ProjectView(tuple(CloudResource(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids)))
 
-    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         if self._asked is not None and cloud not in self.unheard:
             try:
                 return await _patiently(partial(self._asked.find, cloud, asked))
-            except (Trouble, Denied) as error:
+            except (TransientCloudError, TerminalCloudError) as error:
                 self.unheard[cloud] = str(error)
         where: dict[str, Any] = dict(asked.where)
-        return (Thing(asked.what, _id(asked.what, f"(id of {asked})"), str(where.get("name") or ""), facts=where),)
+        return (
+            CloudResource(asked.what, _id(asked.what, f"(id of {asked})"), str(where.get("name") or ""), facts=where),
+        )
 
-    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         return [await self.find(cloud, each) for each in asked]
 
     async def submit(self, call: CloudCall) -> Done | Deferred:
@@ -101,7 +105,7 @@ class ForecastClouds:
             address = {"floating_ip_address": f"(address of {made})"} if what == "floating-ip" else {}
             facts = {**call.body, **TYPES[what].detached, **address}
             known = mark(call.uid, call.slot)
-            self._things[what, made] = Thing(
+            self._things[what, made] = CloudResource(
                 what, made, str(call.body.get("name") or ""), TYPES[what].built, known, facts
             )
             return Done(made)
@@ -120,7 +124,7 @@ class ForecastClouds:
         names = chain([f"({text})"], (f"({text} {number})" for number in count(2)))
         return next(id_ for id_ in (_id(what, each, uid) for each in names) if (what, id_) not in self._things)
 
-    def _now(self, key: tuple[str, str]) -> Thing | None:
+    def _now(self, key: tuple[str, str]) -> CloudResource | None:
         return self._things[key] if key in self._things else self._seen.get(key)
 
     def _attach(self, server: tuple[str, str], body: Mapping[str, Any]) -> None:

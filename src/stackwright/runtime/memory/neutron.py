@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.group_rules import meaning
 from stackwright.core.openstack.resource_types import TYPES, dependents
 
-Things = Mapping[tuple[str, str], Thing]
+Things = Mapping[tuple[str, str], CloudResource]
 INTERFACE = "network:router_interface"
 
 
-def _of(things: Things, what: str) -> Iterator[Thing]:
+def _of(things: Things, what: str) -> Iterator[CloudResource]:
     return (thing for thing in things.values() if thing.what == what)
 
 
@@ -33,13 +33,13 @@ def lacking(things: Things, what: str, body: Mapping[str, Any]) -> str:
     return ", ".join(f"there is no {kind} {id_}" for kind, id_ in wanted if (kind, id_) not in things)
 
 
-def contained(things: Things, key: tuple[str, str]) -> list[Thing]:
+def contained(things: Things, key: tuple[str, str]) -> list[CloudResource]:
     """Resources that are deleted with this one: those that belong to it, or name it and belong to another one."""
     parts = dependents(key[0], "parent")
     return [t for t in things.values() if t.what in parts and key in _named(t.facts, t.what)]
 
 
-def held(things: Things, thing: Thing) -> str:
+def held(things: Things, thing: CloudResource) -> str:
     """Resources that prevent the deletion of a resource, as text; empty if none."""
     parts, key = dependents(thing.what, "parent"), (thing.what, thing.id)
     users = [t for t in things.values() if t.what not in parts and key in _named(t.facts, t.what)]
@@ -47,7 +47,7 @@ def held(things: Things, thing: Thing) -> str:
     return ", ".join(sorted(f"{user.what} {user.id} needs it" for user in users))
 
 
-def _of_port(things: Things, port: Thing) -> Iterator[Thing]:
+def _of_port(things: Things, port: CloudResource) -> Iterator[CloudResource]:
     """The server that uses a port; for the interface of a router, the floating IPs that it leads to."""
     if server := things.get(("server", port.facts.get("device_id") or "")):
         yield server
@@ -56,13 +56,13 @@ def _of_port(things: Things, port: Thing) -> Iterator[Thing]:
         yield from (f for f in _of(things, "floating-ip") if _network(things, f) == network)
 
 
-def _network(things: Things, address: Thing) -> Any:
+def _network(things: Things, address: CloudResource) -> Any:
     """The network of the port to which a floating IP is assigned."""
     port = things.get(("port", address.facts.get("port_id") or ""))
     return port.facts.get("network_id") if port else None
 
 
-def _of_router(things: Things, router: Thing) -> Iterator[Thing]:
+def _of_router(things: Things, router: CloudResource) -> Iterator[CloudResource]:
     return (t for t in _of(things, "port") if t.facts.get("device_id") == router.id)
 
 

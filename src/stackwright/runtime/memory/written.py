@@ -10,8 +10,15 @@ from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import BY_KIND
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Refused
-from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls
+from stackwright.core.ports import Conflict, TerminalError
+from stackwright.runtime.memory.shape import (
+    missing_values,
+    schema_of,
+    shape_of,
+    unknown_fields,
+    with_defaults,
+    without_nulls,
+)
 
 
 def key_of(kind: Kind, obj: Object) -> Key:
@@ -40,7 +47,9 @@ def refuse_new_finalizers(before: Object, new: Object) -> None:
     if new["metadata"].get("deletionTimestamp"):
         had = (before.get("metadata") or {}).get("finalizers") or ()
         if added := sorted(set(new["metadata"].get("finalizers") or ()) - set(had)):
-            raise Refused(f"metadata.finalizers: no new ones on an object that is being deleted: {', '.join(added)}")
+            raise TerminalError(
+                f"metadata.finalizers: no new ones on an object that is being deleted: {', '.join(added)}"
+            )
 
 
 def refuse_unknown(kind: Kind, obj: Object) -> None:
@@ -48,11 +57,13 @@ def refuse_unknown(kind: Kind, obj: Object) -> None:
     if unknown:
         lines = "; ".join(f"{path}: field not declared in schema" for path in unknown)
         name = "/".join(key_of(kind, obj)) if "metadata" in obj else "status"
-        raise Refused(f"apply {kind.kind} {name}: {lines}")
+        raise TerminalError(f"apply {kind.kind} {name}: {lines}")
 
 
 def completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:
-    """The object with defaults. Raises Refused with all errors of an invalid one, unless its spec is unchanged."""
+    """The object with defaults. Raises TerminalError with all errors of an invalid one, unless its spec is
+    unchanged.
+    """
     schema = schema_of(kind)
     if schema is None:
         plain: Object = _folded(without_nulls(obj))
@@ -60,15 +71,15 @@ def completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:
     new: Object = with_defaults(schema, obj)
     new["metadata"] = _typed_metadata(new)
     where = f"apply {kind.kind} {'/'.join(key_of(kind, obj))}"
-    if wrong := gaps(shape_of(kind), new):
-        raise Refused(f"{where}: {'; '.join(wrong)}")
+    if wrong := missing_values(shape_of(kind), new):
+        raise TerminalError(f"{where}: {'; '.join(wrong)}")
     if live is not None and spec_of(live) == spec_of(new):
         return new
     try:
         BY_KIND[kind.kind].model_validate({k: v for k, v in new.items() if k in ("metadata", "spec")})
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        raise Refused(f"{where}: {'; '.join(lines)}") from None
+        raise TerminalError(f"{where}: {'; '.join(lines)}") from None
     return new
 
 

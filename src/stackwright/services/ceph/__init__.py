@@ -40,6 +40,6 @@ SERVICE = Service(
     settings=CephSettings,
     features=Features(CephFeatures, "Storage in Ceph."),
     from_cloud=lambda cloud: {"trial": "ceph" in cloud.requested},
-    watched=(EXCHANGE, *CONDITIONS),
+    external_conditions=(EXCHANGE, *CONDITIONS),
     tested={"features.services": service("ceph", IN_CEPH)},
 )

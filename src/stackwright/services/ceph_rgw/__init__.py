@@ -34,7 +34,7 @@ SERVICE = Service(
     from_cloud=lambda cloud: {"trial": "ceph" in cloud.requested},
     requires=lambda settings: ("identity", "ceph"),
     facts=GATEWAY,
-    lacks=lacks,
+    missing_facts=lacks,
     public=(Public(HOST),),
     tested={"features.services": service("object-storage", "test_objects_by_the_openstack_command")},
 )

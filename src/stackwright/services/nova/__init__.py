@@ -61,9 +61,9 @@ SERVICE = Service(
         "services": sorted(cloud.services),
         "cleanup": cloud.cleanup("nova"),
     },
-    labels=(CONTROL_PLANE, COMPUTE),
+    node_labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
-    told=libvirt.told,
+    pod_conditions=libvirt.told,
     # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
     requires=lambda settings: (
         *("database", "messaging", "identity", "networking"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, thing_in, things_in
 from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -29,7 +29,7 @@ def attach(connection: Connection, id_: str, what: str, other: str) -> Mapping[s
 def _interface(connection: Connection, router: str, port: str) -> Mapping[str, Any]:
     try:
         request(connection, "network", "PUT", f"/routers/{router}/add_router_interface", json={"port_id": port})
-    except Trouble as error:
+    except TransientCloudError as error:
         if error.cause is not Reason.CONFLICT or one_port(connection, port).get("device_id") != router:
             raise
     return one_port(connection, port)
@@ -38,7 +38,7 @@ def _interface(connection: Connection, router: str, port: str) -> Mapping[str, A
 def _port(connection: Connection, server: str, port: str) -> Mapping[str, Any]:
     try:
         _attach(connection, f"/servers/{server}/os-interface", {"interfaceAttachment": {"port_id": port}})
-    except (Trouble, Denied):
+    except (TransientCloudError, TerminalCloudError):
         if one_port(connection, port).get("device_id") != server:
             raise
     return one_server(connection, server)
@@ -48,7 +48,7 @@ def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, An
     body = {"volumeAttachment": {"volumeId": volume}}
     try:
         _attach(connection, f"/servers/{server}/os-volume_attachments", body)
-    except (Trouble, Denied):
+    except (TransientCloudError, TerminalCloudError):
         found = one_server(connection, server)
         if volume not in {each["id"] for each in found.get("os-extended-volumes:volumes_attached", ())}:
             raise
@@ -56,7 +56,7 @@ def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, An
     return one_server(connection, server)
 
 
-def let_go(connection: Connection, volume: str) -> bool:
+def delete_stale_attachments(connection: Connection, volume: str) -> bool:
     """Delete attachments of the volume to servers that no longer exist. Returns whether there was one.
 
     Nova leaves one behind when a server is deleted at a certain moment of its build.
@@ -72,7 +72,7 @@ def let_go(connection: Connection, volume: str) -> bool:
 def _exists(connection: Connection, server: str) -> bool:
     try:
         return bool(one_server(connection, server))
-    except Trouble as error:
+    except TransientCloudError as error:
         if error.cause is not Reason.NOT_FOUND:
             raise
         return False

@@ -31,16 +31,16 @@ from stackwright.adapters.openstack.transport.connection_pool import Line, execu
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
-    Asker,
     CloudCall,
     CloudRef,
+    CloudResource,
     Deferred,
     Done,
-    Look,
-    Question,
-    Thing,
+    ProjectView,
+    Query,
+    Subscription,
 )
-from stackwright.core.openstack.errors import Late, Reason, Trouble
+from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data
@@ -75,7 +75,7 @@ class OpenStackClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return self._attempts.look((controller, key))
 
-    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         project = self._of[asker.uid] = await self._project(cloud)
         asking = project.askers.setdefault(asker.uid, Asking(replace(asker, serves=frozenset()), not asker.begun))
         if not asker.serves <= asking.asker.serves:
@@ -92,13 +92,13 @@ class OpenStackClouds:
         if not project.is_sure(asker):
             self._look_again(asking)
 
-    def view(self, asker: Asker) -> Look:
+    def view(self, asker: Subscription) -> ProjectView:
         project = self._of[asker.uid]
         snapshot, listed = project.snapshot, project.listed(asker)
         settled = self._settled(project.askers[asker.uid])
         began = min((snapshot.fresh.get(what, 0.0) for what in listed), default=0.0)
         unseen = project.kinds(asker) - listed
-        return Look(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
+        return ProjectView(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
 
     def _look_again(self, asking: Asking) -> None:
         """Wake the object when what is missing can be confirmed."""
@@ -106,7 +106,7 @@ class OpenStackClouds:
             asking.doubted = time.monotonic()
             asyncio.get_running_loop().call_later(CONFIRM, self._tell, asking.asker.controller, asking.asker.key)
 
-    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         project = await self._project(cloud)
         answer = project.answers.setdefault(asked, Answer())
         attempt = self._attempts.at(project)
@@ -121,11 +121,11 @@ class OpenStackClouds:
                 raise
         return answer.things
 
-    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         """If one question fails, the answers to the others are kept for the next look."""
         return await together(self.find(cloud, each) for each in asked)
 
-    async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
+    async def _ask(self, cloud: CloudRef, project: Project, asked: Query, answer: Answer) -> None:
         try:
             answer.things = await self._do(cloud, project, REST[asked.what].service, lambda made: find(made, asked))
             answer.at = time.monotonic()
@@ -182,7 +182,7 @@ class OpenStackClouds:
         service = REST[call.slot[0]].service
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
-        except Trouble as error:
+        except TransientCloudError as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
                 # An earlier look would succeed, although all that it can tell is that nothing is settled: that would
@@ -259,7 +259,7 @@ class OpenStackClouds:
     ) -> T:
         try:
             return await project.line.do(service, what, queues=queues)
-        except Trouble as error:
+        except TransientCloudError as error:
             if error.cause is Reason.AUTHENTICATION_FAILED:
                 self._logins.forget(cloud)
             raise

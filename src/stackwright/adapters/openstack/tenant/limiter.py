@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, Deferred
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, Deferred, Subscription
 from stackwright.core.openstack.errors import Reason
 from stackwright.core.plan import Key
 
@@ -98,19 +98,19 @@ class Scheduler:
 
     def lists(self, count: int) -> None:
         """Set the number of lists of servers in progress."""
-        self._of(("create", SERVER[0])).reserved = count
+        self._of(("create", SERVER_KEY[0])).reserved = count
 
-    def begin(self, call: CloudCall, asker: Asker, now: float) -> Deferred | None:
+    def begin(self, call: CloudCall, asker: Subscription, now: float) -> Deferred | None:
         """Take the slots for a call. If one is missing, the call is deferred; a slot for a server is kept meanwhile."""
         who = asker.controller, asker.key
         if _makes(call, asker) and (deferred := self._servers.take(call.uid, who, now)):
             return deferred
         return self._of((call.do, call.slot[0])).take(call.uid, who, now)
 
-    def end(self, call: CloudCall, asker: Asker, id_: str, now: float) -> list[Who]:
+    def end(self, call: CloudCall, asker: Subscription, id_: str, now: float) -> list[Who]:
         """End a request, which succeeded if it has an id; returns the callers that get a slot."""
         told = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
-        if call.do == "create" and call.slot == SERVER and id_:
+        if call.do == "create" and call.slot == SERVER_KEY and id_:
             self._made_for[id_] = call.uid
         elif call.do == "delete" or (_makes(call, asker) and not id_):
             told += self._servers.end(call.uid, now, well=False)
@@ -128,5 +128,5 @@ class Scheduler:
         return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]
 
 
-def _makes(call: CloudCall, asker: Asker) -> bool:
-    return call.do == "create" and SERVER[0] in asker.kinds
+def _makes(call: CloudCall, asker: Subscription) -> bool:
+    return call.do == "create" and SERVER_KEY[0] in asker.kinds

@@ -15,8 +15,8 @@ from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
-from stackwright.core.openstack.clouds import Asker, CloudRef, Thing
-from stackwright.core.openstack.errors import Denied, Late, Reason, Trouble
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription
+from stackwright.core.openstack.errors import Late, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
@@ -82,7 +82,7 @@ class Lists:
             found = await self._do(
                 cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
             )
-        except (Trouble, Denied) as error:
+        except (TransientCloudError, TerminalCloudError) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
                 snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
                 return
@@ -116,19 +116,21 @@ class Lists:
         while waiting := project.waiting():
             theirs = {what for what, _ in project.awaited()}
             theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
-            with contextlib.suppress(Trouble, Denied):
+            with contextlib.suppress(TransientCloudError, TerminalCloudError):
                 for what in sorted(what for what in theirs if TYPES[what].built):
                     await self.refresh(cloud, project, what, True)
             snapshot = project.snapshot
             left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
             await asyncio.sleep(left if left > 0 else REST["server"].age[0])
 
-    async def confirm(self, cloud: CloudRef, project: Project, asker: Asker) -> None:
+    async def confirm(self, cloud: CloudRef, project: Project, asker: Subscription) -> None:
         """Request each recorded resource of the asker that the lists lack."""
         ask = partial(self.single, cloud, project)
         await confirm.confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
 
-    async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
+    async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> CloudResource | None:
         """One resource; None if the cloud answers 404."""
-        found: Thing | None = await self._do(cloud, project, REST[what].service, lambda made: single(made, what, id_))
+        found: CloudResource | None = await self._do(
+            cloud, project, REST[what].service, lambda made: single(made, what, id_)
+        )
         return found

@@ -12,7 +12,7 @@ from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
-from stackwright.core.openstack.clouds import Asker, Question, Thing
+from stackwright.core.openstack.clouds import CloudResource, Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
 
 ANSWER = 60.0  # seconds for which an answer to a question is valid
@@ -30,7 +30,7 @@ class Asking:
     waits   time until which it counts as waiting
     """
 
-    asker: Asker
+    asker: Subscription
     known: bool
     looked: float = 0.0
     waits: float = 0.0
@@ -50,7 +50,7 @@ class Attempt:
     began: float
     last: float
     project: Project | None = None
-    awaits: set[Question] = field(default_factory=set)
+    awaits: set[Query] = field(default_factory=set)
 
     @property
     def since(self) -> float:
@@ -66,7 +66,7 @@ class Answer:
 
     at: float = -FORGET
     weight: int = 1000
-    things: tuple[Thing, ...] = ()
+    things: tuple[CloudResource, ...] = ()
     flight: SingleFlight[None] = field(default_factory=SingleFlight)
     told: set[Attempt] = field(default_factory=set)
 
@@ -89,7 +89,7 @@ class Project:
     line: Line
     snapshot: Snapshot
     used: float = 0.0
-    answers: dict[Question, Answer] = field(default_factory=dict)
+    answers: dict[Query, Answer] = field(default_factory=dict)
     askers: dict[str, Asking] = field(default_factory=dict)
     lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
     whole: SingleFlight[None] = field(default_factory=SingleFlight)
@@ -107,21 +107,21 @@ class Project:
         """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
 
-    def kinds(self, asker: Asker) -> frozenset[str]:
+    def kinds(self, asker: Subscription) -> frozenset[str]:
         """Types that the cloud has. A recorded id outweighs the cloud's answer that it lacks the service."""
         return frozenset(asker.kinds) - (self.snapshot.absent.keys() - {what for what, _ in asker.ids})
 
-    def listed(self, asker: Asker) -> frozenset[str]:
+    def listed(self, asker: Subscription) -> frozenset[str]:
         """Those of them that have been listed."""
         return self.kinds(asker) & self.snapshot.taken.keys()
 
-    def is_sure(self, asker: Asker) -> bool:
+    def is_sure(self, asker: Subscription) -> bool:
         """Whether no list of them lacks what may exist nevertheless, or is lacking itself."""
         lacked = self.snapshot.lacked.keys() - self.snapshot.absent.keys()
         doubted = self.kinds(asker) & (self.snapshot.doubts.lists.keys() | lacked)
         return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
 
-    def keeps(self, what: str, asker: Asker, settled: float) -> bool:
+    def keeps(self, what: str, asker: Subscription, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
         if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
             return False
@@ -139,11 +139,11 @@ class Project:
             if weight <= ANSWERS:
                 return
 
-    def waiting(self) -> list[Asker]:
+    def waiting(self) -> list[Subscription]:
         now = time.monotonic()
         return [each.asker for each in self.askers.values() if each.waits > now]
 
-    def having(self, thing: tuple[str, str]) -> list[Asker]:
+    def having(self, thing: tuple[str, str]) -> list[Subscription]:
         return [each.asker for each in self.askers.values() if thing in each.asker.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:

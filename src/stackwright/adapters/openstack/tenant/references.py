@@ -14,8 +14,8 @@ from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, fo
 from stackwright.adapters.openstack.transport.send import request
 from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in
 from stackwright.core.bounds import values_in
-from stackwright.core.openstack.clouds import Question, Thing
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.clouds import CloudResource, Query
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -33,30 +33,32 @@ WHOLE = 256 << 10  # the same where a status needs all results: four hundred sub
 class _Few:
     """The first results of a list: as many as fit into KEPT, but at least two, which show that a match is ambiguous.
 
-    If the question needs the whole list: all results; raises Trouble if they do not fit into WHOLE.
+    If the question needs the whole list: all results; raises TransientCloudError if they do not fit into WHOLE.
     """
 
-    def __init__(self, asked: Question) -> None:
-        self.things: list[Thing] = []
+    def __init__(self, asked: Query) -> None:
+        self.things: list[CloudResource] = []
         self._asked = asked
         self._left = WHOLE if asked.whole else KEPT
 
-    def add(self, thing: Thing) -> None:
+    def add(self, thing: CloudResource) -> None:
         if len(self.things) > 1 and self._left < 0 and not self._asked.whole:
             return
         if (weight := thing.weight) > KEPT:
-            raise Trouble(Reason.UNREACHABLE, f"a {thing.what} exceeds the limit of {KEPT >> 10} KiB")
+            raise TransientCloudError(Reason.UNREACHABLE, f"a {thing.what} exceeds the limit of {KEPT >> 10} KiB")
         self._left -= weight
         if self._asked.whole and self._left < 0:
             text = f"a list of {thing.what}s exceeds the limit of {WHOLE >> 10} KiB"
             text = f"{text}: select fewer resources by name or id" if self._asked.where else text
-            raise Trouble(Reason.UNREACHABLE, text)
+            raise TransientCloudError(Reason.UNREACHABLE, text)
         if len(self.things) < 2 or self._left >= 0:
             self.things.append(thing)
 
 
-def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
-    """The results, or the first of very many unless the question needs the whole list. Raises Trouble or Denied."""
+def find(connection: Connection, asked: Query) -> tuple[CloudResource, ...]:
+    """The results, or the first of very many unless the question needs the whole list. Raises TransientCloudError or
+    TerminalCloudError.
+    """
     rest, where = REST[asked.what], dict(asked.where)
     mine = {} if "project_id" in where or "id" in where else own(connection, rest)
     filters = {name: _parameter(name, value) for name, value in where.items() if name not in rest.unfiltered}
@@ -81,7 +83,9 @@ def own(connection: Connection, rest: RestFacts) -> dict[str, str]:
 def pages(
     connection: Connection, rest: RestFacts, params: Mapping[str, Any], details: str = ""
 ) -> Iterator[Mapping[str, Any]]:
-    """All items of a list, page by page. Raises Trouble, also for a list without an end, or Denied."""
+    """All items of a list, page by page. Raises TransientCloudError, also for a list without an end, or
+    TerminalCloudError.
+    """
     key, path = rest.keys, f"{rest.path}{details}"
     more: dict[str, Any] = {"microversion": rest.microversion} if rest.microversion else {}
     marker: dict[str, Any] = {}
@@ -91,9 +95,9 @@ def pages(
             response = request(
                 connection, rest.service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more
             )
-        except (Trouble, Denied) as error:
+        except (TransientCloudError, TerminalCloudError) as error:
             if marker and error.cause in (Reason.NOT_FOUND, Reason.REJECTED):  # the service exists
-                raise Trouble(Reason.UNREACHABLE, f"the list of {key} changed while it was read") from None
+                raise TransientCloudError(Reason.UNREACHABLE, f"the list of {key} changed while it was read") from None
             raise
         read += len(response.content)
         values += values_in(response.content)
@@ -111,7 +115,7 @@ def pages(
             return
         last = found[-1]["id"]
         if last in markers:
-            raise Trouble(Reason.UNREACHABLE, f"the list of {key} repeats a page")
+            raise TransientCloudError(Reason.UNREACHABLE, f"the list of {key} repeats a page")
         markers.add(last)
         marker = {"marker": last}
     raise _endless(key, f"{PAGES} pages")
@@ -125,8 +129,8 @@ def _goes_on(answer: Mapping[str, Any], key: str) -> bool:
     return bool(links or answer.get("next"))
 
 
-def _endless(key: str, most: str) -> Trouble:
-    return Trouble(Reason.UNREACHABLE, f"the list of {key} exceeds the limit of {most}")
+def _endless(key: str, most: str) -> TransientCloudError:
+    return TransientCloudError(Reason.UNREACHABLE, f"the list of {key} exceeds the limit of {most}")
 
 
 def _parameter(name: str, value: Any) -> Any:
@@ -136,5 +140,5 @@ def _parameter(name: str, value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _field(found: Thing, name: str) -> Any:
+def _field(found: CloudResource, name: str) -> Any:
     return found.name if name == "name" else found.facts.get(name)

@@ -16,7 +16,7 @@ from stackwright.adapters.openstack.tenant.things import METADATA
 from stackwright.adapters.openstack.transport.shapes import thing_in
 from stackwright.api.infra.capi import MARK
 from stackwright.core.openstack.clouds import CloudCall, mark
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
     wrapped = {rest.key: body, **({"os:scheduler_hints": hints} if hints else {})}
     try:
         answer = thing_in(send(connection, what, "POST", json=wrapped), rest.key, rest.shape)
-    except Trouble as error:
+    except TransientCloudError as error:
         if error.cause is Reason.CONFLICT and (same := rest.same(connection, body)):
             return str(same["id"]), same
         raise
@@ -68,9 +68,13 @@ def _mark(body: dict[str, Any], tags: list[str], call: CloudCall) -> None:
 
 
 def _unlike_marks(tags: list[str]) -> list[str]:
-    """The tags. Raises Denied for a mark: Nova changes the order of tags, so a second mark could replace the first."""
+    """The tags. Raises TerminalCloudError for a mark: Nova changes the order of tags, so a second mark could replace
+    the first.
+    """
     for tag in filter(MARK.fullmatch, tags):
-        raise Denied(Reason.REJECTED, f"tag {tag} has the reserved form of the operator's marks; choose another tag")
+        raise TerminalCloudError(
+            Reason.REJECTED, f"tag {tag} has the reserved form of the operator's marks; choose another tag"
+        )
     return tags
 
 
@@ -96,7 +100,7 @@ def _delete(connection: Connection, call: CloudCall) -> bool:
     try:
         rest.before(connection, call.id)
         send(connection, what, "DELETE", f"/{call.id}")
-    except (Trouble, Denied) as error:
+    except (TransientCloudError, TerminalCloudError) as error:
         if error.cause is Reason.NOT_FOUND:
             return False
         if rest.refused is None:

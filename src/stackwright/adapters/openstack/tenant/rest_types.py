@@ -11,8 +11,8 @@ from stackwright.adapters.openstack.tenant import rules, things
 from stackwright.adapters.openstack.tenant.things import MARKS, Facts, Raw, fields
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
-from stackwright.core.openstack.clouds import Thing
-from stackwright.core.openstack.errors import Denied, Trouble
+from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class RestFacts:
     created: Callable[[Connection, Raw, Raw], Raw] = lambda connection, body, answer: {}
     same: Callable[[Connection, Raw], Raw | None] = lambda connection, body: None
     before: Callable[[Connection, str], None] = lambda connection, id_: None
-    refused: Callable[[Connection, str, Trouble | Denied], bool] | None = None
+    refused: Callable[[Connection, str, TransientCloudError | TerminalCloudError], bool] | None = None
 
 
 _nova = partial(RestFacts, "compute", microversion=COMPUTE)
@@ -127,22 +127,24 @@ REST: dict[str, RestFacts] = {
 }  # fmt: skip
 
 
-def thing_of(what: str, raw: Raw) -> Thing:
+def thing_of(what: str, raw: Raw) -> CloudResource:
     """A resource of ours from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
     mark, facts = MARKS[TYPES[what].mark](raw), REST[what].facts(raw)
-    return Thing(what, str(raw["id"]), name, state, mark, facts, things.seconds(raw.get("updated")))
+    return CloudResource(what, str(raw["id"]), name, state, mark, facts, things.seconds(raw.get("updated")))
 
 
-def found_of(what: str, raw: Raw) -> Thing:
+def found_of(what: str, raw: Raw) -> CloudResource:
     """A result of a search. An availability zone has no id; its name takes the place."""
     facts = {name: raw[name] for name in REST[what].found if name in raw}
     name = str(raw.get("name") or raw.get("zoneName") or "")
-    return Thing(what, str(raw.get("id") or name), name, str(raw.get("status") or ""), facts=facts)
+    return CloudResource(what, str(raw.get("id") or name), name, str(raw.get("status") or ""), facts=facts)
 
 
 def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
-    """Send a request for a resource type. Raises Trouble or Denied for every response that is no success."""
+    """Send a request for a resource type. Raises TransientCloudError or TerminalCloudError for every response that is
+    no success.
+    """
     rest = REST[what]
     if rest.microversion:
         more["microversion"] = rest.microversion

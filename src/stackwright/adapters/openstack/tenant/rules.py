@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.tenant.attach import let_go, one_port
+from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments, one_port
 from stackwright.adapters.openstack.tenant.things import OWN
 from stackwright.adapters.openstack.transport.send import request
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, things_in
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.group_rules import meaning
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def with_own_id(connection: Connection, body: Raw, answer: Raw) -> Raw:
     own = {OWN: str(answer["id"])}
     try:
         request(connection, "block_storage", "POST", f"/volumes/{answer['id']}/metadata", json={"metadata": own})
-    except (Trouble, Denied):
+    except (TransientCloudError, TerminalCloudError):
         own = {}
     return {"metadata": {**body["metadata"], **own}}
 
@@ -56,7 +56,7 @@ def leave_subnets(connection: Connection, router: str) -> None:
             _remove_interface(connection, router, port["id"])
 
 
-def remove_interface(connection: Connection, port: str, error: Trouble | Denied) -> bool:
+def remove_interface(connection: Connection, port: str, error: TransientCloudError | TerminalCloudError) -> bool:
     """Neutron detaches such a port only by a request to its router, whoever owns that, and then deletes the port."""
     if error.cause is not Reason.CONFLICT:
         raise error
@@ -71,8 +71,8 @@ def _remove_interface(connection: Connection, router: Any, port: str) -> None:
     request(connection, "network", "PUT", f"/routers/{router}/remove_router_interface", json={"port_id": port})
 
 
-def detach_from_gone(connection: Connection, volume: str, error: Trouble | Denied) -> bool:
+def detach_from_gone(connection: Connection, volume: str, error: TransientCloudError | TerminalCloudError) -> bool:
     """Whether the volume can be deleted now, because it was attached to servers that no longer exist."""
-    if error.cause is Reason.REJECTED and let_go(connection, volume):
+    if error.cause is Reason.REJECTED and delete_stale_attachments(connection, volume):
         return True
     raise error

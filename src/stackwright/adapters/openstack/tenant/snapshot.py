@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.references import own, pages
 from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
 from stackwright.adapters.openstack.transport.shapes import thing_in
-from stackwright.core.openstack.clouds import Asker, Thing
-from stackwright.core.openstack.errors import Reason, Trouble
+from stackwright.core.openstack.clouds import CloudResource, Subscription
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Snapshot:
     """Resources of a project; no I/O. Times are those of a monotonic clock."""
 
     begun: float = 0.0
-    things: dict[tuple[str, str], Thing] = field(default_factory=dict)
+    things: dict[tuple[str, str], CloudResource] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # type → start of its last whole list
     fresh: dict[str, float] = field(default_factory=dict)  # type → start of its last list, whole or of changes
     took: dict[str, float] = field(default_factory=dict)  # type → duration of its last list (servers: peek)
@@ -54,11 +54,11 @@ class Snapshot:
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
     lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
-    doubts: Doubts = field(default_factory=Doubts)
+    doubts: PendingConfirmations = field(default_factory=PendingConfirmations)
     # uid → resources with its mark; port id → floating IPs of the port
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
-    def _put(self, thing: Thing) -> None:
+    def _put(self, thing: CloudResource) -> None:
         self._pop((thing.what, thing.id))  # its mark may have changed
         self.things[thing.what, thing.id] = thing
         self.doubts.seen((thing.what, thing.id))
@@ -72,7 +72,7 @@ class Snapshot:
             if not self._owned[whose]:
                 del self._owned[whose]
 
-    def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+    def replace(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
         """Store a whole list; returns what changed."""
         listed = {(what, thing.id): thing for thing in found}
         self.newest = _newest(listed.values(), self.newest)
@@ -89,7 +89,7 @@ class Snapshot:
         self.fresh[what] = max(began, self.fresh.get(what, began))
         return changed
 
-    def update(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+    def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
         """Store a list of changes, while a whole list may be in progress; returns what changed."""
         found = list(found)
         changed = self.merge(found, began)
@@ -98,7 +98,7 @@ class Snapshot:
         self.fresh[what] = max(began, self.fresh[what])
         return changed
 
-    def merge(self, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+    def merge(self, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
         changed = set()
         for thing in found:
             key = (thing.what, thing.id)
@@ -108,7 +108,7 @@ class Snapshot:
             changed.add(key)
         return changed
 
-    def restore(self, thing: Thing, now: float) -> None:
+    def restore(self, thing: CloudResource, now: float) -> None:
         """Store what a list lacked and a single request found."""
         self.write(thing, now)
         self.doubts.single.add((thing.what, thing.id))
@@ -120,13 +120,13 @@ class Snapshot:
             self.drop(each, now)
             self.doubts.gone.add(each)
 
-    def _goes(self, thing: Thing) -> bool:
+    def _goes(self, thing: CloudResource) -> bool:
         """Whether a list is expected to lack it: it is being deleted, or it was in a resource that is."""
         what, field = TYPES[thing.what].parent or ("", "")
         orphan = thing.facts.get(field) is not None and (what, thing.facts[field]) not in self.things
         return orphan or _leaving(thing) or thing.state.lower() in ("deleting", "deleted", "soft_deleted")
 
-    def write(self, thing: Thing, now: float) -> None:
+    def write(self, thing: CloudResource, now: float) -> None:
         self._put(thing)
         self.written[thing.what, thing.id] = now
 
@@ -219,11 +219,11 @@ class Snapshot:
         """Whether a whole list of servers is due besides lists of changes."""
         return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
 
-    def ids_of(self, asker: Asker) -> frozenset[tuple[str, str]]:
+    def ids_of(self, asker: Subscription) -> frozenset[tuple[str, str]]:
         """Recorded ids of the asker, and those of the resources with its mark."""
         return asker.ids.union(self._owned.get(asker.uid, ()))
 
-    def of(self, asker: Asker) -> tuple[Thing, ...]:
+    def of(self, asker: Subscription) -> tuple[CloudResource, ...]:
         """Resources of the asker; also those of others that are in one of them, or attached to one."""
         keys = self.ids_of(asker)
         whats = {what for what, _ in keys}
@@ -239,7 +239,7 @@ class Snapshot:
         return {key for key, thing in self.things.items() if key[0] in parts and thing.facts.get(parts[key[0]]) in ids}
 
 
-def _owners(thing: Thing) -> Iterator[str]:
+def _owners(thing: CloudResource) -> Iterator[str]:
     """The uid in the mark, and the resource to which it is attached."""
     if thing.mark:
         yield thing.mark.split(":")[1]
@@ -247,31 +247,31 @@ def _owners(thing: Thing) -> Iterator[str]:
         yield thing.facts[pair[1]]
 
 
-def _newest(found: Iterable[Thing], before: float | None) -> float | None:
+def _newest(found: Iterable[CloudResource], before: float | None) -> float | None:
     return max((thing.updated for thing in found if thing.what == "server" and thing.updated), default=before)
 
 
-def _leaving(thing: Thing) -> bool:
+def _leaving(thing: CloudResource) -> bool:
     return bool(thing.facts.get("task_state") == "deleting")
 
 
-def _lasting(thing: Thing) -> dict[str, Any]:
+def _lasting(thing: CloudResource) -> dict[str, Any]:
     """Facts that do not depend on a server's state."""
     return {name: thing.facts[name] for name in ("metadata", "tags") if name in thing.facts}
 
 
-def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
-    """Fetch a list, whole or of changes since a time. Raises Trouble or Denied."""
+def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResource]:
+    """Fetch a list, whole or of changes since a time. Raises TransientCloudError or TerminalCloudError."""
     rest = REST[what]
     params = {**own(connection, rest), **({"changes-since": since} if since else {})}
     return [thing_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
 
 
-def single(connection: Connection, what: str, id_: str) -> Thing | None:
-    """Fetch one resource; None if the cloud answers 404. Raises Trouble or Denied."""
+def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
+    """Fetch one resource; None if the cloud answers 404. Raises TransientCloudError or TerminalCloudError."""
     try:
         answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
-    except Trouble as error:
+    except TransientCloudError as error:
         if error.cause is not Reason.NOT_FOUND:
             raise
         return None
@@ -279,7 +279,8 @@ def single(connection: Connection, what: str, id_: str) -> Thing | None:
 
 
 def peek(connection: Connection, since: str) -> list[str]:
-    """Fetch the ids of servers that changed since then and are ACTIVE. Raises Trouble or Denied.
+    """Fetch the ids of servers that changed since then and are ACTIVE. Raises TransientCloudError or
+    TerminalCloudError.
 
     A list of ids takes Nova a fraction of the time: for details it requests the groups of all ports from Neutron.
     """

@@ -1,11 +1,13 @@
-"""Requests to a service; a response that is no success becomes Trouble, which may pass, or Denied."""
+"""Requests to a service; a response that is no success becomes TransientCloudError, which may pass, or
+TerminalCloudError.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.shapes import answering
-from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -19,7 +21,7 @@ QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
 
 def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
-    """Send a request. Raises Trouble or Denied for every response that is no success."""
+    """Send a request. Raises TransientCloudError or TerminalCloudError for every response that is no success."""
     with answering():
         response: Response = getattr(connection, service).request(path, method, **more)
     if response.status_code >= 400:
@@ -44,7 +46,7 @@ def text_of(response: Response) -> str:
     return " ".join(said.split())[:300]
 
 
-def problem_of(response: Response) -> Trouble | Denied:
+def problem_of(response: Response) -> TransientCloudError | TerminalCloudError:
     """The error for a response that is no success.
 
     Only the text of an OpenStack, recognized by its request id, is repeated: a catalog may name any address.
@@ -54,27 +56,29 @@ def problem_of(response: Response) -> Trouble | Denied:
     return problem(response.status_code, text_of(response), after, own=own)
 
 
-def problem(status: int, text: str, retry_after: str = "", *, own: bool = True) -> Trouble | Denied:
+def problem(
+    status: int, text: str, retry_after: str = "", *, own: bool = True
+) -> TransientCloudError | TerminalCloudError:
     """The error for a status and a text; the text is repeated if it is OpenStack's `own`."""
     said = f"HTTP {status}: {text}" if own and text else f"HTTP {status}"
     words = text.lower().replace(" ", "")
     seconds = float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0.0
     after = min(seconds, PAUSES[1]) or None
     if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
-        return Trouble(Reason.QUOTA_EXCEEDED, said, after or 30.0)
+        return TransientCloudError(Reason.QUOTA_EXCEEDED, said, after or 30.0)
     match status:
         case 401:
-            return Trouble(Reason.AUTHENTICATION_FAILED, said)
+            return TransientCloudError(Reason.AUTHENTICATION_FAILED, said)
         case 404 if own:
-            return Trouble(Reason.NOT_FOUND, said)
+            return TransientCloudError(Reason.NOT_FOUND, said)
         case 404:  # a proxy's: nothing is known of the resource
-            return Trouble(Reason.UNREACHABLE, f"{said}, which is not from OpenStack")
+            return TransientCloudError(Reason.UNREACHABLE, f"{said}, which is not from OpenStack")
         case 409:
-            return Trouble(Reason.CONFLICT, said)
+            return TransientCloudError(Reason.CONFLICT, said)
         case 413 | 429:
-            return Trouble(Reason.RATE_LIMITED, said, after or PAUSES[0])
+            return TransientCloudError(Reason.RATE_LIMITED, said, after or PAUSES[0])
         case 403:
-            return Denied(Reason.FORBIDDEN, said)
+            return TerminalCloudError(Reason.FORBIDDEN, said)
     if status >= 500 or status == 408:
-        return Trouble(Reason.SERVER_ERROR, said, after)
-    return Denied(Reason.REJECTED, said)
+        return TransientCloudError(Reason.SERVER_ERROR, said, after)
+    return TerminalCloudError(Reason.REJECTED, said)
