@@ -129,7 +129,7 @@ async def test_infrastructure_only_pauses_and_the_rest_follows(world):
         "Images": ("True", "Done"),
         **dict.fromkeys(("MariaDB", "RabbitMQ", "Memcached"), ("True", "Ready")),
     }
-    assert "holds back keystone, glance, placement, horizon" in world.condition("Ready", world.get(KIND, NAME))[2]
+    assert "pauses keystone, glance, placement, horizon" in world.condition("Ready", world.get(KIND, NAME))[2]
     written(world)
     await world.settle()
     assert world.ready(world.get(KIND, NAME))

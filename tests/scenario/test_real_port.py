@@ -160,7 +160,7 @@ async def test_what_somebody_deleted_is_planned(real_port: RealPort) -> None:
     world.clouds.remove("port", world.one("port").id)
     _, lost, stuck = await foreseen(world, real_port)
     assert lost == []
-    assert "Somebody else deleted port web-0;" in str(stuck)
+    assert "Another client deleted port web-0;" in str(stuck)
     world.change(recreatePolicy="Always")
     _, lost, stuck = await foreseen(world, real_port)
     assert len(lost) == 3, "the server, and its two volumes"

@@ -70,7 +70,7 @@ async def test_claims_grow_with_the_cloud_where_their_class_allows_it() -> None:
     assert world.ready(), "it runs on while they grow"
     status, reason, message = told(world) or ("", "", "")
     assert (status, reason) == ("False", "Growing")
-    assert all(f"{name} grows from 5Gi to 20Gi" in message for name in NAMES)
+    assert all(f"Resizing {name} from 5Gi to 20Gi" in message for name in NAMES)
     resized(world, NAMES[0])
     resized(world, NAMES[1], conditions=[{"type": "FileSystemResizePending", "status": "True"}])
     await world.run(5)
@@ -95,7 +95,7 @@ async def test_where_the_class_does_not_allow_it_the_cloud_says_so_and_is_ready(
     assert told(world) == (
         "False",
         "SizeFixed",
-        f"PersistentVolumeClaim {NAMES[0]} has 5Gi and cannot grow to 20Gi: "
+        f"PersistentVolumeClaim {NAMES[0]} cannot be resized from 5Gi to 20Gi: "
         "StorageClass cloud forbids it (allowVolumeExpansion)",
     )
     assert world.ready()
@@ -115,7 +115,7 @@ async def test_a_volume_never_shrinks() -> None:
     assert sizes(world) == {NAMES[0]: "50Gi"}
     status, reason, message = told(world) or ("", "", "")
     assert (status, reason) == ("False", "SizeFixed")
-    assert "has 50Gi instead of 20Gi: a volume cannot shrink" in message
+    assert "keeps its size 50Gi instead of 20Gi: a volume cannot shrink" in message
     assert world.ready()
     await world.stop()
 

@@ -31,7 +31,7 @@ GOOD: dict[Kind, Object] = {
 }
 ADDRESS = "spec.bastion.floatingIP: must be absent without an external network"
 FLOATING = (
-    "spec.apiServer.enableFloatingIP: must be false (disableAPIServerFloatingIP: true) while there is no external"
+    "spec.apiServer.enableFloatingIP: must be false (disableAPIServerFloatingIP: true) without an external network"
 )
 DEVICE = "spec.additionalBlockDevices: a device named root is not allowed together with rootVolume"
 UNSECURED = "spec.ports[0].securityGroups: must be absent if port security is disabled"

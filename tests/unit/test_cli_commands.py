@@ -128,9 +128,9 @@ def test_changes_that_the_api_would_refuse_are_told_all_at_once(
     result = called(command, "-f", "-", stdin=f"{MANIFEST}---\n{other}")
     assert (result.exit_code, result.stdout) == (1, "")
     assert sorted(result.stderr.splitlines()) == [
-        "-: document 2: spec.flavor: cannot change; make another object",
-        "-: document 2: spec.image: cannot change; make another object",
-        "-: document 2: spec.ports: cannot change; make another object",
+        "-: document 2: spec.flavor: cannot change; create another object",
+        "-: document 2: spec.image: cannot change; create another object",
+        "-: document 2: spec.ports: cannot change; create another object",
         f"Nothing was {told}.",
     ]
     assert not cluster.writes

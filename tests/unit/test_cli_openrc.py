@@ -124,9 +124,7 @@ def test_a_cloud_of_the_usual_name_that_is_another_one_stays(home: Path) -> None
     before = sorted(folder.iterdir())
     result = called("openrc", "--write")
     assert result.exit_code == 1
-    assert (
-        "was not changed: cloud stackwright in it has another address or account; choose another name" in result.stderr
-    )
+    assert "was not changed: its cloud stackwright has another address or account; choose another name" in result.stderr
     assert sorted(folder.iterdir()) == before, "nothing else is written then"
     assert called("openrc").exit_code == 0
     assert called("openrc", "--write", "--cloud", "second").exit_code == 0
@@ -193,7 +191,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_named() -> None:
-    with pytest.raises(NoAccess, match="there is no Secret keystone-admin"):
+    with pytest.raises(NoAccess, match="Secret keystone-admin does not exist"):
         access(CLOUD, {}, {})
     with pytest.raises(NoAccess, match="lacks password"):
         access(CLOUD, {**ADMIN, "password": ""}, {})

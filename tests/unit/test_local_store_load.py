@@ -25,18 +25,18 @@ class Containerd:
     """Takes an archive only when it has the named base of the same build."""
 
     def __init__(self, there: set[str], *, other_build: bool) -> None:
-        self.require, self.fits, self.imported = there, not other_build, []
+        self.there, self.fits, self.imported = there, not other_build, []
 
     def __call__(self, cluster: LocalCluster, socket: Path, *words: str) -> str:
         if words[:2] == ("images", "list"):
-            return "\n".join(sorted(self.require))
+            return "\n".join(sorted(self.there))
         if words[:2] == ("images", "import"):
             name = Path(words[-1]).stem
             self.fits = self.fits or name == "base"
             if not self.fits:
                 raise LocalError("content digest sha256:56: not found")
             self.imported.append(name)
-            self.require.add(f"stackwright.local/{name}:1")
+            self.there.add(f"stackwright.local/{name}:1")
         return ""
 
 

@@ -177,4 +177,4 @@ async def test_fields_that_an_older_crd_lacks_are_named_also_where_nobody_writes
     status = cluster.peek(Memcached.KIND, KEY)["status"]
     assert status["state"] == "APPLYING" and "progress" not in status
     told = [status["conditions"][0]["message"]] if with_ready else [text for *_, text, _ in cluster.events]
-    assert "lack progress: apply what `stackwright crds` prints" in told[0]
+    assert "lack the fields progress: apply what `stackwright crds` prints" in told[0]

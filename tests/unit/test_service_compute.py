@@ -110,7 +110,7 @@ def test_consoles_are_there_or_not(enabled: bool) -> None:
 
 
 def test_emulating_nodes_are_named_with_the_reason() -> None:
-    told = nova.SERVICE.told
+    told = nova.SERVICE.pod_conditions
     assert told is not None
     (condition,) = told(
         (pod("b", answer("qemu", "no KVM")), pod("a", answer("kvm")), pod("c", answer("qemu", "no KVM")))
@@ -121,7 +121,7 @@ def test_emulating_nodes_are_named_with_the_reason() -> None:
 
 
 def test_what_is_no_answer_tells_nothing() -> None:
-    told = nova.SERVICE.told
+    told = nova.SERVICE.pod_conditions
     assert told is not None
     silent = pod("a", answer("qemu"), code=1), pod("b", "Error"), pod("c", answer("qemu"), "node"), {"metadata": {}}
     assert told(silent) == ()

@@ -84,7 +84,7 @@ def test_sizes_grow() -> None:
     [
         ({"external_networks": [EXTERNAL, {**EXTERNAL, "physnet": "p2"}]}, "duplicate bridge br-ex"),
         ({"external_networks": [{**EXTERNAL, "bridge": "br-int"}]}, "bridge br-int is reserved for Neutron"),
-        ({"external_networks": [EXTERNAL], "tunnel_interface": "ext0"}, "interface ext0 is tunnel_interface"),
+        ({"external_networks": [EXTERNAL], "tunnel_interface": "ext0"}, "interface ext0 is also tunnel_interface"),
         ({"external_networks": [], "floating_network": FLOATING}, "physnet1 is not in external_networks"),
         (
             {"external_networks": [{**EXTERNAL, "network_types": ["vlan"]}], "floating_network": FLOATING},

@@ -17,20 +17,6 @@ from stackwright.services.declaration import Service
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.mariadb.kind import MariaDB
 
-REQUIRED = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
-
-
-@pytest.mark.parametrize("service", [etcd.SERVICE, mariadb.SERVICE], ids=lambda service: service.name)
-@pytest.mark.parametrize("size", ["single", "tiny", "small", "medium"])
-def test_servers_above_size_single_are_on_nodes_of_their_own(service: Service, size: str) -> None:
-    spec = ServiceSpec.model_validate({"release": "epoxy", "size": size})
-    context = Context(service.name, "openstack", spec, {service.name: "i"}, service.settings.model_validate({}))
-    pod = service.charts[0].values(context)["pod"]
-    count = pod["replicas"]["server"]
-    assert pod.get("affinity") == (REQUIRED["affinity"] if size != "single" else None)
-    assert count == (1 if size == "single" else 3)
-
-
 SIZES = ("single", "tiny", "small", "medium")
 NO_MAJORITY = "one server of three has no majority; allowed:"
 

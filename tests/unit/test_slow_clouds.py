@@ -119,7 +119,7 @@ class Cloud:
     """What threads would ask in simulated time: each request takes SLOW, an action `takes`; `there` are its things."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.require: set[tuple[str, str]] = set()
+        self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
         parts = (tenant_clouds, tenant_lists, single_flight, connection_pool, login, project_session)
@@ -135,7 +135,7 @@ class Cloud:
 
     def _single(self, connection: Any, what: str, id_: str) -> CloudResource | None:
         self.requests, self._for = self.requests + 1, SLOW
-        return CloudResource(what, id_, state="ACTIVE") if (what, id_) in self.require else None
+        return CloudResource(what, id_, state="ACTIVE") if (what, id_) in self.there else None
 
     def _run(self, connection: Any, call: CloudCall, user_data: Any) -> Any:
         self.requests, self._for = self.requests + 1, self.takes
@@ -191,7 +191,7 @@ class World:
             await asyncio.sleep(10)
             assert not task.done()
             causes += await self.health.causes()
-            if not self.require:
+            if not self.there:
                 break
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

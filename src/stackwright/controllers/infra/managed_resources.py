@@ -130,7 +130,7 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
         return Progress(known, twins, lost, things)
     if ambiguous:
         what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
-        wait = f"Cannot tell which {what} belongs to this server: {ids}"
+        wait = f"Several {what}s have the mark of this server, and which one belongs to it is unknown: {ids}"
         return Progress(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:
