@@ -37,7 +37,7 @@ from stackwright.core.openstack.clouds import (
 )
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resource_types import owned_types
+from stackwright.core.openstack.resource_types import TYPES, owned_types
 
 __all__ = ["lists", "time"]
 KINDS = sorted(owned_types())
@@ -181,6 +181,8 @@ async def test_what_the_cloud_deleted_for_us_is_gone_and_a_404_is_one_answer(
     await look(port_, CLOUD, asker)
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {} if found else None))
     await submit(port_, CloudCall(CLOUD, "delete", (what, ""), UID, id=IDS[0]))  # type: ignore[arg-type]
+    assert cloud.single == ([(what, IDS[0])] if TYPES[what].attached else []), "somebody may have attached it"
+    cloud.single.clear()
     if found:
         cloud.things[what] = []
     view = await look(port_, CLOUD, asker)

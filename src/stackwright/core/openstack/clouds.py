@@ -2,8 +2,7 @@
 
 Resources created for an object are found in two ways: by the id in the object's status (the record), and by a mark
 that the create request itself writes into the resource. The mark finds resources whose creator died before it could
-write the id. Marks are in Nova's tags, Cinder's metadata and Neutron's descriptions, which the create request can set;
-Neutron's tags need a second request.
+write the id. Marks are in Nova's tags, Cinder's metadata and Neutron's descriptions: its tags need a second request.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class CloudResource:
 
     state   status as Nova, Cinder or Neutron reports it
     facts   further fields that decisions read, under the names of the API
-    updated time of its last change in seconds since 1970, by the clock of its API; None if it is not known
+    updated time of its last change by the clock of its API, in seconds since 1970
     """
 
     what: str
@@ -137,8 +136,7 @@ class Subscription:
     kinds  types of resources that the object can have
     waits  the object waits for a change, so the cloud is listed often; otherwise only as often as drift detection needs
     begun  resources may have been created for it already, perhaps by an earlier process
-    serves names of others that wait for its decision: for each new one, the lists must be newer than its first look,
-           because no request to the cloud checks the decision
+    serves names of those that wait for its decisions; for each new one, the lists must be newer than its first look
     """
 
     controller: str
