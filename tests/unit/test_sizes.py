@@ -68,6 +68,17 @@ def test_the_bus_fits_into_its_limit_and_its_volume(size: str) -> None:
 
 
 @each_size
+def test_the_locks_fit_into_their_limit(size: str) -> None:
+    found = values(size, "etcd")
+    assert found["conf"]["etcd"]["quota_backend_bytes"] / 2**20 <= limit(found, "server") / 2
+
+
+def test_the_bus_of_a_larger_cloud_has_more_processors() -> None:
+    schedulers = [values(size, "rabbitmq")["conf"]["schedulers"] for size in ("single", "tiny", "small", "medium")]
+    assert schedulers == sorted(set(schedulers))
+
+
+@each_size
 def test_the_cache_fits_into_its_limit(size: str) -> None:
     found = values(size, "memcached")
     assert found["conf"]["memcached"]["memory"] * 1.2 + 64 <= limit(found, "server")

@@ -24,9 +24,9 @@ containers:
       liveness:
         httpGet: {path: /, port: api}
         initialDelaySeconds: 180
-        periodSeconds: 15
-        timeoutSeconds: 15
-        failureThreshold: 5
+        periodSeconds: 30
+        timeoutSeconds: 30
+        failureThreshold: 10
     volumeMounts:
       - {name: etc, mountPath: /etc/placement/placement-api-uwsgi.ini, subPath: placement-api-uwsgi.ini, readOnly: true}
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}

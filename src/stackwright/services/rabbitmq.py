@@ -33,6 +33,7 @@ def _values(context: Context) -> Values:
         "name": context.name,
         "secrets": {"oslo_messaging": {"admin": admin_secret(context.name)}},
         "conf": {
+            "schedulers": size.rabbitmq_schedulers,
             "rabbitmq": {
                 # Absolute: a relative watermark would refer to the machine's memory, not the pod's.
                 "vm_memory_high_watermark": {"absolute": f"{size.rabbitmq_memory}MiB"},
@@ -45,7 +46,7 @@ def _values(context: Context) -> Values:
                         }
                     }
                 },
-            }
+            },
         },
     }
 

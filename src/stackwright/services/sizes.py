@@ -18,7 +18,7 @@ PRESETS: dict[str, tuple[str, ...]] = {"core": _CORE, "compute": (*_CORE, "coord
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods of each component, uWSGI workers of an API, memory of the infrastructure (MiB) and its volumes (GiB).
+    """Pods of components, uWSGI workers of an API, memory (MiB), processors and volumes (GiB) of the infrastructure.
 
     Intended clouds: single is one node for trial and tests, tiny about 10 compute nodes, small 50, medium 300.
     """
@@ -31,6 +31,7 @@ class Sizing:
     mariadb_connections: int
     mariadb_arenas: int | None  # heaps shared by threads; None: glibc's default
     rabbitmq_memory: int
+    rabbitmq_schedulers: int
     memcached_memory: int
     mariadb_volume: int
     rabbitmq_volume: int
@@ -52,10 +53,10 @@ class Sizing:
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 1, 1, 2, 64, 500, 2, 512, 64, 5, 1),
-    "tiny": Sizing(3, 3, 3, 2, 1024, 2000, None, 1024, 256, 20, 5),
-    "small": Sizing(3, 3, 6, 2, 4096, 4000, None, 2048, 1024, 50, 10),
-    "medium": Sizing(3, 3, 15, 2, 16384, 8000, None, 8192, 4096, 200, 20),
+    "single": Sizing(1, 1, 1, 2, 64, 500, 2, 512, 1, 64, 5, 1),
+    "tiny": Sizing(3, 3, 3, 2, 1024, 2000, None, 1024, 2, 256, 20, 5),
+    "small": Sizing(3, 3, 6, 2, 4096, 4000, None, 2048, 4, 1024, 50, 10),
+    "medium": Sizing(3, 3, 15, 2, 16384, 8000, None, 8192, 8, 4096, 200, 20),
 }
 
 WORKER_MEMORY = 224  # MiB; largest size of an OpenStack service's worker

@@ -12,6 +12,7 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from stackwright.api.cloud.controlplane_templates import (
+    Bus,
     BusReference,
     GaleraTemplates,
     GlanceTemplate,
@@ -49,8 +50,13 @@ class Section(CamelModel):
     application_credential: OffAnyway | None = absent("Application credentials.")
 
 
+class ApiOverride(CamelModel):
+    route: UnsupportedMap = unsupported("Fields of the route.")
+    tls: UnsupportedMap = unsupported("Its certificate.")
+
+
 class Api(Section):
-    api_override: Unsupported = unsupported("Routes and their certificates.")
+    api_override: ApiOverride | None = Field(None, description="Route of the API: not supported, empty only.")
 
 
 class KeystoneSection(Api):
@@ -133,6 +139,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     memcached: MemcachedSection | None = Field(None, description="The cache.")
     messaging_bus: BusReference | None = Field(None, description="The bus of services that have none of their own.")
     notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
+    notifications_bus_instance: Bus = Field("rabbitmq", description="The bus of notifications.")
     tls: Tls | None = Field(None, description="TLS inside the cluster.")
     node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
