@@ -70,14 +70,14 @@ async def test_claims_grow_with_the_cloud_where_their_class_allows_it() -> None:
     assert world.ready(), "it runs on while they grow"
     status, reason, message = told(world) or ("", "", "")
     assert (status, reason) == ("False", "Growing")
-    assert all(f"Resizing {name} from 5Gi to 20Gi" in message for name in NAMES)
+    assert all(f"Resizing PersistentVolumeClaim {name} from 5Gi to 20Gi" in message for name in NAMES)
     resized(world, NAMES[0])
     resized(world, NAMES[1], conditions=[{"type": "FileSystemResizePending", "status": "True"}])
     await world.run(5)
     assert told(world) == (
         "False",
         "Growing",
-        f"PersistentVolumeClaim {NAMES[1]} grows from 5Gi to 20Gi, which ends when its pod restarts",
+        f"Resizing PersistentVolumeClaim {NAMES[1]} from 5Gi to 20Gi, which ends when its pod restarts",
     )
     resized(world, NAMES[1])
     await world.run(5)

@@ -18,6 +18,19 @@ from stackwright.services.etcd.kind import Etcd
 from stackwright.services.mariadb.kind import MariaDB
 
 SIZES = ("single", "tiny", "small", "medium")
+
+
+@pytest.mark.parametrize("service", [etcd.SERVICE, mariadb.SERVICE], ids=lambda service: service.name)
+@pytest.mark.parametrize("size", SIZES)
+def test_servers_above_size_single_are_three(service: Service, size: str) -> None:
+    """On nodes of their own: the charts see to that, see tests/golden/test_charts_apart.py."""
+    spec = ServiceSpec.model_validate({"release": "epoxy", "size": size})
+    context = Context(service.name, "openstack", spec, {service.name: "i"}, service.settings.model_validate({}))
+    pod = service.charts[0].values(context)["pod"]
+    assert "affinity" not in pod
+    assert pod["replicas"]["server"] == (1 if size == "single" else 3)
+
+
 NO_MAJORITY = "one server of three has no majority; allowed:"
 
 
