@@ -77,7 +77,7 @@ class Infra:
 
     def only(self, things: Things, limit: float = 60) -> None:
         """Nothing else is there. Nova lists a server for a moment that it calls DELETED."""
-        eventually(lambda: self.require() == things, limit=limit, pause=1)
+        eventually(lambda: self.there() == things, limit=limit, pause=1)
 
 
 @contextmanager
