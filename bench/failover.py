@@ -67,7 +67,7 @@ async def _side(count: int, *, urgent: bool) -> list[float]:
     from stackwright.core.ages import Ages
     from stackwright.core.ports import Ports, absent
     from stackwright.core.settings import Settings
-    from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+    from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
     from stackwright.runtime.memory import MemoryCluster, SeededEntropy
     from stackwright.runtime.queue import KeyedQueue
     from stackwright.runtime.reconcile import Runtime
@@ -120,7 +120,7 @@ def _fill(cluster: Any) -> None:
     """HelmBundles that never become ready, a MariaDB and its pods."""
     from stackwright.api.kinds import POD
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.api.services.kinds import MariaDB
+    from stackwright.services.mariadb.kind import MariaDB
 
     for index in range(BUNDLES):
         release = {"name": f"busy-{index}", "chart": "busy", "values": {}}

@@ -25,9 +25,8 @@ from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.contracts import DatabaseAccount
-from stackwright.api.services.kinds import MariaDB
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.observe import Observed
@@ -38,8 +37,9 @@ from stackwright.core.ports import Ports, absent
 from stackwright.core.secrets.writes import EnsureSecret
 from stackwright.local.kubernetes import ephemeral
 from stackwright.local.kubernetes.api import Api
-from stackwright.runtime.execute import execute
-from stackwright.runtime.report import status_of
+from stackwright.runtime.cycle.execute import execute
+from stackwright.runtime.cycle.report import status_of
+from stackwright.services.mariadb.kind import MariaDB
 
 SPACE = "bench"
 MANAGER = "stackwright-database"

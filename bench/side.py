@@ -38,7 +38,7 @@ def imports() -> None:
     importlib.import_module("anyio._backends._asyncio")
     for name in ("adapters.helm.command", "adapters.mariadb", "adapters.openstack.catalog", "adapters.rabbitmq"):
         importlib.import_module(f"stackwright.{name}")
-    for name in ("controllers.cloud.validate", "runtime.certificate"):
+    for name in ("controllers.cloud.validate", "runtime.webhook.certificate"):
         importlib.import_module(f"stackwright.{name}")
 
 
@@ -141,10 +141,10 @@ def bare(given: argparse.Namespace) -> NoReturn:
     from stackwright.core.ports import NO_CLOUDS, Reader
     from stackwright.main import ports
     from stackwright.runtime import logs
-    from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+    from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
+    from stackwright.runtime.cluster.source import KopfSource
     from stackwright.runtime.queue import KeyedQueue
     from stackwright.runtime.reconcile import Runtime
-    from stackwright.runtime.source import KopfSource
 
     kind = DatabaseAccount.KIND
     imports()

@@ -30,12 +30,12 @@ from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
 from bench.polling import until
 from bench.tenancy import Ground, ground
-from stackwright.core.openstack.tenant import Rule
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke.ports import Failed, Login
 from stackwright.smoke.stage import GUEST_USER
+from stackwright.smoke.tenant import Rule
 
 LIMIT = 600.0
 PAUSE = 0.1

@@ -14,7 +14,6 @@ from typing import Any
 from bench.options import BenchError, say
 from stackwright.adapters.openstack.client import connect
 from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
-from stackwright.core.openstack.tenant import Flavor, Project, Rule, Tenant
 from stackwright.core.ports import secret_data
 from stackwright.local.config import LocalCluster
 from stackwright.local.image.guest import guest_image
@@ -23,6 +22,7 @@ from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
 from stackwright.smoke.stage import GUEST_IMAGE, Stage
+from stackwright.smoke.tenant import Flavor, Project, Rule, Tenant
 
 CLOUDS = "/apis/lcm.mirantis.com/v1alpha1/openstackdeployments"
 CIDR = "192.168.214.0/24"

@@ -21,7 +21,7 @@ from stackwright.api.infra.machine import OpenStackMachine, OpenStackMachineTemp
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import CLUSTER, CONTROL_PLANE, MACHINE, NAME, kind_of
+from stackwright.controllers.infra.clusterapi import CLUSTER, CONTROL_PLANE, MACHINE, NAME, kind_of
 from stackwright.core.conditions import find
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Object

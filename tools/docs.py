@@ -16,9 +16,9 @@ import typer
 from stackwright.api.crd import crd
 from stackwright.api.fields.lines import LINE
 from stackwright.api.meta import Resource
-from stackwright.api.registry import RESOURCES
 from stackwright.cli.app import COMMANDS, LazyCommand, app
-from stackwright.services.support import TESTED
+from stackwright.cloud.registry import RESOURCES
+from stackwright.cloud.support import TESTED
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n"
@@ -94,11 +94,14 @@ def rows(schema: Schema, path: str) -> Iterator[tuple[str, Schema, bool]]:
         yield from rows(inner, here + mark)
 
 
+REJECTED = " Not supported by this version; the field is rejected."  # as written by api/support.unsupported
+
+
 def refusals(schema: Schema, path: str) -> Iterator[tuple[str, str]]:
     refused = _refused(schema)
     for name, child in schema.get("properties", {}).items():
         if name in refused:
-            yield f"{path}.{name}", child.get("description", "").replace(" Not supported by this version: refused.", "")
+            yield f"{path}.{name}", child.get("description", "").replace(REJECTED, "")
         else:
             yield from refusals(child, f"{path}.{name}")
 

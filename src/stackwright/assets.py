@@ -1,6 +1,6 @@
-"""Finding what is not Python: charts, images' recipes, tools' go.mod files, examples.
+"""Locations of files that are not Python: charts, image recipes, go.mod files of tools, examples.
 
-In a checkout they lie beside `src/`; in an installed wheel, in `stackwright/_assets`.
+In a checkout they are beside `src/`; in an installed wheel, in `stackwright/_assets`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def find(relative: str) -> Path | None:
 
 
 def require(relative: str) -> Path:
-    """As `find`, for what this program cannot work without."""
+    """As `find`, but raises an error if the file is missing."""
     path = find(relative)
     if path is None:
         places = " nor ".join(str(root) for root in roots())

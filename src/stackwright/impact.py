@@ -1,6 +1,6 @@
-"""What a plan costs: what is lost for good, which pods restart, what nobody serves meanwhile, what is missing. Pure.
+"""What a plan costs: data that is lost, pods that restart, services that are interrupted, missing StorageClasses. Pure.
 
-It is read off the steps of a forecast, and off what is in the cluster now.
+It is derived from the steps of a forecast and from the objects in the cluster.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api.kinds import STATEFULSET, WORKLOADS
-from stackwright.api.services.kinds import MariaDB
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.services.declaration import Service
+from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
 from stackwright.simulate import Step
 
 INSTANCE = "app.kubernetes.io/instance"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
-# What Kubernetes takes where a Deployment says nothing.
+# The defaults of Kubernetes for a Deployment.
 SURGE = UNAVAILABLE = "25%"
 
 
@@ -31,10 +31,10 @@ _KINDS = tuple(kind.kind for kind in WORKLOADS)
 
 @dataclass(frozen=True)
 class Facts:
-    """The cluster as it is, of what the forecast leaves out of sight.
+    """Objects in the cluster that the forecast does not contain.
 
     claims, stateful, databases  PersistentVolumeClaims, StatefulSets and DatabaseAccounts of the namespace
-    volumes, classes             PersistentVolumes and StorageClasses; None where they may not be read
+    volumes, classes             PersistentVolumes and StorageClasses; None without permission to read them
     """
 
     claims: Sequence[Object] = ()
@@ -46,9 +46,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Restart:
-    """pods      how many, in words
-    meanwhile  who serves while they restart
-    away       whether nobody does
+    """pods      their number, as text
+    meanwhile  the effect on the service during the restart, as text
+    away       whether the service is interrupted
     """
 
     workload: str
@@ -58,7 +58,7 @@ class Restart:
 
 
 def lost(steps: Iterable[Step], facts: Facts) -> tuple[str, ...]:
-    """Each once, in the order of the steps."""
+    """The lost data, each item once, in the order of the steps."""
     return tuple(dict.fromkeys(text for step in steps for text in _lost(step, facts)))
 
 
@@ -82,19 +82,19 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
 
 
 def _backends(before: Object, after: Object) -> Iterator[str]:
-    """Back ends that users' things are in, and that a service would not have any more."""
+    """Back ends with users' data that a service would no longer have."""
     declared = next((each for each in SERVICES if each.kind.kind == after.get("kind", before.get("kind"))), None)
     old, new = (_settings(declared, obj) for obj in (before, after))
     if declared is None or old is None or new is None:
         return
     name = f"{declared.kind.kind} {'/'.join(key_of(before))}"
     if declared.driver and (was := declared.driver(old)) != (will := declared.driver(new)):
-        yield f"back end {was} of {name}, replaced by {will}: machines that run do not find what they use"
-    if declared.backends:  # one with something in it is given up only when somebody says so
+        yield f"back end {was} of {name}, replaced by {will}: running servers lose access to its data"
+    if declared.backends:  # a back end with data is dropped only if the spec permits it
         used = (before.get("status") or {}).get("backends") or declared.backends(old)
         gone = {*used, *declared.backends(old)} & set((after.get("spec") or {}).get("orphan") or ())
         kept = declared.backends(new)
-        yield from (f"back end {each} of {name}, with all that is in it" for each in sorted(gone) if each not in kept)
+        yield from (f"back end {each} of {name}, with all its data" for each in sorted(gone) if each not in kept)
 
 
 def _settings(declared: Service | None, obj: Object) -> Any:
@@ -102,12 +102,12 @@ def _settings(declared: Service | None, obj: Object) -> Any:
         return None
     try:
         return declared.settings.model_validate((obj.get("spec") or {}).get("settings") or {})
-    except ValidationError:  # of an older version, or refused anyway
+    except ValidationError:  # of an older version, or invalid
         return None
 
 
 def _claims(release: Key, facts: Facts) -> Iterator[str]:
-    """Claims that go with a release, whose volumes nobody retains."""
+    """Claims that are deleted with a release and whose volumes are not retained."""
     sets = [each for each in facts.stateful if label(each, INSTANCE) == release[1]]
     patterns = [re.compile(pattern) for each in sets for pattern in _patterns(each)]
     for claim in facts.claims:
@@ -137,10 +137,12 @@ def _retained(volume: str | None, facts: Facts) -> bool:
     return bool(found and (found.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Retain")
 
 
-def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> tuple[str, ...]:
-    """StorageClasses of releases that are new: `there` are those that are not."""
+def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> dict[str, list[str]]:
+    """StorageClass → the new releases whose claims lack it; "" is the default one. `there` are releases that are not
+    new.
+    """
     if facts.classes is None:
-        return ()
+        return {}
     known = set(there)
     names = {each["metadata"]["name"] for each in facts.classes}
     default = any(annotation(each, DEFAULT_CLASS) == "true" for each in facts.classes)
@@ -155,16 +157,14 @@ def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> tuple[
             continue
         name = volume.get("class_name")
         if (name and name not in names) or not (name or default):
-            wanted.setdefault(f"StorageClass {name}" if name else "a default StorageClass", []).append(
-                "/".join(action.release)
-            )
-    return tuple(f"{what}, for claims of {', '.join(releases)}" for what, releases in wanted.items())
+            wanted.setdefault(str(name or ""), []).append("/".join(action.release))
+    return wanted
 
 
 def restarts(before: Sequence[Object] | None, after: Sequence[Object]) -> tuple[Restart, ...]:
     """Workloads whose pods an upgrade from one set of manifests to another replaces.
 
-    before  None where nobody knows: then all of them may
+    before  None if unknown: then all pods may restart
     """
     had = None if before is None else _templates(before)
     found = []
@@ -193,13 +193,13 @@ def _restart(obj: Object) -> Restart:
     strategy = spec.get("strategy" if obj["kind"] == "Deployment" else "updateStrategy") or {}
     rolling = strategy.get("rollingUpdate") or {}
     if strategy.get("type") == "OnDelete":
-        return Restart(name, pods, "each once somebody deletes it")
+        return Restart(name, pods, "each is replaced when it is deleted")
     if obj["kind"] == "DaemonSet":
         if _count(rolling.get("maxSurge", 0), 1, up=True):
-            return Restart(name, "one pod on each node", "new ones come before old ones go")
-        return Restart(name, "one pod on each node", "a node is without it meanwhile", away=True)
+            return Restart(name, "one pod on each node", "new pods start before old ones end")
+        return Restart(name, "one pod on each node", "interrupted on each node in turn", away=True)
     if strategy.get("type") == "Recreate":
-        return Restart(name, pods, "nobody serves meanwhile", away=True)
+        return Restart(name, pods, "the service is interrupted", away=True)
     if obj["kind"] == STATEFULSET.kind:
         last = replicas <= 1
     else:
@@ -207,10 +207,10 @@ def _restart(obj: Object) -> Restart:
         away = _count(rolling.get("maxUnavailable", UNAVAILABLE), replicas, up=False)
         last = away >= replicas > 0
         if surge and not last:
-            return Restart(name, pods, "new ones come before old ones go")
+            return Restart(name, pods, "new pods start before old ones end")
     if last:
-        return Restart(name, pods, "nobody serves meanwhile", away=True)
-    return Restart(name, pods, "the others serve meanwhile")
+        return Restart(name, pods, "the service is interrupted", away=True)
+    return Restart(name, pods, "the other pods serve requests")
 
 
 def _count(value: object, of: int, *, up: bool) -> int:

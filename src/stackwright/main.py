@@ -29,16 +29,17 @@ from stackwright.controllers.volume import Place
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
-from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
+from stackwright.core.ports import Cluster, Directories, Ports, TerminalError, absent
 from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.source import KopfSource
+from stackwright.runtime.cluster.watches import Watches
+from stackwright.runtime.events import Item
 from stackwright.runtime.health import Health
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import Item, Runtime
-from stackwright.runtime.source import KopfSource
-from stackwright.runtime.watches import Watches
+from stackwright.runtime.reconcile import Runtime
 
 YOUNG = 5000  # new objects between two runs of Python's garbage collector, whose default is 700
 
@@ -101,6 +102,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
 
     return Ports(
         cluster=cluster,
+        # One of four stays free for other namespaces: a call may take minutes, and nobody can take its turn back.
         helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),
@@ -150,20 +152,20 @@ def _queue() -> KeyedQueue[Item]:
 async def operate(options: Options) -> None:
     """Run the operator until it is cancelled or a part of it ends."""
     from stackwright.controllers.validate import errors_of
-    from stackwright.runtime.admission import Admission
-    from stackwright.runtime.certificate import Certificate
+    from stackwright.runtime.webhook.admission import Admission
+    from stackwright.runtime.webhook.certificate import Certificate
 
     logs.configure(options.log_level)
     cluster = _connect(options.kubeconfig)
-    if options.metrics_port:
-        metrics.serve(options.metrics_port)
     with tempfile.TemporaryDirectory() as folder:
-        beside = []
+        beside: list[Coroutine[Any, Any, None]] = []
         if options.webhook_port:
             own = Certificate(cluster, options.namespace, Path(folder), SystemClock())
             await own.ensure()
             admission = Admission(partial(errors_of, settings=settings(options)), own.context)
-            beside = [own.keep(), admission.serve(options.webhook_port)]
+            beside += [own.keep(), admission.serve(options.webhook_port)]
+        if options.metrics_port:
+            beside.append(metrics.serve(options.metrics_port))
         source = KopfSource(options.kubeconfig)
         await _serve(runtime(cluster, options), source, options.health_port, *beside)
 
@@ -174,7 +176,7 @@ async def provision(options: ProvisionerOptions) -> None:
     cluster = _connect(options.kubeconfig)
     node = await cluster.get(NODE, ("", options.node))
     if node is None:
-        raise Refused(f"there is no Node {options.node}")
+        raise TerminalError(f"Node {options.node} does not exist")
     place = volume.Place(options.node, label(node, volume.HOSTNAME) or options.node, options.path)
     loop = provisioner(cluster, place, LocalDirectories(options.path))
     await _serve(loop, KopfSource(options.kubeconfig), options.health_port)

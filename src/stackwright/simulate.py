@@ -1,37 +1,35 @@
 """What would happen: the real controllers on a copy of the cluster, with every step assumed to succeed.
 
-`observe` and `decide` are the operator's own, and so are `execute` and `report`; only the ports are in memory. Reads
-fall through to the real cluster, once per object; nothing is ever written there and no program is started. Workloads
-are left out of sight, so a release counts as ready when it is installed, and each level then goes on to the next.
-
-Values of Secrets are blanked on the way in: no forecast can show one. What is left is why a Helm release failed.
+The cycle is that of the operator (runtime/cycle/cycle.py), with ports in memory. This module adds what a plan needs:
+the order of the controllers, the actions and waits of each turn, and the end, when nothing changes any more. Objects
+are read from the real cluster once; nothing is written there and no program is started. Workloads are not read, so a
+release counts as ready when it is installed, and the next level continues.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
-from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
+from stackwright.api.kinds import DAEMONSET, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
-from stackwright.core.conditions import find
+from stackwright.core.conditions import PROGRESSING, READY, Condition, SameAs, Wait, find
 from stackwright.core.controller import Controller
-from stackwright.core.helm.records import cause_only
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import Clouds, fill
+from stackwright.core.openstack.clouds import Clouds, ResourceKey
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
-from stackwright.core.ports import Conflict, Contents, NotYet, Ports, Reader, Refused
+from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
 from stackwright.core.settings import Settings
-from stackwright.runtime import x509
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cluster.specs import replace_spec
+from stackwright.runtime.cycle.cycle import Cycle, Failure
+from stackwright.runtime.cycle.execute import execute
+from stackwright.runtime.cycle.report import report
 from stackwright.runtime.memory import (
     ForecastClouds,
     FrozenClock,
@@ -44,18 +42,14 @@ from stackwright.runtime.memory import (
     SeededEntropy,
     ceph,
 )
-from stackwright.runtime.pausing import unless_paused
-from stackwright.runtime.report import after_failure, report
-from stackwright.runtime.specs import replace_spec
-from stackwright.services.ceph import KEYS, REQUESTS
+from stackwright.runtime.memory.snapshot import Snapshot
+from stackwright.services.ceph.values import REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets", "servers")
 ROUNDS = 60
 LONG_AGO = 24 * 3600.0  # since when what is there has been there: no pause is still to be waited for
 EVERY_NODE = 100_000
-BLANK = base64.b64encode(b"blank").decode()
-UNSEEN = (*WORKLOADS, JOB, POD)
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ class Step:
     about: str
     action: Action | None = None
     before: Object | None = None
-    wait: str = ""
+    wait: Wait | None = None
     error: str = ""
     removed: tuple[Kind, Key] | None = None
 
@@ -121,56 +115,6 @@ class Forecast:
     unheard: dict[str, str] = field(default_factory=dict)
 
 
-class Snapshot:
-    """A Reader that asks another one once for each kind and namespace. Secrets come without their values."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-        self._lists: dict[tuple[Kind, str, tuple[tuple[str, str], ...]], list[Object]] = {}
-        self._single: dict[tuple[Kind, Key], Object | None] = {}
-
-    async def get(self, kind: Kind, key: Key) -> Object | None:
-        if (kind, key) not in self._single:
-            if _ours(kind):  # few, and listed anyway
-                found = [obj for obj in await self.list(kind, key[0]) if key_of(obj) == key]
-                self._single[kind, key] = found[0] if found else None
-            else:
-                self._single[kind, key] = _blank(kind, await self._reader.get(kind, key))
-        return self._single[kind, key]
-
-    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
-        if kind in UNSEEN and not (kind == POD and labels):  # a service may ask its own pods what they found out
-            return []
-        if labels and _ours(kind):
-            every = await self.list(kind, namespace)
-            return [obj for obj in every if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
-        question = (kind, namespace, tuple(sorted((labels or {}).items())))
-        if question not in self._lists:
-            found = await self._reader.list(kind, namespace, labels)
-            self._lists[question] = [blank for obj in found if (blank := _blank(kind, obj)) is not None]
-        return self._lists[question]
-
-
-def _ours(kind: Kind) -> bool:
-    return any(kind == resource.KIND for resource in RESOURCES)
-
-
-def _blank(kind: Kind, obj: Object | None) -> Object | None:
-    if obj is None or kind != SECRET:
-        return obj
-    # kubectl repeats an applied Secret in an annotation: its values would come in by another door.
-    notes = obj["metadata"].get("annotations") or {}
-    notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
-    meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
-    blanks = {**dict.fromkeys(obj.get("data") or {}, BLANK), **cause_only(obj)}
-    if meta["name"] == KEYS:
-        blanks = ceph.blank(blanks)
-    if "ca.key" in blanks:  # certificates are issued in a forecast too, by an authority of its own
-        made = x509.authority("forecast", time.time())
-        blanks |= {name: base64.b64encode(text.encode()).decode() for name, text in made.items()}
-    return {**obj, "metadata": meta, "data": blanks}
-
-
 async def simulate(
     reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
 ) -> Forecast:
@@ -197,9 +141,13 @@ class _Simulation:
             contents=outside.contents or MemoryContents(),
             clouds=clouds,
         )
+        self.cycle = Cycle(
+            self.world, self.clock, self._execute, self._report, pauses=not request.resumed, limited=False
+        )
         self.round = 0
         self.about = ""
-        self._waits: set[tuple[str, str]] = set()
+        self._waits: dict[tuple[Kind, Key], Wait | None] = {}  # what Ready of an object waits for
+        self._told: set[tuple[str, Wait | str]] = set()
 
     async def run(self) -> Forecast:
         await self._hold()
@@ -223,7 +171,7 @@ class _Simulation:
         for kind in (*(resource.KIND for resource in RESOURCES), SECRET):
             for obj in await self.world.list(kind, self.request.namespace):
                 if obj["metadata"].get("ownerReferences"):
-                    with contextlib.suppress(Refused):  # an object of an older version; it stays below
+                    with contextlib.suppress(TerminalError):  # an object of an older version; it stays below
                         await self.world.patch(kind, key_of(obj), {})
 
     async def _ask(self) -> None:
@@ -241,33 +189,29 @@ class _Simulation:
         self.world.writes.clear()
 
     async def _turn(self, controller: Controller, key: Key) -> None:
-        seen = await controller.observe(self.world, key, self.clock.now())
-        if seen is None:
-            return
-        plan = controller.decide(seen)
-        if not self.request.resumed:
-            plan = await unless_paused(controller, plan, self.world, seen.obj)
-        self.about = f"{controller.kind.kind} {'/'.join(key)}"
-        try:
-            for action in plan.actions:
-                before = await self._before(action)
-                made = await execute([action], self.ports, controller.manager)
-                plan = replace(plan, status=fill(plan.status, made)) if made else plan
-                self._note(action, before)
-                self._held(action)
-        except (NotYet, Refused, Conflict) as error:
-            # Told once: an action that cannot succeed would come back in each round.
-            if (self.about, str(error)) not in self._waits:
-                self._waits.add((self.about, str(error)))
-                self.forecast.steps.append(Step(self.round, self.about, action, error=str(error)))
-            plan = after_failure(plan, seen.obj, error)
-        await self._report(controller, key, plan)
+        with contextlib.suppress(Conflict):  # its step reports it, and the next round decides again
+            await self.cycle.run(controller, key)
 
-    async def _report(self, controller: Controller, key: Key, plan: Plan) -> None:
-        self._note_waits(plan)
-        current = await self.world.get(controller.kind, key)
-        if current is not None:
-            await report(controller, plan, current, self.world, self.clock.now())
+    async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
+        """The Executor of the cycle: runs the actions one by one, and records each as a step."""
+        self.about = f"{controller.kind.kind} {'/'.join(key)}"
+        made: dict[ResourceKey, str] = {}
+        for action in actions:
+            before = await self._before(action)
+            try:
+                made |= await execute([action], self.ports, controller.manager)
+            except (TransientError, TerminalError, Conflict) as error:
+                self._note_failure(action, str(error))
+                raise
+            self._note(action, before)
+            self._held(action)
+        return made
+
+    async def _report(self, controller: Controller, plan: Plan, current: Object, failure: Failure | None) -> bool:
+        """The Reporter of the cycle, for the object after the actions, unless they deleted it."""
+        self._note_waits(controller, plan, key_of(current))
+        after = await self.world.get(controller.kind, key_of(current))
+        return after is not None and await report(controller, plan, after, self.world, self.clock.now())
 
     def _held(self, action: Action) -> None:
         """The nodes fetch the images that they are told to hold, and a Ceph of the cloud's own does as it is asked."""
@@ -275,7 +219,7 @@ class _Simulation:
             return
         meta = action.obj["metadata"]
         if meta["name"] == REQUESTS and meta.get("ownerReferences"):
-            self.world.put(SECRET, ceph.handed(action.obj))
+            self.world.put(SECRET, ceph.provided_keys(action.obj))
         if action.kind == DAEMONSET:
             live = self.world.peek(DAEMONSET, key_of(action.obj)) or {}
             pods = {"updatedNumberScheduled": EVERY_NODE, "numberReady": EVERY_NODE}
@@ -288,16 +232,27 @@ class _Simulation:
     def _note(self, action: Action, before: Object | None = None) -> None:
         self.forecast.steps.append(Step(self.round, self.about, action, before))
 
-    def _note_waits(self, plan: Plan) -> None:
-        """Each `Waiting for X: cause` once, without the cause, which changes as X gets on."""
-        for condition in plan.conditions[2:]:
-            message = condition.message
-            if condition.status or condition.blocked or not message.startswith("Waiting for ") or " the " in message:
-                continue
-            wait = message.split(": ", 1)[0].removeprefix("Waiting for ")
-            if (self.about, wait) not in self._waits:
-                self._waits.add((self.about, wait))
+    def _note_failure(self, action: Action, error: str) -> None:
+        """Records a failure once, although each round repeats an action that cannot succeed."""
+        if (self.about, error) not in self._told:
+            self._told.add((self.about, error))
+            self.forecast.steps.append(Step(self.round, self.about, action, error=error))
+
+    def _note_waits(self, controller: Controller, plan: Plan, key: Key) -> None:
+        """Records each wait once, without its cause, which changes from round to round."""
+        for condition in plan.conditions:
+            wait = self._wait_of(condition)
+            if condition.type == READY:
+                self._waits[controller.kind, key] = wait
+            elif condition.type != PROGRESSING and wait is not None and (self.about, wait) not in self._told:
+                self._told.add((self.about, wait))
                 self.forecast.steps.append(Step(self.round, self.about, wait=wait))
+
+    def _wait_of(self, condition: Condition) -> Wait | None:
+        wait = condition.waits_for
+        if condition.status or condition.blocked:
+            return None
+        return self._waits.get((wait.kind, wait.key)) if isinstance(wait, SameAs) else wait
 
     def _on_change(self, event: str, kind: Kind, obj: Object) -> None:
         if event == "DELETED" and not (kind == SECRET and (obj["metadata"].get("labels") or {}).get("owner") == "helm"):

@@ -1,4 +1,4 @@
-"""What the nodes' networks looked like when a test failed: a machine that is not reached does not say why itself."""
+"""The state of the nodes' networks when a test failed, because an unreachable machine does not show the cause."""
 
 from __future__ import annotations
 

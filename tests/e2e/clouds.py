@@ -41,7 +41,7 @@ def _replaced(machine: Cloud) -> bool:
 
 def full(machine: Cloud) -> FullCloud:
     """What `stackwright up` makes on a machine that has no cloud, its virtual machine included; and what it said."""
-    machine.stackwright("up", "--no-cloud", limit=3000)
+    machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.has("block-storage"):
         machine.renew()
     elif machine.spec() and not machine.is_full():
@@ -53,7 +53,7 @@ def full(machine: Cloud) -> FullCloud:
 
 def storage(machine: Cloud) -> FullCloud:
     """The same with volumes, objects and a small Ceph. One without gets them, as its operator would do it."""
-    machine.stackwright("up", "--no-cloud", limit=3000)
+    machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
         machine.empty()
     elif machine.spec() and not machine.is_full():

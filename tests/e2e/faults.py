@@ -1,4 +1,4 @@
-"""Faults of storage: processes that are killed or stopped, keys and pools that are not what clients were told."""
+"""Faults of storage: killed or stopped processes, and keys and pools that differ from those of clients."""
 
 from __future__ import annotations
 

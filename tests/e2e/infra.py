@@ -1,4 +1,4 @@
-"""What tests of servers and clusters in an OpenStack share: objects as users have them, and all that a project has."""
+"""Shared code of tests of servers and clusters in an OpenStack: objects of users, and all resources of a project."""
 
 from __future__ import annotations
 

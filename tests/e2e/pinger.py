@@ -1,4 +1,4 @@
-"""A ping that goes on in the background and counts what is lost."""
+"""A ping in the background that counts lost packets."""
 
 from __future__ import annotations
 

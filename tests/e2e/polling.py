@@ -1,4 +1,4 @@
-"""The rules of a poll: what counts as an answer, what is tried again, and when it ends."""
+"""The rules of a poll: what counts as a response, what is retried, and when it ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 
-from stackwright.core.ports import Conflict, NotYet
+from stackwright.core.ports import Conflict, TransientError
 
 # Of an answer that is not there yet, of a service that is away, of a program or a request that took too long.
 NOT_YET = (
@@ -20,7 +20,7 @@ NOT_YET = (
     ValueError,
     ClientException,
     SDKException,
-    NotYet,
+    TransientError,
     Conflict,
     subprocess.TimeoutExpired,
     TimeoutError,

@@ -1,4 +1,4 @@
-"""A real API server (etcd and kube-apiserver only) for the whole session, with our CRDs in it."""
+"""A real API server (only etcd and kube-apiserver) for the whole session, with our CRDs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest_asyncio
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.core import conditions
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.local.kubernetes import ephemeral
 
 
@@ -37,7 +37,7 @@ def _install_crds(path: str) -> None:
     async def install() -> None:
         cluster = KubernetesCluster.from_file(path)
         for resource in RESOURCES:
-            with contextlib.suppress(Refused):  # test_adapter_kubernetes says which one, and why
+            with contextlib.suppress(TerminalError):  # test_adapter_kubernetes says which one, and why
                 await cluster.apply(CRD, crd(resource), "test")
         try:
             async with asyncio.timeout(30):

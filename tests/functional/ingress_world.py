@@ -232,7 +232,7 @@ def pod() -> Iterator[int]:
 @contextlib.contextmanager
 def running(admin: Path, namespace: str, folder: Path) -> Iterator[World]:
     program = tools.binary("ingress")
-    assert program.exists(), "the ingress is not built; call `stackwright up --bare` once"
+    assert program.exists(), "the ingress is not built; run `stackwright up --bare` once"
     kubectl(admin, namespace, "create", "namespace", namespace)
     config = permitted(admin, namespace, folder)
     ports = free_ports(3)
@@ -240,7 +240,10 @@ def running(admin: Path, namespace: str, folder: Path) -> Iterator[World]:
     flags += [f"-kubeconfig={config}", f"-namespace={namespace}", f"-https-port={ports[1]}"]
     with (folder / "ingress.log").open("wb") as log:
         process = subprocess.Popen(
-            [program, "-tls-secrets=openstack-public-tls", *flags], stdout=log, stderr=log, env=os.environ
+            [program, "-tls-secrets=openstack-public-tls", *flags],
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "GOMEMLIMIT": "192MiB"},
         )
     world = World(admin, namespace, folder, process, *ports, x509.authority("test", time.time()))
     try:

@@ -89,8 +89,8 @@ def port(**fields: Any) -> Spec:
 
 
 HINT = "spec.schedulerHintAdditionalProperties[0].value"
-NEEDED = "is needed if from is Name, which is the default, and only then"
-NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) while there is no external network"
+NEEDED = "is required if and only if from is Name, the default"
+NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) without an external network"
 REMOTES = "at most one of remoteGroupID, remoteIPPrefix, remoteManagedGroups"
 WRONG: list[tuple[str, Spec, str, str]] = [
     (
@@ -113,7 +113,7 @@ WRONG: list[tuple[str, Spec, str, str]] = [
         "OpenStackServer",
         {**SERVER, "rootVolume": {"sizeGiB": 1}, "additionalBlockDevices": [DISK]},
         "spec.additionalBlockDevices",
-        "no device may have the name root beside a rootVolume",
+        "a device named root is not allowed together with rootVolume",
     ),
     *(
         (
@@ -128,24 +128,34 @@ WRONG: list[tuple[str, Spec, str, str]] = [
         "OpenStackServer",
         port(disablePortSecurity=True, enablePortSecurity=False),
         "spec.ports[0].enablePortSecurity",
-        "write this or disablePortSecurity, not both",
+        "set this field or disablePortSecurity, not both",
     ),
     *(
         (
             "OpenStackServer",
             port(**off, securityGroups=[{"id": ID}]),
             "spec.ports[0].securityGroups",
-            "must be absent while port security is off",
+            "must be absent if port security is disabled",
         )
         for off in ({"disablePortSecurity": True}, {"enablePortSecurity": False})
     ),
-    ("OpenStackServer", hint({"type": "Bool"}), f"{HINT}.bool", "is needed if type is Bool, and only then"),
-    ("OpenStackServer", hint({"type": "String"}), f"{HINT}.string", "is needed if type is String, and only then"),
+    (
+        "OpenStackServer",
+        hint({"type": "Bool"}),
+        f"{HINT}.bool",
+        "is required if and only if type is Bool",
+    ),
+    (
+        "OpenStackServer",
+        hint({"type": "String"}),
+        f"{HINT}.string",
+        "is required if and only if type is String",
+    ),
     (
         "OpenStackServer",
         hint({"type": "Bool", "bool": True, "number": 1}),
         f"{HINT}.number",
-        "is needed if type is Number, and only then",
+        "is required if and only if type is Number",
     ),
     *(
         ("OpenStackCluster", {**CLUSTER, **mtu}, "spec.managedNetwork.mtu", "must be 0 or at least 68")
@@ -163,7 +173,7 @@ WRONG: list[tuple[str, Spec, str, str]] = [
             "OpenStackCluster",
             {**CLUSTER, **LATER, older: OLDER[older]},
             f"spec.{later}",
-            f"write this or {older}, not both",
+            f"set this field or {older}, not both",
         )
         for older, later in (
             ("networkMTU", "managedNetwork.mtu"),
@@ -181,7 +191,7 @@ WRONG: list[tuple[str, Spec, str, str]] = [
             "OpenStackCluster",
             {**CLUSTER, **BASTION, **external, "disableAPIServerFloatingIP": True},
             "spec.bastion.floatingIP",
-            "must be absent while there is no external network",
+            "must be absent without an external network",
         )
         for external in ({"disableExternalNetwork": True}, {"enableExternalNetwork": False})
     ),
@@ -245,7 +255,7 @@ WRONG: list[tuple[str, Spec, str, str]] = [
         "OpenStackCluster",
         {**CLUSTER, "managedSecurityGroups": {"allNodesSecurityGroupRules": [], "clusterNodesSecurityGroupRules": []}},
         "spec.managedSecurityGroups.clusterNodesSecurityGroupRules",
-        "write this or allNodesSecurityGroupRules, not both",
+        "set this field or allNodesSecurityGroupRules, not both",
     ),
     (
         "OpenStackClusterIdentity",
@@ -254,15 +264,15 @@ WRONG: list[tuple[str, Spec, str, str]] = [
             "namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]},
         },
         "spec.namespaceSelector.matchExpressions[0].values",
-        "is needed by In and NotIn, and by no other operator",
+        "is required by In and NotIn, and not allowed for other operators",
     ),
 ]
 
-REGION = "cannot change, nor be added or removed; make another object"
+REGION = "cannot change, be added or be removed; create another object"
 ONCE = "cannot change; it can be set once, while the API has no floating IP"
 NETWORK = f"{FIXED}. It may become the id in status.network"
 SUBNETS = f"{FIXED}. They may become the ids in status.network.subnets"
-ADDRESS = "cannot change but to the address in status.apiServerFloatingIP"
+ADDRESS = "cannot change, except to the address in status.apiServerFloatingIP"
 SUBNET: Spec = {"cidr": "10.0.0.0/24", "dnsNameservers": ["192.0.2.53"]}
 FOUND: Spec = {
     "network": {"id": ID, "name": "n", "subnets": [{"id": OTHER, "name": "s", "cidr": "10.0.0.0/24"}]},
@@ -305,7 +315,7 @@ CHANGES: list[tuple[str, Spec, Spec, str, str]] = [
             {"managedSubnets": [SUBNET]},
             {"managedSubnets": subnets} if subnets else {},
             "spec.managedSubnets",
-            "cannot change, but for dnsNameservers; make another object",
+            "cannot change, except dnsNameservers; create another object",
         )
         for subnets in (None, [{"cidr": "10.1.0.0/24"}], [{**SUBNET, "allocationPools": [{"start": "a", "end": "b"}]}])
     ),

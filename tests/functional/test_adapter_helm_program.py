@@ -23,7 +23,7 @@ from stackwright.cli.change.costs import _restarts
 from stackwright.core.helm.merge import merge
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 from stackwright.local import tools
 
 ROOT = Path(__file__).parents[2]
@@ -115,7 +115,9 @@ async def test_a_forged_record_does_nothing_in_another_namespace(
         "rollback": lambda: helm.rollback((namespace, "demo"), 1),
         "uninstall": lambda: helm.uninstall((namespace, "demo")),
     }
-    with pytest.raises(Refused, match=rf"Secret {namespace}/sh\.helm\.release\.v1\.demo\.v1, a record of release demo"):
+    with pytest.raises(
+        TerminalError, match=rf"Secret {namespace}/sh\.helm\.release\.v1\.demo\.v1, a record of release demo"
+    ):
         await calls[call]()
     assert await cluster.get(SECRET, (victim, "keystone-admin")) == before
     await cluster.delete(SECRET, key)
@@ -126,7 +128,7 @@ async def test_a_forged_record_does_nothing_in_another_namespace(
 async def test_no_values_are_taken_from_a_record(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
     """Helm would reuse those of the record if none are given."""
     await helm.upgrade(release(namespace, "d1", value="one"))
-    with pytest.raises(Refused, match="value is needed"):
+    with pytest.raises(TerminalError, match="value is needed"):
         await helm.upgrade(release(namespace, "d2"))
 
 
@@ -144,7 +146,7 @@ async def test_a_shipped_chart_with_an_object_of_the_whole_cluster(
         await cluster.patch(
             INGRESS_CLASS, ("", namespace), {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}}
         )
-        with pytest.raises(Refused, match="holds an IngressClass of another release"):
+        with pytest.raises(TerminalError, match="contains an IngressClass of another release"):
             await made.uninstall(action.release)
         await cluster.delete(INGRESS_CLASS, ("", namespace))
         await made.uninstall(action.release)
@@ -159,7 +161,7 @@ async def test_releases_are_installed_side_by_side(helm: HelmCli, cluster: Kuber
 
 
 async def test_a_broken_template_is_refused_with_its_reason(helm: HelmCli, namespace: str) -> None:
-    with pytest.raises(Refused, match="value is needed"):
+    with pytest.raises(TerminalError, match="value is needed"):
         await helm.upgrade(release(namespace, "d"))
 
 
@@ -167,7 +169,7 @@ async def test_a_broken_template_leaves_the_release_as_it_is(
     helm: HelmCli, cluster: KubernetesCluster, namespace: str
 ) -> None:
     await helm.upgrade(release(namespace, "d1", value="one"))
-    with pytest.raises(Refused, match="value is needed"):
+    with pytest.raises(TerminalError, match="value is needed"):
         await helm.upgrade(release(namespace, "d2", value=None))
     found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
     assert (found.revision, found.state, found.digest) == (1, "deployed", "d1")
@@ -175,7 +177,7 @@ async def test_a_broken_template_leaves_the_release_as_it_is(
 
 async def test_a_manifest_that_the_api_refuses(helm: HelmCli, charts: Path, namespace: str) -> None:
     (charts / "demo/templates/bad.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_Valid}\n")
-    with pytest.raises(Refused, match="Not_Valid"):
+    with pytest.raises(TerminalError, match="Not_Valid"):
         await helm.upgrade(release(namespace, "d", value="x"))
 
 
@@ -185,7 +187,7 @@ async def test_why_the_api_refused_an_object_is_in_the_record(
     await helm.upgrade(release(namespace, "d1", value="x"))
     quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: lots}}\n"
     (charts / "demo/templates/quota.yaml").write_text(quota)
-    with pytest.raises(Refused, match="quantities must match"):
+    with pytest.raises(TerminalError, match="quantities must match"):
         await helm.upgrade(release(namespace, "d2", value="x"))
     found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
     assert (found.state, found.digest) == ("failed", "d2")
@@ -226,6 +228,6 @@ async def test_no_api_server_is_not_yet(charts: Path, tmp_path: Path) -> None:
         "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\n"
     )
     helm = HelmCli(charts, kubeconfig=str(config), binary=BINARY or "helm")
-    with pytest.raises(NotYet, match="unreachable"):
+    with pytest.raises(TransientError, match="unreachable"):
         await helm.upgrade(release("default", "d", value="x"))
     helm.close()

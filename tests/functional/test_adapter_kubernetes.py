@@ -14,8 +14,8 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CONFIGMAP, CRD, EVENT, NAMESPACE
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.registry import RESOURCES, kind_of
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.cloud.registry import RESOURCES, kind_of
+from stackwright.core.ports import Conflict, TerminalError, TransientError
 
 KEYSTONE = kind_of("Keystone")
 
@@ -35,15 +35,15 @@ async def test_the_api_server_takes_our_crds(cluster: KubernetesCluster, resourc
 
 async def test_all_errors_of_a_refusal_are_named(cluster: KubernetesCluster, namespace: str) -> None:
     spec = {"size": "huge", "release": "old"}
-    with pytest.raises(Refused, match=r"spec\.release: .*spec\.size: "):
+    with pytest.raises(TerminalError, match=r"spec\.release: .*spec\.size: "):
         await cluster.apply(KEYSTONE, {"metadata": {"namespace": namespace, "name": "x"}, "spec": spec}, "test")
 
 
 async def test_an_unknown_field_is_refused_by_name(cluster: KubernetesCluster, namespace: str) -> None:
-    with pytest.raises(Refused, match=r"\.spec\.sizes: field not declared"):
+    with pytest.raises(TerminalError, match=r"\.spec\.sizes: field not declared"):
         await cluster.apply(KEYSTONE, {"metadata": {"namespace": namespace, "name": "x"}, "spec": {"sizes": 1}}, "test")
     await cluster.apply(KEYSTONE, {"metadata": {"namespace": namespace, "name": "x"}, "spec": {}}, "test")
-    with pytest.raises(Refused, match=r"unknown field \"spec\.sizes\"") as refused:
+    with pytest.raises(TerminalError, match=r"unknown field \"spec\.sizes\"") as refused:
         await cluster.patch(KEYSTONE, (namespace, "x"), {"spec": {"sizes": 1}})
     assert "managedFields" not in str(refused.value)
 
@@ -52,13 +52,13 @@ async def test_absence(cluster: KubernetesCluster, namespace: str) -> None:
     key = (namespace, "absent")
     assert await cluster.get(KEYSTONE, key) is None
     await cluster.delete(KEYSTONE, key)
-    with pytest.raises(Conflict, match="gone"):
+    with pytest.raises(Conflict, match="does not exist"):
         await cluster.patch(KEYSTONE, key, {"metadata": {"labels": {"a": "b"}}})
-    with pytest.raises(Conflict, match="gone"):
+    with pytest.raises(Conflict, match="does not exist"):
         await cluster.apply_status(KEYSTONE, {"metadata": {"namespace": key[0], "name": key[1]}, "status": {}}, "t")
-    with pytest.raises(NotYet, match="namespace nowhere does not exist"):
+    with pytest.raises(TransientError, match="namespace nowhere does not exist"):
         await cluster.apply(KEYSTONE, {"metadata": {"namespace": "nowhere", "name": "x"}, "spec": {}}, "t")
-    with pytest.raises(NotYet, match="does not serve things"):
+    with pytest.raises(TransientError, match="does not serve things"):
         await cluster.get(Kind("example.org", "v1", "Thing", "things"), key)
 
 

@@ -13,8 +13,8 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SERVICE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import kind_of
-from stackwright.core.ports import Cluster, Conflict, NotYet, Refused
+from stackwright.cloud.registry import kind_of
+from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
 from stackwright.runtime.memory import MemoryCluster
 
 KEYSTONE, BUNDLE = kind_of("Keystone"), kind_of("HelmBundle")
@@ -58,7 +58,7 @@ async def _after(cluster: Cluster, op: Op, namespace: str) -> tuple[dict[str, An
     error = ""
     try:
         await do(cluster, op, namespace)
-    except (Refused, Conflict, NotYet) as raised:
+    except (TerminalError, Conflict, TransientError) as raised:
         error = f"{type(raised).__name__} {raised}"
     after = await cluster.get(op[1], (namespace, "x"))
     versions = [obj["metadata"]["resourceVersion"] if obj else "" for obj in (before, after)]

@@ -1,4 +1,4 @@
-"""While the operator is away, nobody gets past its webhook, and what is being deleted can end all the same."""
+"""While the operator is not running, its webhook admits no invalid object, and deletions still complete."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest_asyncio
 import yaml
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import ADMITTED
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import ADMITTED
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.local.tools import binary
-from stackwright.runtime.certificate import CONFIGURATION
+from stackwright.runtime.webhook.certificate import CONFIGURATION
 
 CHART = Path(__file__).parents[2] / "charts/stackwright"
 SPACE, FINALIZER, NEVER = "away", "test.stackwright.dev/hold", "2030-01-01T00:00:00Z"
@@ -78,7 +78,7 @@ async def refused(cluster: KubernetesCluster, kind: Kind, key: Key, patch: Objec
     """Because the webhook does not answer."""
     try:
         await cluster.patch(kind, key, patch)
-    except (Refused, NotYet, Conflict) as error:
+    except (TerminalError, TransientError, Conflict) as error:
         assert "failed calling webhook" in str(error)
         return True
     return False
@@ -106,7 +106,7 @@ async def test_what_is_being_deleted_asks_for_nothing_new(away: KubernetesCluste
 @pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
 async def test_nobody_claims_that_an_object_is_being_deleted(away: KubernetesCluster, kind: Kind) -> None:
     """Neither of a new one nor of one that lives."""
-    with pytest.raises((Refused, NotYet), match="failed calling webhook"):
+    with pytest.raises((TerminalError, TransientError), match="failed calling webhook"):
         await write(away, kind, "new", deletionTimestamp=NEVER)
     claim = {"metadata": {"deletionTimestamp": NEVER, "annotations": {"note": "changed"}}}
     try:

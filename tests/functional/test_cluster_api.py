@@ -21,16 +21,16 @@ from stackwright.adapters.system import SystemClock
 from stackwright.api.crd import crd
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.api.registry import SERVER_KINDS
+from stackwright.cloud.registry import SERVER_KINDS
 from stackwright.controllers.catalog import controllers
-from stackwright.controllers.floatingippool.objects import ip_address, told_of
+from stackwright.controllers.floatingippool.objects import claim_status, ip_address
 from stackwright.controllers.floatingippool.observe import Observed
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
 from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
 from stackwright.local import tools
 from stackwright.local.kubernetes import ephemeral
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime
 
@@ -160,11 +160,11 @@ async def test_claims_are_told_in_the_words_of_cluster_api(tmp_path: Path) -> No
             await capi.apply(CLAIM, "a", {"poolRef": ref(OpenStackFloatingIPPool.KIND, "p")})
             for ready, served in ((waiting(READY, "no more", "MaxIPsReached"), ""), (done(READY, "", "Ready"), "a")):
                 claim = await capi.get(CLAIM, "a")
-                (told,) = told_of(claim, ready, 1_750_000_000.0, served)
+                (told,) = claim_status(claim, ready, 1_750_000_000.0, served)
                 body = capi.written(CLAIM, "a", {}, uid=claim["metadata"]["uid"]) | {"status": dict(told.status)}
                 del body["spec"]
                 await cluster.apply_status(CLAIM, body, "stackwright-floatingippool")
-                assert told_of(await capi.get(CLAIM, "a"), ready, 1_750_000_001.0, served) == (), "it is told once"
+                assert claim_status(await capi.get(CLAIM, "a"), ready, 1_750_000_001.0, served) == (), "it is told once"
             pool = capi.written(OpenStackFloatingIPPool.KIND, "p", {}, uid="6ba7b810-9dad-11d1-80b4-00c04fd430c8")
             address = ip_address(Observed(pool, 0.0, {}), claim, "192.0.2.1")
             made = await cluster.apply(ADDRESS, address, "stackwright-floatingippool")

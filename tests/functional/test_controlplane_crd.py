@@ -1,4 +1,4 @@
-"""The API server's own word on an OpenStackControlPlane: its defaults, and what its rules refuse by name."""
+"""The API server's defaults and validation of an OpenStackControlPlane."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
 from stackwright.api.kinds import NAMESPACE
-from stackwright.core.ports import Refused
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.core.ports import TerminalError
 
 KIND = OpenStackControlPlane.KIND
 SPACE = "controlplane"
@@ -44,7 +44,7 @@ async def applied(cluster: KubernetesCluster, **sections: Any) -> dict[str, Any]
 async def test_what_is_not_supported_is_refused_by_its_name(
     cluster: KubernetesCluster, sections: dict[str, Any], named: str
 ) -> None:
-    with pytest.raises(Refused, match=named):
+    with pytest.raises(TerminalError, match=named):
         await applied(cluster, **sections)
 
 
@@ -72,7 +72,7 @@ async def test_an_empty_value_asks_for_nothing(cluster: KubernetesCluster) -> No
     ],
 )
 async def test_what_is_not_empty_is_refused(cluster: KubernetesCluster, template: dict[str, Any], named: str) -> None:
-    with pytest.raises(Refused, match=f"spec.keystone.template.{named}: "):
+    with pytest.raises(TerminalError, match=f"spec.keystone.template.{named}: "):
         await applied(cluster, keystone={"template": template})
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import json
 import socket
 import ssl
+import time
 import urllib.request
 import uuid
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from ingress_world import World, free_ports, ingress, pod, readable, running, se
 DOMAIN = "it.just.works"
 KEYSTONE = f"keystone.{DOMAIN}"
 MEMORY = 60  # MiB
+LIMIT = 230  # MiB; that of the pod is 256
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +110,33 @@ def test_an_upload_passes_through_without_being_kept(world: World, expect: dict[
     )
     assert (status, json.loads(body)) == (200, {"sha256": whole.hexdigest()})
     assert world.memory() < MEMORY
+
+
+def test_requests_that_drip_hold_no_pod(world: World) -> None:
+    """More of them than any pod has workers; a request of somebody else is answered at once."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(64):
+            sock = stack.enter_context(world.connect(KEYSTONE))
+            sock.sendall(
+                f"PUT /v3/auth/tokens HTTP/1.1\r\nHost: {KEYSTONE}\r\nContent-Length: 100000\r\n\r\n{{".encode()
+            )
+        begun = time.monotonic()
+        assert world.get(KEYSTONE)[0] == 200
+        assert time.monotonic() - begun < 1
+        log = (world.folder / "ingress.log").read_text()
+    assert "/v3/auth/tokens" not in log  # which is written when a request ends
+
+
+def test_connections_take_little_memory(world: World) -> None:
+    """Each with the headers that take the most, and without an end of them."""
+    lines = b"".join(bytes((97 + i // 676, 97 + i // 26 % 26, 97 + i % 26)) + b":\r\n" for i in range(3000))
+    with contextlib.ExitStack() as stack:
+        for _ in range(400):
+            sock = stack.enter_context(world.connect(KEYSTONE))
+            with contextlib.suppress(OSError):  # the oldest are closed
+                sock.sendall(f"GET / HTTP/1.1\r\nHost: {KEYSTONE}\r\n".encode() + lines)
+        assert world.get(KEYSTONE)[0] == 200
+    assert world.memory() < LIMIT
 
 
 def test_an_ingress_is_served_within_three_seconds_and_no_longer_than_it_is_there(world: World) -> None:

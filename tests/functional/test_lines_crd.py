@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
-from stackwright.core.ports import Refused
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.ports import TerminalError
 from stackwright.runtime import x509
 
 KIND = OpenStackDeployment.KIND
@@ -25,7 +25,7 @@ async def applied(cluster: KubernetesCluster, **spec: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("text", ["R\nx", "R\n", "R\rx", "R\x1b[1m"])
 async def test_a_text_of_several_lines_is_refused_by_its_field(cluster: KubernetesCluster, text: str) -> None:
-    with pytest.raises(Refused, match=r"spec\.region_name"):
+    with pytest.raises(TerminalError, match=r"spec\.region_name"):
         await applied(cluster, region_name=text)
 
 

@@ -16,12 +16,12 @@ import pytest_asyncio
 import yaml
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.crd import crd
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.local.tools import binary
 
 CHART = Path(__file__).parents[2] / "charts/stackwright"
@@ -64,7 +64,7 @@ async def refused(
     """The message of a refused deletion; empty when it was accepted."""
     try:
         await cluster.delete(kind, (space, name))
-    except (Refused, NotYet, Conflict) as error:
+    except (TerminalError, TransientError, Conflict) as error:
         return str(error)
     return ""
 

@@ -1,4 +1,4 @@
-"""A watch that was cut off until the API server answers 410: what was deleted meanwhile is noticed at once."""
+"""After a watch is interrupted until the API server answers 410, deletions of the meantime are noticed at once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import NO_CLOUDS, Ports, Reader, absent
 from stackwright.local.kubernetes import ephemeral
 from stackwright.main import _serve
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.source import KopfSource
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
-from stackwright.runtime.source import KopfSource
 
 # The apiserver watches etcd directly, and compacts it all the time: a resource version is too old within seconds.
 FLAGS = ("--watch-cache=false", "--etcd-compaction-interval=1s")

@@ -10,13 +10,13 @@ import pytest
 import pytest_asyncio
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.change.manifests import MANAGER
-from stackwright.core.ports import Refused
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.ports import TerminalError
+from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
-from stackwright.runtime.specs import replace_spec
 
 KIND = OpenStackDeployment.KIND
 FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}
@@ -71,7 +71,7 @@ async def test_a_refusal_takes_nothing_from_anybody(cluster: KubernetesCluster, 
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
     await cluster.apply(KIND, {"metadata": meta, "spec": theirs}, "flux")
     before = await cluster.get(KIND, (space, "cloud"))
-    with pytest.raises(Refused, match="size"):
+    with pytest.raises(TerminalError, match="size"):
         await replace_spec(cluster, KIND, {"metadata": meta, "spec": {**FIRST, "size": "huge"}}, MANAGER)
     assert await cluster.get(KIND, (space, "cloud")) == before
     found = await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)

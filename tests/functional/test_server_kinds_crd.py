@@ -1,4 +1,4 @@
-"""The API server's own word on the kinds of infrastructure.cluster.x-k8s.io: what it takes, and what it refuses."""
+"""The API server's validation of the kinds of infrastructure.cluster.x-k8s.io: what it accepts and rejects."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from stackwright.api.crd import crd
 from stackwright.api.infra.capi import InfraResource
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import SERVER_KINDS, kind_of
 from stackwright.api.rules import VALIDATIONS
-from stackwright.core.ports import Refused
+from stackwright.cloud.registry import SERVER_KINDS, kind_of
+from stackwright.core.ports import TerminalError
 
 V1BETA1, V1BETA2 = "v1beta1", "v1beta2"
 
@@ -117,7 +117,7 @@ async def test_what_is_wrong_is_refused_by_name(
 ) -> None:
     versions = (kind_of(kind).version, *kind_of(kind).also)
     for version in versions:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(TerminalError) as refused:
             await applied(cluster, of(kind, version), space, spec)
         assert f"{field}: " in str(refused.value)
         assert message in str(refused.value)
@@ -136,7 +136,7 @@ async def test_what_may_not_change_is_refused_by_name(
     base = BASES[kind]
     await applied(cluster, of(kind), space, {**base, **before})
     await found_something(cluster, kind, space)
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(TerminalError) as refused:
         await applied(cluster, of(kind), space, {**base, **after})
     assert f"{field}: " in str(refused.value)
     assert message in str(refused.value)

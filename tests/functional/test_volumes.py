@@ -17,9 +17,9 @@ from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, ST
 from stackwright.core.helm.merge import merge
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import GrowClaim, HelmUpgrade
-from stackwright.core.ports import Ports, Refused, absent
+from stackwright.core.ports import Ports, TerminalError, absent
 from stackwright.local import tools
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 
 ROOT = Path(__file__).parents[2]
 VALUES = yaml.safe_load((ROOT / "tests/golden/charts/glance/default/values.yaml").read_text())
@@ -124,7 +124,7 @@ async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
         await upgrade("5Gi")
         await grow("5Gi")
         assert await size(cluster, namespace) == "20Gi", "never smaller"
-        with pytest.raises(Refused, match="can not be less than"):
+        with pytest.raises(TerminalError, match="can not be less than"):
             await helm.rollback((namespace, "glance"), 1)
         record = releases(await cluster.list(SECRET, namespace, SELECTOR))["glance"]
         assert (record.revision, record.state, record.digest) == (4, "failed", "10Gi")

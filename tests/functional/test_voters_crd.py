@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.services.kinds import Ceph, Etcd, Keystone, MariaDB
-from stackwright.core.ports import Refused
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.ports import TerminalError
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.mariadb.kind import MariaDB
 
 CLOUD = {"openstack_version": "epoxy", "preset": "core"}
 PLANE = {"storageClass": "", "secret": "s"}
@@ -49,7 +52,7 @@ async def test_the_api_refuses_fewer_servers_that_vote(
 
     await write(first)
     if refused is not None:
-        with pytest.raises(Refused, match="one server of three has no majority; allowed: "):
+        with pytest.raises(TerminalError, match="one server of three has no majority; allowed: "):
             await write(refused)
     await write(allowed)
     await cluster.delete(NAMESPACE, ("", space))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 
 ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
@@ -188,6 +188,20 @@ def test_pods_run_with_few_rights(case: Path) -> None:
                 assert context["capabilities"]["drop"] == ["ALL"]
             assert container["resources"].keys() >= {"requests", "limits"}
             assert not any("tcpSocket" in container.get(f"{kind}Probe", {}) for kind in ("readiness", "liveness"))
+
+
+@pytest.mark.parametrize("chart", ["cinder", "glance", "keystone", "neutron", "nova", "placement"])
+def test_an_api_that_is_only_busy_is_not_restarted(chart: str) -> None:
+    """Requests of a minute or two may wait in its queue, and the probe's behind them."""
+    for case in (case for case in CASES if case.parents[1].name == chart):
+        for item in yaml.load_all(case.with_name("rendered.yaml").read_text(), yaml.CSafeLoader):
+            if not item or item["kind"] != "Deployment":
+                continue
+            for container in item["spec"]["template"]["spec"]["containers"]:
+                probe = container.get("livenessProbe", {})
+                if "httpGet" in probe and container["ports"] and case.parent.name != "tuned":
+                    assert probe["timeoutSeconds"] >= 30, (case, container["name"])
+                    assert probe["periodSeconds"] * probe["failureThreshold"] >= 300, (case, container["name"])
 
 
 def without_suffix(name: str) -> str:

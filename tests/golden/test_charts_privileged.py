@@ -1,9 +1,10 @@
 """Charts with rights on nodes or in the cluster say so in Chart.yaml: only service objects may have them installed."""
 
+import re
 from pathlib import Path
 from typing import Any
 
-from test_charts import CASES, each_chart, objects
+from test_charts import CASES, ROOT, each_chart, objects
 
 from stackwright.adapters.helm.command import privileged_charts
 
@@ -44,3 +45,35 @@ def test_a_chart_says_whether_it_has_rights_on_nodes(chart: Path) -> None:
         if (each := rights(item))
     }
     assert (chart.name in privileged_charts()) == bool(found), found
+
+
+def exceptions(pod: dict[str, Any], container: dict[str, Any]) -> frozenset[str]:
+    """What a container has beyond the safe default, in the words of the table."""
+    context = {**(pod.get("securityContext") or {}), **(container.get("securityContext") or {})}
+    privileged, capabilities = context.get("privileged"), context.get("capabilities") or {}
+    assert privileged or capabilities["drop"] == ["ALL"]
+    assert context["readOnlyRootFilesystem"] and context["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert bool(context["allowPrivilegeEscalation"]) == bool(privileged)
+    found = {"privileged"} if privileged else {"root"} if context.get("runAsUser") == 0 else set()
+    found |= {*capabilities.get("add", ())}
+    found |= {word for word, field in (("network", "hostNetwork"), ("processes", "hostPID")) if pod.get(field)}
+    return frozenset(found | {"ports" for port in container.get("ports") or () if port.get("hostPort")})
+
+
+def test_the_table_of_containers_has_all_that_are_not_confined_and_says_what_they_have() -> None:
+    rendered: dict[str, frozenset[str]] = {}
+    for case in CASES:
+        for item in objects(case):
+            pod, name = pod_of(item), re.sub("-[0-9a-f]{8}$", "", item["metadata"]["name"])  # of some nodes
+            for container in [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]:
+                if found := exceptions(pod, container):
+                    key = name if name == container["name"] else f"{name}/{container['name']}"
+                    assert rendered.setdefault(key, found) == found
+    text = (ROOT / "docs/explanation/security.md").read_text()
+    (table,) = re.findall(r"\| container \| exception \| reason \|\n(.*?)\n\n", text, re.DOTALL)
+    told: dict[str, frozenset[str]] = {}
+    for row in table.splitlines()[1:]:
+        names, exception, _ = row.strip("| ").split(" | ", 2)
+        words = frozenset(re.findall(r"privileged|root|network|processes|ports|\b[A-Z_]{5,}\b", exception))
+        told |= dict.fromkeys(re.findall("`(.+?)`", names), words)
+    assert told == rendered

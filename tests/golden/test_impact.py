@@ -16,8 +16,8 @@ from stackwright.core.helm.merge import merge
 from stackwright.impact import Restart, restarts
 
 VALUES = Path(__file__).parent / "values/core-single.yaml"
-SURGE = "new ones come before old ones go"
-NOBODY = "nobody serves meanwhile"
+SURGE = "new pods start before old ones end"
+NOBODY = "the service is interrupted"
 
 
 async def upgraded(release: str, chart: str, change: dict[str, Any]) -> tuple[Restart, ...]:

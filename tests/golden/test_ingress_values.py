@@ -9,7 +9,7 @@ import yaml
 from test_charts import ROOT, helm
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.declaration import Context
+from stackwright.services.context import Context
 from stackwright.services.ingress import SERVICE
 
 

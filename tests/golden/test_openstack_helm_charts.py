@@ -13,7 +13,7 @@ import pytest
 import yaml
 from test_charts import ROOT, find_helm
 
-from stackwright.services.openstack_helm import CHARTS, laid, leaves, translate
+from stackwright.services.openstack_helm import CHARTS, leaves, merged_layers, translate
 from stackwright.services.openstack_helm.fixed import ADDED
 
 HERE = ROOT / "tests/golden/openstack_helm"
@@ -59,7 +59,7 @@ def ours(case: str, chart: str) -> dict:
     """Values as our chart gets them from the operator."""
     name = "core-small" if case == "tuned" else case
     found = yaml.safe_load((ROOT / f"tests/golden/values/{name}.yaml").read_text())[f"openstack-{chart}"]
-    return laid(found, TUNED["both"], TUNED[chart]) if case == "tuned" else found
+    return merged_layers(found, TUNED["both"], TUNED[chart]) if case == "tuned" else found
 
 
 @functools.cache
@@ -239,7 +239,9 @@ def test_others_find_it_where_they_found_our_chart(case, chart):
         if item is None:
             return None
         backend = item["spec"]["rules"][0]["http"]["paths"][0]["backend"]["service"]
-        return item["spec"]["ingressClassName"], item["spec"]["tls"], item["spec"]["rules"][0]["host"], backend["name"]
+        spec = item["spec"]
+        annotations = item["metadata"]["annotations"]
+        return annotations, spec["ingressClassName"], spec["tls"], spec["rules"][0]["host"], backend["name"]
 
     old, new = mine(case, chart), theirs(case, chart)
     assert service(new) == service(old)

@@ -1,4 +1,4 @@
-"""A world with an OpenStack for clusters of Cluster API, and what users and Cluster API itself do there."""
+"""A simulated world with an OpenStack for clusters of Cluster API, and actions of users and of Cluster API."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import CloudCall, Thing
+from stackwright.core.openstack.clouds import CloudCall, CloudResource
 from stackwright.core.plan import Object
 from stackwright.runtime.memory import Fuse
 from sweep import sampled
@@ -62,7 +62,7 @@ class Clusters(World):
         other.foreign = set(self.foreign)
         return other
 
-    def foreigner(self, what: str, name: str = "", **facts: Any) -> Thing:
+    def foreigner(self, what: str, name: str = "", **facts: Any) -> CloudResource:
         """Something that is there and stays."""
         thing = self.clouds.put(what, name, **facts)
         self.foreign.add(thing.id)
@@ -97,7 +97,7 @@ class Clusters(World):
         found = [t for t in self.clouds.all() if t.what in MADE and t.id not in self.foreign]
         return sorted(f"{t.what} {t.name}".strip() for t in found)
 
-    def one(self, what: str, name: str = "") -> Thing:
+    def one(self, what: str, name: str = "") -> CloudResource:
         found = [t for t in self.clouds.all(what) if t.id not in self.foreign and name in t.name]
         assert len(found) == 1, [t.name for t in found]
         return found[0]
@@ -112,11 +112,11 @@ class Clusters(World):
         assert self.told(kind=kind, name=name)[0] == "Ready", self.told(kind=kind, name=name)
 
 
-def _in(rule: Thing, group: str) -> bool:
+def _in(rule: CloudResource, group: str) -> bool:
     return bool(rule.facts["security_group_id"] == group)
 
 
-def _said(world: Clusters, rule: Thing) -> str:
+def _said(world: Clusters, rule: CloudResource) -> str:
     facts = rule.facts
     names = {t.id: t.name.rsplit("-", 1)[-1] for t in world.clouds.all("security-group")}
     ports = f"{facts['port_range_min']}-{facts['port_range_max']}" if facts.get("port_range_min") else "all"

@@ -9,21 +9,31 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudRef,
+    CloudResource,
+    Deferred,
+    Done,
+    ProjectView,
+    Query,
+    Subscription,
+)
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory import MemoryClouds
 
 LATE, SETTLE = 5.0, 8.0  # seconds; after the latter the operator believes that what is not there does not come
 # What its answers mean that are no success: 401, 403, 404, 409, a quota, 413 or 429, 500, and none in time.
 TROUBLES = [
-    Trouble("AuthenticationFailed", "HTTP 401"),
-    Denied("Forbidden", "HTTP 403"),
-    Trouble("NotFound", "HTTP 404"),
-    Trouble("Conflict", "HTTP 409"),
-    Trouble("QuotaExceeded", "HTTP 403: quota", 30),
-    Trouble("RateLimited", "HTTP 429", 10),
-    Trouble("ServerError", "HTTP 500"),
-    Trouble("Unreachable", "timed out"),
+    TransientCloudError("AuthenticationFailed", "HTTP 401"),
+    TerminalCloudError("Forbidden", "HTTP 403"),
+    TransientCloudError("NotFound", "HTTP 404"),
+    TransientCloudError("Conflict", "HTTP 409"),
+    TransientCloudError("QuotaExceeded", "HTTP 403: quota", 30),
+    TransientCloudError("RateLimited", "HTTP 429", 10),
+    TransientCloudError("ServerError", "HTTP 500"),
+    TransientCloudError("Unreachable", "timed out"),
 ]
 
 
@@ -56,23 +66,26 @@ class FaultyClouds(MemoryClouds):
         self.things, self._due, self.calls = dict(other.things), dict(other._due), list(other.calls)
         self._made = other._made
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         await self._answer(cloud)
+        await super().subscribe(cloud, asker)
+
+    def view(self, asker: Subscription) -> ProjectView:
         self.settled = self._clock.now() >= self._unsure and not self.hidden
-        look = await super().look(cloud, asker)
+        look = super().view(asker)
         return replace(look, things=tuple(thing for thing in look.things if thing.what not in self.hidden))
 
-    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         await self._answer(cloud)
         return await super().find(cloud, asked)
 
-    async def run(self, call: CloudCall) -> str:
+    async def submit(self, call: CloudCall) -> Done | Deferred:
         await self._answer(call.cloud)
         self.hears(call)
         if len(self.calls) + 1 != self.lost:
-            return await super().run(call)
+            return await super().submit(call)
         self.late(call)
-        raise Trouble("Unreachable", f"{call}: timed out")
+        raise TransientCloudError("Unreachable", f"{call}: timed out")
 
     def late(self, call: CloudCall) -> None:
         """It was asked for, and is done after a while."""
@@ -93,7 +106,7 @@ class FaultyClouds(MemoryClouds):
             if call.do == "create":
                 made[slot] += 1
                 twice += [f"{what} {name}"] if made[slot] > 1 and what != "security-group-rule" else []
-            elif call.do == "delete" and call.why != "made twice":
+            elif call.do == "delete" and call.why != "duplicate":
                 made[slot] = 0
         return twice
 
@@ -102,21 +115,21 @@ class FaultyClouds(MemoryClouds):
         if self.slow:
             await asyncio.sleep(self.slow)
         if cloud.secret[1] in self.locked:
-            raise Trouble("CredentialsMissing", f"Secret {'/'.join(cloud.secret)} does not exist")
+            raise TransientCloudError("CredentialsMissing", f"Secret {'/'.join(cloud.secret)} does not exist")
 
-    def edit(self, thing: Thing, mark: str | None = None, **facts: Any) -> None:
+    def edit(self, thing: CloudResource, mark: str | None = None, **facts: Any) -> None:
         """By hand, of somebody else."""
         now = self.things[thing.what, thing.id]
         name, kept = str(facts.get("name", now.name)), now.mark if mark is None else mark
         self.things[thing.what, thing.id] = replace(now, name=name, mark=kept, facts={**now.facts, **facts})
 
     def _at_last(self, call: CloudCall) -> None:
-        with contextlib.suppress(Trouble, Denied):
+        with contextlib.suppress(TransientCloudError, TerminalCloudError):
             self._pass()
             self._do(call)
 
     def _may(self, name: str) -> None:
         error = self.fail.get(name)
-        if self.wordy and isinstance(error, Trouble):
-            raise Trouble(error.reason, f"{error} (Request-ID: req-{self.asked})", error.after)
+        if self.wordy and isinstance(error, TransientCloudError):
+            raise TransientCloudError(error.cause, f"{error} (Request-ID: req-{self.asked})", error.after)
         super()._may(name)

@@ -1,4 +1,4 @@
-"""A world with pools of floating IPs, with who claims them and a server that wants one."""
+"""A simulated world with pools of floating IPs, their claims, and a server that uses one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from capi_world import IDENTITY, PART, SERVERS, Clusters
 from world import NAMESPACE
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 
 POOLS = OpenStackFloatingIPPool.KIND
 

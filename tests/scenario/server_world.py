@@ -1,4 +1,4 @@
-"""A world with an OpenStack for servers, and what users and others do there."""
+"""A simulated world with an OpenStack for servers, and actions of users and other clients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from world import NAMESPACE, World
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.plan import Object
 
 KIND = OpenStackServer.KIND
@@ -65,7 +65,7 @@ class Servers(World):
         """What of ours is in the cloud, by kind and name."""
         return sorted(f"{t.what} {t.name}" for t in self.clouds.all() if t.what in OURS)
 
-    def one(self, what: str) -> Thing:
+    def one(self, what: str) -> CloudResource:
         (found,) = [thing for thing in self.clouds.all(what) if thing.mark]
         return found
 

@@ -1,4 +1,4 @@
-"""A floating IP that somebody else uses, or another object made, is told and stays where it is."""
+"""A floating IP in use elsewhere, or created by another object, is reported and not moved."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import pytest
 from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clusters
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
-from stackwright.core.openstack.clouds import Thing
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
+from stackwright.core.openstack.clouds import CloudResource
 
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"
 OR_ELSE = (
-    "or make the cluster with another one in spec.apiServer.floatingIP; if it leads to a VIP of the API, leave it "
-    "there and set spec.controlPlaneEndpoint, in a new cluster with spec.apiServer.enableFloatingIP: false"
+    "or recreate the cluster with another one in spec.apiServer.floatingIP; if it is attached to a VIP of the API, "
+    "keep it there and set spec.controlPlaneEndpoint, in a new cluster with spec.apiServer.enableFloatingIP: false"
 )
 
 
-def used(world: Clusters) -> tuple[Thing, Thing]:
+def used(world: Clusters) -> tuple[CloudResource, CloudResource]:
     """An address of the user's and the port of somebody else that has it."""
     port = world.foreigner("port", "theirs", device_id="vm")
     return world.foreigner("floating-ip", floating_ip_address=THEIRS, port_id=port.id), port
 
 
-def at(world: Clusters, ip: Thing) -> Any:
+def at(world: Clusters, ip: CloudResource) -> Any:
     return world.clouds.things["floating-ip", ip.id].facts.get("port_id")
 
 
-async def elsewhere(name: str, **spec: Any) -> tuple[Clusters, Thing]:
+async def elsewhere(name: str, **spec: Any) -> tuple[Clusters, CloudResource]:
     """A cluster with a machine of the control plane, and the address at which its API is."""
     world = Clusters()
     world.make(name, **spec)
@@ -60,7 +60,8 @@ async def test_an_address_for_the_api_that_a_port_of_somebody_else_has_stays_the
     world.machine("cp", control_plane=True)
     await world.run(200)
     assert world.told() == (
-        "AddressInUse", f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster; detach it "
+        "AddressInUse", f"Floating IP {THEIRS} is attached to port {port.id}, which does not belong to this cluster; "
+        "detach it "
         f"there, {OR_ELSE}",
     )  # fmt: skip
     assert at(world, ip) == port.id
@@ -87,8 +88,11 @@ async def test_an_address_that_leads_to_a_vip_of_the_users_stays_there_and_the_c
         assert not world.status()["ready"]
         world.make(apiServer={"floatingIP": THEIRS}, **given)
         await world.run(200)
-    text = f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster"
-    assert world.told("APIEndpointReady") == ("Done", f"{text}; it stays there, and the API is at {host}")
+    text = f"Floating IP {THEIRS} is attached to port {port.id}, which does not belong to this cluster"
+    assert world.told("APIEndpointReady") == (
+        "Done",
+        f"{text}; it is kept there, and the endpoint of the API is {host}",
+    )
     status = world.status()
     assert (world.told()[0], status["ready"], at(world, ip)) == ("Ready", True, port.id)
     assert status["controlPlaneEndpoint"] == given["controlPlaneEndpoint"]
@@ -129,8 +133,11 @@ async def test_an_address_for_the_api_that_somebody_attaches_elsewhere_later_is_
     world.clouds.become(ip, "", port_id=port.id)
     await world.run(200)
     assert (world.told()[0], at(world, ip)) == ("Ready", port.id), "perhaps to a VIP of the user's"
-    text = f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster"
-    assert world.told("APIEndpointReady") == ("Done", f"{text}; it stays there, and the API is at {THEIRS}")
+    text = f"Floating IP {THEIRS} is attached to port {port.id}, which does not belong to this cluster"
+    assert world.told("APIEndpointReady") == (
+        "Done",
+        f"{text}; it is kept there, and the endpoint of the API is {THEIRS}",
+    )
     assert (world.get(CLUSTERS, "c") or {})["spec"]["controlPlaneEndpoint"]["host"] == THEIRS
     world.clouds.become(ip, "", port_id=None)
     await world.run(200)
@@ -148,8 +155,9 @@ async def test_an_address_that_another_cluster_made_is_not_taken(free: bool) -> 
     intrude(world, apiServer={"floatingIP": address})
     await world.run(200)
     assert told_of_intruder(world) == (
-        "AddressInUse", f"Floating IP {address} has the mark of another object in its description; remove that if the "
-        f"object is gone, {OR_ELSE}",
+        "AddressInUse",
+        f"Floating IP {address} has the mark of another object in its description; remove the mark if that "
+        f"object no longer exists, {OR_ELSE}",
     )  # fmt: skip
     assert (at(world, ip), world.told()[0]) == (before, "Ready")
     assert not [call for call in world.clouds.calls[calls:] if call.id == ip.id]
@@ -187,7 +195,8 @@ async def test_an_address_for_the_bastion_that_a_port_of_somebody_else_has_stays
     world.make(bastion={**BASTION, "floatingIP": THEIRS})
     await world.run(120)
     assert world.told("BastionReady") == (
-        "AddressInUse", f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this bastion; detach it "
+        "AddressInUse", f"Floating IP {THEIRS} is attached to port {port.id}, which does not belong to this bastion; "
+        "detach it "
         "there, or set another one in spec.bastion.floatingIP",
     )  # fmt: skip
     assert at(world, ip) == port.id
@@ -243,7 +252,8 @@ async def test_a_server_does_not_attach_an_address_that_another_object_than_its_
     await world.run(120)
     assert world.told(kind=SERVERS, name="web") == (
         "AddressInUse", f"Floating IP {theirs['address']} has the mark of another object in its description; remove "
-        "that if the object is gone, or delete IPAddressClaim web-floating-ip-address to claim another one",
+        "the mark if that object no longer exists, or delete IPAddressClaim web-floating-ip-address to claim another "
+        "one",
     )  # fmt: skip
     assert world.clouds.things["floating-ip", theirs["id"]].facts["port_id"] is None
     world.delete(CLAIM, "web-floating-ip-address")
@@ -264,6 +274,6 @@ async def test_a_pool_gives_nobody_an_address_that_another_object_made() -> None
     assert (status["failedIPs"], status.get("availableIPs", [])) == ([theirs], [])
     text = (
         f"Floating IP {theirs} of spec.preAllocatedFloatingIPs is not used: it has the mark of another object in its "
-        "description; remove that if the object is gone"
+        "description; remove the mark if that object no longer exists"
     )
     assert world.told("AddressesReady", POOLS, "p") == ("Done", text)

@@ -123,11 +123,11 @@ ANOTHERS = "stackwright:6ba7b810-9dad-11d1-80b4-00c04fd430c8:00000000"
 @pytest.mark.parametrize(
     ("act", "why"),
     [
-        (_without("server", "m"), "which is not there"),
+        (_without("server", "m"), "which does not exist"),
         (_without("port", "m-0"), "it has no port m-0"),
         (_with(name="other"), "its name is other"),
         (_with(facts={"flavor": "huge"}), "its flavor is huge"),
-        (_with(mark=ANOTHERS), "it is marked as another object's"),
+        (_with(mark=ANOTHERS), "it has the mark of another object"),
     ],
 )
 async def test_what_does_not_look_like_its_server_is_not_adopted_and_no_other_is_made(

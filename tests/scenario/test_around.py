@@ -6,13 +6,13 @@ import itertools
 import pytest
 from world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import FINALIZER
-from stackwright.core.ports import NotYet, secret_data
-from stackwright.services.keystone import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
+from stackwright.core.ports import TransientError, secret_data
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
 
 pytestmark = pytest.mark.looptime
 DAY = 24 * 3600.0
@@ -72,7 +72,7 @@ async def test_the_health_follows_a_pod_within_two_seconds():
     await world.run(2)
     status = world.osdpl["status"]
     assert status["health"]["keystone"]["api"]["status"] == "Unhealthy"
-    assert "does not pass its readiness probe" in status["health"]["keystone"]["api"]["message"]
+    assert "its readiness probe fails" in status["health"]["keystone"]["api"]["message"]
     assert status["healthSummary"] == "5/6"
     assert not world.ready()
     world.kubelet.broken.clear()
@@ -246,7 +246,7 @@ async def test_an_override_with_a_line_break_in_an_option_is_told_by_its_path():
 
 async def test_a_database_that_does_not_answer_is_waited_for_and_named():
     world = World()
-    world.sql.fail["mariadb.openstack.svc"] = NotYet("MariaDB at mariadb.openstack.svc is electing a primary")
+    world.sql.fail["mariadb.openstack.svc"] = TransientError("MariaDB at mariadb.openstack.svc is electing a primary")
     world.cloud()
     await world.run(60)
     assert "MariaDB at mariadb.openstack.svc is electing a primary" in world.condition("Keystone")[2]

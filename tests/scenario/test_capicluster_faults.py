@@ -1,4 +1,4 @@
-"""Clusters, bastions and machines while all goes wrong: refusals, silence, lost credentials, a crash at any moment."""
+"""Clusters, bastions and machines during faults: refusals, timeouts, lost credentials, a crash at any write."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from capi_world import (
 )
 from faulty_clouds import TROUBLES
 
-from stackwright.core.openstack.cloud_observation import LOGIN
-from stackwright.core.openstack.clouds import Denied, Trouble
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])
@@ -84,7 +84,7 @@ async def once(world: Clusters) -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: Trouble) -> None:
+async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
     world = Clusters()
     world.make(bastion=BASTION)
     for where in PLACES:
@@ -102,7 +102,7 @@ async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: Trouble)
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(trouble: Trouble) -> None:
+async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
     world = await guarded()
     world.delete(CLUSTERS, "c")
     for where in ENDS:
@@ -120,7 +120,7 @@ async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(tro
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_told_of_the_machine_too(trouble: Trouble) -> None:
+async def test_each_wrong_answer_is_told_of_the_machine_too(trouble: TransientCloudError) -> None:
     world = await guarded()
 
     def same() -> None:
@@ -263,12 +263,13 @@ async def test_addresses_that_the_user_wrote_down_a_moment_before_the_end_are_hi
 # Credentials.
 
 
-@pytest.mark.parametrize("reason", LOGIN)
-async def test_who_may_detach_leaves_what_is_there_and_tells_it(reason: str) -> None:
+@pytest.mark.parametrize("cause", LOGIN)
+async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -> None:
     world = await manned()
     before = world.there()
-    denied = reason.startswith("Blocked")
-    world.clouds.fail["look"] = Denied(reason, "no way") if denied else Trouble(reason, "no way")
+    refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
+    error = TerminalCloudError(cause, "no way") if refused else TransientCloudError(cause, "no way")
+    reason, world.clouds.fail["look"] = error.reason, error
     leave(world)
     await world.run(60)
     assert world.told(kind=MACHINES, name="m")[0] == reason

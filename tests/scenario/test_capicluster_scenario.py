@@ -20,8 +20,9 @@ from capi_world import (
 )
 from world import NAMESPACE
 
-from stackwright.core.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
-from stackwright.core.openstack.clouds import Denied, Thing, Trouble
+from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
+from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -43,7 +44,7 @@ def bastion(world: Clusters) -> Object:
     return dict(world.status().get("bastion") or {})
 
 
-def address(world: Clusters, id_: str) -> Thing:
+def address(world: Clusters, id_: str) -> CloudResource:
     return world.clouds.things["floating-ip", id_]
 
 
@@ -130,7 +131,7 @@ async def test_names_that_mean_nothing_are_told_each_with_its_field() -> None:
     await world.run(60)
     reason, message = world.told()
     assert reason == "DependencyFailed"
-    assert "spec.externalNetwork: network with router:external True must be exactly one" in message
+    assert "spec.externalNetwork: network with router:external True must match exactly one" in message
     assert "spec.apiServer.floatingIP" in message
     assert world.there() == []
     world.foreigner("floating-ip", "", floating_ip_address="192.0.2.200")
@@ -431,7 +432,7 @@ async def test_a_bastion_is_a_server_with_an_address_and_a_group_of_its_own() ->
 
 async def test_machines_may_come_before_the_bastion_is_ready() -> None:
     world = Clusters()
-    world.clouds.fail["create server"] = Trouble("QuotaExceeded", "no room", 30)
+    world.clouds.fail["create server"] = TransientCloudError("QuotaExceeded", "no room", 30)
     world.make(bastion=BASTION)
     await world.run(60)
     assert world.status()["ready"]
@@ -540,7 +541,7 @@ async def test_it_goes_when_its_machines_are_gone_and_takes_all_along() -> None:
     await world.ready(MACHINES, "m")
     world.delete(CLUSTERS, "c")
     await world.run(60)
-    assert world.told() == ("MachinesLeft", "Waiting for OpenStackMachine m to go")
+    assert world.told() == ("MachinesLeft", "Waiting for OpenStackMachine m to be deleted")
     assert {*GUARDED, "server m"} <= set(world.there())
     before = len(world.clouds.calls)
     world.delete(MACHINES, "m")
@@ -602,7 +603,9 @@ async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twi
 
 @pytest.mark.parametrize("where", ["look", "find", "create router", "update router", "create floating-ip"])
 @pytest.mark.parametrize(
-    "trouble", [Trouble("ServerError", "HTTP 500"), Denied("Forbidden", "HTTP 403")], ids=lambda each: each.reason
+    "trouble",
+    [TransientCloudError("ServerError", "HTTP 500"), TerminalCloudError("Forbidden", "HTTP 403")],
+    ids=lambda each: each.reason,
 )
 async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str, trouble: Exception) -> None:
     world = Clusters()
@@ -618,7 +621,7 @@ async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str
 
 async def test_credentials_that_are_gone_hold_it_and_its_bastion_until_the_policy_lets_them_go() -> None:
     world = await guarded()
-    world.clouds.fail["look"] = Trouble("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(CLUSTERS, "c")
     await world.run(120)
     assert world.told()[0] == "CredentialsMissing"

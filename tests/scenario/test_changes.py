@@ -3,13 +3,16 @@
 import pytest
 from world import NAMESPACE, UNREADY, World, cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, POD, SECRET, STATEFULSET
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone, MariaDB, Memcached, RabbitMQ
-from stackwright.core.ports import Refused, secret_data
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import RESOURCES
+from stackwright.core.ports import TerminalError, secret_data
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.mariadb.kind import MariaDB
+from stackwright.services.memcached.kind import Memcached
+from stackwright.services.rabbitmq.kind import RabbitMQ
 
 pytestmark = pytest.mark.looptime
 ONLY_MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
@@ -149,7 +152,7 @@ async def test_a_running_cloud_keeps_running_when_its_spec_becomes_nonsense():
 
 async def test_an_unsupported_field_is_refused_by_the_api_server():
     world = World()
-    with pytest.raises(Refused, match="not supported"):
+    with pytest.raises(TerminalError, match="not supported"):
         world.cloud(features={"telemetry": {}})
 
 

@@ -1,4 +1,4 @@
-"""Somebody sets the clock, an hour back or 700 s forward: no duration is measured by it, so nothing changes."""
+"""The clock is set one hour back or 700 s forward: no duration depends on it, so nothing changes."""
 
 import pytest
 from test_releases import MEMCACHED, RELEASE, record, with_memory
@@ -6,7 +6,7 @@ from world import UNREADY, World, ready_world
 
 from stackwright.api.kinds import SECRET, STATEFULSET
 from stackwright.core.objects import EXPIRES, annotation, key_of
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 
@@ -114,7 +114,7 @@ async def test_what_did_not_get_ready_in_time_is_told_so_after_a_restart_too():
 
 async def test_a_chart_that_is_refused_is_tried_again_whatever_the_clock_says():
     world = World()
-    world.helm.fail["memcached"] = Refused("helm upgrade: no")
+    world.helm.fail["memcached"] = TerminalError("helm upgrade: no")
     world.cloud(features=MEMCACHED)
     await world.run(20)
     world.clock.step(HOUR_BACK)

@@ -6,13 +6,13 @@ import pytest
 import yaml
 from world import NAMESPACE, World, assert_only_accounts_are_looked_at
 
-from stackwright.api.cloud.controlplane import STAGE, OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, SECRET, STATEFULSET
-from stackwright.api.registry import SERVICE_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.core import precache
-from stackwright.core.ports import Refused, secret_data
+from stackwright.cloud.controlplane import STAGE, OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import SERVICE_KINDS
+from stackwright.core.kubernetes import precache
+from stackwright.core.ports import TerminalError, secret_data
 
 pytestmark = pytest.mark.looptime
 KIND = OpenStackControlPlane.KIND
@@ -129,7 +129,7 @@ async def test_infrastructure_only_pauses_and_the_rest_follows(world):
         "Images": ("True", "Done"),
         **dict.fromkeys(("MariaDB", "RabbitMQ", "Memcached"), ("True", "Ready")),
     }
-    assert "holds back keystone, glance, placement, horizon" in world.condition("Ready", world.get(KIND, NAME))[2]
+    assert "pauses keystone, glance, placement, horizon" in world.condition("Ready", world.get(KIND, NAME))[2]
     written(world)
     await world.settle()
     assert world.ready(world.get(KIND, NAME))
@@ -159,7 +159,7 @@ async def test_fewer_databases_are_told_by_their_field_and_nothing_of_the_update
     assert world.condition("Ready", world.get(KIND, NAME)) == (
         "False",
         "BlockedWouldLoseMajority",
-        "spec.galera.templates.openstack.replicas: cannot become 1: 1 of 3 servers that vote may have no majority; "
+        "spec.galera.templates.openstack.replicas: cannot be reduced to 1: 1 of 3 voting servers may have no majority; "
         "allowed: 3 or more",
     )
     after = world.state()["objects"]
@@ -209,5 +209,5 @@ async def test_what_was_made_goes_with_the_control_plane(world):
 
 
 async def test_what_is_not_supported_is_refused_by_its_name(world):
-    with pytest.raises(Refused, match="swift"):
+    with pytest.raises(TerminalError, match="swift"):
         written(world, swift={"enabled": True})

@@ -8,12 +8,12 @@ import world as module
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, built_world, ready_world
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, SECRET
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import KeystoneService, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.ports import secret_data
 from stackwright.core.settings import Settings
-from stackwright.services import placement
+from stackwright.services.placement import values as placement_values
 
 pytestmark = pytest.mark.looptime
 WITHOUT_IMAGES = {"services": ["~image"]}
@@ -149,8 +149,8 @@ async def test_a_new_chart_is_deployed_once_with_the_values_that_its_operator_ma
     world = await ready_world(whole=True)
     await world.stop()
     calls = len(world.helm.calls)
-    sizes = {**placement.SIZES, "single": replace(placement.SIZES["single"], workers=7)}
-    monkeypatch.setattr(placement, "SIZES", sizes)
+    sizes = {**placement_values.SIZES, "single": replace(placement_values.SIZES["single"], workers=7)}
+    monkeypatch.setattr(placement_values, "SIZES", sizes)
     monkeypatch.setattr(module, "SETTINGS", Settings(SETTINGS.images, {**SETTINGS.charts, "placement": "2"}))
     await world.settle()
     assert world.ready()

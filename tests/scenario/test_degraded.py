@@ -1,4 +1,4 @@
-"""Providers that serve and are not whole, such as two of three MariaDB servers: accounts go on."""
+"""Providers that serve with only some of their pods, such as two of three MariaDB servers: accounts still work."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from world import NAMESPACE, UNREADY, World, ready_world
 from stackwright.api.kinds import DEPLOYMENT, POD, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService
-from stackwright.api.services.kinds import Keystone, MariaDB
 from stackwright.core.plan import Object
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.mariadb.kind import MariaDB
 
 pytestmark = pytest.mark.looptime
 THREE = {"size": "tiny"}  # of MariaDB

@@ -1,4 +1,4 @@
-"""Objects that fail at the same time do not wake each other: each is tried again with backoff, whatever it says."""
+"""Objects that fail at the same time do not wake each other: each is retried with backoff."""
 
 import asyncio
 import itertools
@@ -9,10 +9,11 @@ from capi_world import BASTION, MACHINES, SERVERS, Clusters
 from world import World, ready_world
 
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Glance, Keystone
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import Denied
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.openstack.errors import TerminalCloudError
+from stackwright.core.ports import TerminalError, TransientError
+from stackwright.services.glance.kind import Glance
+from stackwright.services.keystone.kind import Keystone
 
 pytestmark = pytest.mark.looptime
 
@@ -53,7 +54,7 @@ def change_both(world: World) -> None:
     world.cloud(features=SERVICES, services={"identity": two("keystone", "api"), "image": two("glance", "api")})
 
 
-@pytest.mark.parametrize("error", [Refused, NotYet])
+@pytest.mark.parametrize("error", [TerminalError, TransientError])
 @pytest.mark.parametrize("message", MESSAGES)
 async def test_services_whose_messages_differ_at_each_attempt_do_not_wake_each_other(message, error):
     world = await ready_world(features=SERVICES)
@@ -69,7 +70,7 @@ async def test_a_cluster_and_its_machines_whose_messages_differ_at_each_attempt_
     world = Clusters()
     world.make()
     await world.ready()
-    attempts = failing(world, SERVERS, lambda name, number: NotYet(WEBHOOK + MESSAGES[0].format(number)))
+    attempts = failing(world, SERVERS, lambda name, number: TransientError(WEBHOOK + MESSAGES[0].format(number)))
     world.make(bastion=BASTION)
     world.machine()
     await world.run(SECONDS)
@@ -87,7 +88,7 @@ async def test_a_machine_that_repeats_what_its_cluster_says_does_not_wake_it():
     async def answer(cloud):
         number = next(looks)
         assert number < 400, "there is no pause between looks"
-        raise Denied("Forbidden", f"evaluated in {number}us")
+        raise TerminalCloudError("Forbidden", f"evaluated in {number}us")
 
     world.clouds._answer = answer
     world.make()
@@ -104,7 +105,7 @@ async def test_a_service_that_fails_is_tried_at_once_when_another_one_tells_a_ne
     mended: list[float] = []
 
     def fail(name, number):
-        return None if mended and name == "openstack-keystone" else NotYet(MESSAGES[0].format(number))
+        return None if mended and name == "openstack-keystone" else TransientError(MESSAGES[0].format(number))
 
     attempts = failing(world, HelmBundle.KIND, fail)
     told: list[float] = []

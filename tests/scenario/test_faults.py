@@ -8,11 +8,11 @@ A commit tries a sample of the pictures, and `make sweep` all of them (see `swee
 import pytest
 from world import World, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
-from stackwright.api.registry import CONTRACT_KINDS
-from stackwright.api.services.kinds import Keystone
-from stackwright.core.ports import Conflict, NotYet
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import CONTRACT_KINDS
+from stackwright.core.ports import Conflict, TransientError
 from stackwright.runtime.memory import Crash, Fuse
+from stackwright.services.keystone.kind import Keystone
 from sweep import sampled
 
 pytestmark = pytest.mark.looptime
@@ -210,7 +210,7 @@ async def test_a_kill_of_all_workers_in_the_midst_of_their_work_is_made_good_by_
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("error", [NotYet, Conflict])
+@pytest.mark.parametrize("error", [TransientError, Conflict])
 async def test_when_each_write_but_events_fails_the_first_time_the_cloud_becomes_ready_all_the_same(error, after):
     undisturbed = start(AUDIT)
     await undisturbed.settle()

@@ -1,4 +1,4 @@
-"""Pools of floating IPs, and servers with an address of one, while all goes wrong."""
+"""Pools of floating IPs, and servers that use one, during faults."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from capi_world import IDENTITY, SERVERS, killed_everywhere, lost_everywhere, un
 from faulty_clouds import TROUBLES
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clusterapi import ADDRESS, CLAIM
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from stackwright.core.openstack.errors import TransientCloudError
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])
@@ -33,7 +33,7 @@ def give_back(world: Pools) -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: Trouble) -> None:
+async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
     world = Pools()
     world.pool(reclaimPolicy="Delete")
     world.claim("a")

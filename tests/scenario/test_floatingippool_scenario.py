@@ -6,8 +6,9 @@ import pytest
 from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
-from stackwright.core.openstack.clouds import CloudRef, Question, Thing, Trouble
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Query
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -62,7 +63,7 @@ async def test_an_address_of_the_user_that_somebody_uses_is_given_to_nobody() ->
     assert len(world.ips()) == 1, "and it is not the user's"
     status = world.status(POOLS, "p")
     assert (status["failedIPs"], status.get("availableIPs", [])) == (["198.51.100.1"], [])
-    text = f"Floating IP 198.51.100.1 of spec.preAllocatedFloatingIPs is not used: port {port.id} has it"
+    text = f"Floating IP 198.51.100.1 of spec.preAllocatedFloatingIPs is not used: port {port.id} uses it"
     assert world.told("AddressesReady", POOLS, "p") == ("Done", text)
     assert world.told_of()[0] == "Ready"
     world.delete(CLAIM, "a")
@@ -198,7 +199,7 @@ async def test_a_pool_in_use_stays() -> None:
     await world.run(30)
     world.delete(POOLS, "p")
     await world.run(30)
-    assert world.told_of() == ("InUse", "Waiting for IPAddressClaim a to go")
+    assert world.told_of() == ("InUse", "Waiting for IPAddressClaim a to be deleted")
     world.delete(CLAIM, "a")
     await world.run(30)
     assert not world.get(POOLS, "p")
@@ -228,7 +229,7 @@ async def test_without_cluster_api_the_pool_says_what_is_missing() -> None:
     world.pool()
     await world.run(30)
     assert world.told_of() == (
-        "KindMissing", "IPAddressClaim of ipam.cluster.x-k8s.io is not installed; it comes with Cluster API",
+        "KindMissing", "IPAddressClaim of ipam.cluster.x-k8s.io is not installed; Cluster API installs it",
     )  # fmt: skip
     world.cluster.unserved = set()
     world.claim("a")
@@ -252,7 +253,7 @@ async def test_an_address_that_somebody_deleted_is_told_and_given_to_nobody() ->
 
 async def test_what_the_cloud_does_not_give_is_told() -> None:
     world = await pools()
-    world.clouds.fail["create floating-ip"] = Trouble("QuotaExceeded", "no room", 30)
+    world.clouds.fail["create floating-ip"] = TransientCloudError("QuotaExceeded", "no room", 30)
     world.claim("a")
     await world.run(60)
     assert world.told_of() == ("QuotaExceeded", "no room")
@@ -350,9 +351,9 @@ async def test_a_server_gets_an_address_of_a_pool_and_gives_it_back() -> None:
 
 async def test_a_search_that_misses_the_address_does_not_make_its_server_unready() -> None:
     world = await served()
-    found, asked = world.clouds.find, list[Question]()
+    found, asked = world.clouds.find, list[Query]()
 
-    async def short(cloud: CloudRef, question: Question) -> tuple[Thing, ...]:
+    async def short(cloud: CloudRef, question: Query) -> tuple[CloudResource, ...]:
         asked.append(question)
         return () if question.what == "floating-ip" else await found(cloud, question)
 

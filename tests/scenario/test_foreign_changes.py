@@ -1,4 +1,4 @@
-"""What somebody else deletes or changes in the cloud, a test for each kind of thing: told, and made or set back."""
+"""Deletions and changes by other clients, one test per resource type: reported, and recreated or reverted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pool_world import Pools, served
 from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
-from stackwright.core.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import Denied, Thing
+from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.errors import TerminalCloudError
 
 pytestmark = pytest.mark.looptime
 
@@ -20,7 +21,7 @@ def set_back(world: World) -> list[str]:
     return [message for _, reason, message, _ in world.cluster.events if reason == "SetBack"]
 
 
-async def put_right(world: Any, thing: Thing, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
+async def put_right(world: Any, thing: CloudResource, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
     """Edit a thing; it becomes as it was by one request, of what has the id `by`, and what was added stays."""
     before, calls = world.clouds.things[thing.what, thing.id], len(world.clouds.calls)
     world.clouds.edit(thing, **facts)
@@ -89,7 +90,7 @@ async def test_what_somebody_detached_from_a_running_server_is_attached_again(wh
     await world.run(300)
     (call,) = world.clouds.calls[calls:]
     assert (call.do, call.id, call.body) == ("update", server.id, {f"add_{what}": other.id})
-    assert set_back(world) == [f"Set to what the spec says: server (add_{what})"]
+    assert set_back(world) == [f"Restored the state of the spec: server (add_{what})"]
     assert world.status["ready"], world.told()
     assert world.status["addresses"][0]["address"] == "10.0.0.5"
 
@@ -97,7 +98,7 @@ async def test_what_somebody_detached_from_a_running_server_is_attached_again(wh
 async def test_what_cannot_be_attached_again_is_told_without_a_hot_loop() -> None:
     world = await made(**ADDRESSED)
     volume = next(t for t in world.clouds.all("volume") if t.mark)
-    world.clouds.fail["update server"] = Denied("Rejected", "HTTP 400: volume is attached elsewhere")
+    world.clouds.fail["update server"] = TerminalCloudError("Rejected", "HTTP 400: volume is attached elsewhere")
     world.clouds.detach(world.one("server"), volume)
     looks = world.clouds.looks
     await world.run(600)
@@ -155,9 +156,9 @@ async def test_what_somebody_deleted_of_a_server_is_told_and_made_anew_if_the_sp
     world.clouds.remove(what, lost.id)
     await world.run(600)
     assert world.told()[0] == world.told(stage)[0] == reason
-    found, out = world.told()[1].split("; set spec.recreatePolicy to Always to have it made anew")
-    assert out == ", which deletes its server and disks with all that is on them, or delete this object"
-    assert what in found.removeprefix("Somebody else deleted ").split(", ")[-1]
+    found, out = world.told()[1].split("; set spec.recreatePolicy to Always to recreate it")
+    assert out == ", which deletes its server and disks with all data on them, or delete this object"
+    assert what in found.removeprefix("Another client deleted ").split(", ")[-1]
     assert not world.status["ready"]
     assert len(world.clouds.calls) == calls, "nothing is made, and nothing taken away"
     world.change(recreatePolicy="Always")
@@ -187,8 +188,9 @@ async def test_an_address_of_the_user_that_somebody_attached_elsewhere_stays_the
     assert world.clouds.things["floating-ip", theirs.id].facts["port_id"] == other.id
     assert len(world.clouds.calls) == calls
     assert world.told(kind=SERVERS, name="web") == (
-        "AddressInUse", f"Floating IP 198.51.100.1 is attached to port {other.id}, which is not of this server; detach "
-        "it there, or delete IPAddressClaim web-floating-ip-address to claim another one",
+        "AddressInUse",
+        f"Floating IP 198.51.100.1 is attached to port {other.id}, which does not belong to this server; "
+        "detach it there, or delete IPAddressClaim web-floating-ip-address to claim another one",
     )  # fmt: skip
     world.delete(CLAIM, "web-floating-ip-address")
     await world.run(120)
@@ -204,7 +206,7 @@ async def test_an_address_from_a_pool_that_somebody_deleted_is_told_of_both_and_
     await world.run(300)
     stage = world.told("FloatingAddressFromPoolReady", SERVERS, "web")
     assert stage == world.told(kind=SERVERS, name="web")
-    assert stage == ("DependencyFailed", "There is no floating IP 192.0.2.1 in this cloud")
+    assert stage == ("DependencyFailed", "Floating IP 192.0.2.1 does not exist in this cloud")
     assert world.told_of()[0] == "BlockedResourceNotFound"
     world.delete(CLAIM, world.names(CLAIM)[0])
     await world.run(120)
@@ -271,7 +273,7 @@ async def test_a_rule_that_somebody_added_to_a_security_group_of_the_cluster_goe
     rule = world.clouds.put("security-group-rule", "", security_group_id=ours.id, **let)
     await world.run(300)
     assert {thing.id for thing in world.clouds.all("security-group-rule")} == {*wanted, kept.id}
-    assert set_back(world) == [f"Set to what the spec says: security-group-rule {rule.id} (removed)"]
+    assert set_back(world) == [f"Restored the state of the spec: security-group-rule {rule.id} (removed)"]
     assert world.told()[0] == "Ready"
 
 
@@ -297,7 +299,7 @@ async def test_a_router_whose_way_out_somebody_took_gets_it_back() -> None:
     world.clouds.edit(world.one("router"), external_gateway_info=None)
     await world.run(300)
     assert world.one("router").facts["external_gateway_info"]["network_id"] == world.external.id
-    assert set_back(world) == ["Set to what the spec says: router cluster (external_gateway_info)"]
+    assert set_back(world) == ["Restored the state of the spec: router cluster (external_gateway_info)"]
 
 
 async def test_with_the_addresses_that_the_spec_asked_for() -> None:
@@ -334,7 +336,7 @@ async def test_what_somebody_deleted_of_a_cluster_is_told_and_made_anew_if_the_s
         world.clouds.remove(each, world.one(each, name).id)
     await world.run(600)
     assert world.told()[0] == "BlockedResourceNotFound"
-    assert f"Somebody else deleted {what}" in world.told(stage)[1] and "recreatePolicy" in world.told()[1]
+    assert f"Another client deleted {what}" in world.told(stage)[1] and "recreatePolicy" in world.told()[1]
     assert not world.status()["ready"]
     assert len(world.clouds.calls) == calls
     world.make(tags=["t"], managedNetwork={"mtu": 1400}, recreatePolicy="Always")

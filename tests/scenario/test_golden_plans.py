@@ -1,12 +1,12 @@
-"""What the operator would do in typical situations, as text to be read: tests/golden/plans."""
+"""The plans of typical situations, as readable text: tests/golden/plans."""
 
 import asyncio
 
 import pytest
 from world import NAMESPACE, SETTINGS, START, UNREADY, World, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, SECRET, STATEFULSET
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.plan import Plan

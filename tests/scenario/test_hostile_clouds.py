@@ -12,8 +12,8 @@ from capi_world import BASTION, IDENTITY, PART, SERVERS
 from faulty_clouds import FaultyClouds
 from pool_world import Pools
 
-from stackwright.core.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, Thing, mark
+from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, CloudResource, mark
 from stackwright.runtime.queue import BURST, PACE
 
 pytestmark = pytest.mark.looptime
@@ -46,7 +46,7 @@ def _deaf(clouds: FaultyClouds) -> None:
     """Nothing is ever attached."""
     update = clouds._update
 
-    def deaf(thing: Thing, body: Any, made: str) -> None:
+    def deaf(thing: CloudResource, body: Any, made: str) -> None:
         if not {ADD_INTERFACE, ADD_PORT, "port_id"} & body.keys():
             update(thing, body, made)
 
@@ -65,7 +65,7 @@ def _stubborn(clouds: FaultyClouds) -> None:
     clouds._create = twice  # type: ignore[method-assign]
 
 
-def _made(change: Callable[[FaultyClouds, Thing], Thing | None]) -> Callable[[FaultyClouds], None]:
+def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None]) -> Callable[[FaultyClouds], None]:
     """What is made becomes something else, or nothing, at once."""
 
     def odd(clouds: FaultyClouds) -> None:
@@ -140,7 +140,7 @@ async def test_an_interface_that_a_router_does_not_take_is_asked_for_now_and_the
     world = Hostile(_deaf)
     world.make()
     await world.run(600)
-    assert world.told("RouterReady") == ("Applying", "The router gets its interface")
+    assert world.told("RouterReady") == ("Applying", "Attaching the subnet to the router")
     assert 30 < sum(ADD_INTERFACE in call.body for call in world.clouds.calls) < 50
 
 
@@ -153,7 +153,7 @@ async def test_of_addresses_that_are_all_the_same_a_pool_makes_two() -> None:
     assert len(world.served()) == 1
     assert [call.do for call in world.clouds.calls] == ["create"] * 2
     assert world.told_of()[0] == "BlockedAddressesOfNoUse"
-    assert "have one address, 192.0.2.77" in world.told_of()[1]
+    assert "have the same address, 192.0.2.77" in world.told_of()[1]
 
 
 async def test_a_cluster_with_many_rules_is_made_without_a_pause() -> None:

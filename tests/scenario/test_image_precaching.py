@@ -5,9 +5,9 @@ import world as module
 from world import CONTROL_PLANE, EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, ready_world
 
 from stackwright.api.kinds import DAEMONSET, POD
-from stackwright.api.services.kinds import RabbitMQ
-from stackwright.core import precache
+from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings
+from stackwright.services.rabbitmq.kind import RabbitMQ
 
 pytestmark = pytest.mark.looptime
 MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}

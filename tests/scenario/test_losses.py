@@ -1,4 +1,4 @@
-"""What `apply` asks about before it takes something from a cloud that is there."""
+"""Confirmation by `apply` before it deletes parts of an existing cloud."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, ov
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
 from stackwright import simulate
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Glance
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import MANAGER, Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.change.plan_render import CUT_OFF, Entry
-from stackwright.core.clusterapi import CLAIM
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.glance.kind import Glance
 from stackwright.simulate import Outside
 
 
@@ -73,7 +73,7 @@ async def test_a_step_that_fails_in_the_forecast_may_hide_a_loss(monkeypatch: py
 
     async def execute(actions: list[Any], *words: Any) -> Any:
         if any(isinstance(each, HelmUpgrade) and (anyway or "54321" in str(each.values)) for each in actions):
-            raise NotYet("no answer")
+            raise TransientError("no answer")
         return await real(actions, *words)
 
     monkeypatch.setattr(simulate, "execute", execute)
@@ -100,7 +100,7 @@ async def changed(**spec: Any) -> list[Entry]:
 
 async def test_another_back_end_of_the_network_is_a_loss_for_machines_that_run() -> None:
     found = await changed(features={"neutron": {"backend": "ml2/ovn"}})
-    text = "back end ml2 of Neutron openstack/neutron, replaced by ml2/ovn: machines that run do not find what they use"
+    text = "back end ml2 of Neutron openstack/neutron, replaced by ml2/ovn: running servers lose access to its data"
     assert text in losses(found)
     found = await changed(public_domain_name="other.example")
     assert losses(found) == []
@@ -114,7 +114,7 @@ async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> 
     wanted = cloud_object(whole=True, features={"glance": {"backends": more}})
     wanted["metadata"]["annotations"] = {ORPHAN: "glance/images"}
     found, _ = await forecast(world, SETTINGS, applied(wanted), NOW + 200)
-    assert "back end images of Glance openstack/glance, with all that is in it" in losses(found)
+    assert "back end images of Glance openstack/glance, with all its data" in losses(found)
 
 
 async def test_the_same_cloud_and_a_new_one_lose_nothing() -> None:
@@ -194,7 +194,7 @@ async def test_a_server_that_would_be_made_anew_counts_as_lost_where_its_cloud_c
     assert await foreseen_losses(world.cluster, [Manifest(SERVERS, same)]) == []
     anew = {**same, "spec": {**SPEC, "recreatePolicy": "Always"}}
     [told] = await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)])
-    assert told.startswith(f"unknown, because {IN_CLOUD.removeprefix('in ')} cannot be asked from here: ")
+    assert told.startswith(f"unknown, because {IN_CLOUD.removeprefix('in ')} cannot be queried from here: ")
     world.change(recreatePolicy="Always")
     assert await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)]) == []
 

@@ -10,9 +10,9 @@ from world import NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.services.kinds import MariaDB
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 from stackwright.runtime.memory import Crash
+from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
 
 pytestmark = pytest.mark.looptime
@@ -96,7 +96,7 @@ async def test_a_provider_that_refuses_its_administrator_has_not_shown_the_accou
     port = getattr(world, provider)
 
     async def refuses(*_: Any) -> Any:
-        raise Refused("no access")
+        raise TerminalError("no access")
 
     port.missing = refuses
     old = "2020-01-01T00:00:00Z"
@@ -139,7 +139,7 @@ async def test_a_provider_that_answers_only_after_it_is_ready_is_asked_again_soo
     works = port.missing
 
     async def restarting(*_: Any) -> str:
-        raise NotYet("restarting")
+        raise TransientError("restarting")
 
     port.missing = restarting
     await world.run(20)
@@ -159,7 +159,7 @@ async def test_a_loss_is_reported_even_if_the_account_cannot_be_made_again(provi
     port, call = getattr(world, provider), "entry" if provider == "identity" else "account"
 
     async def fails(*_: Any) -> None:
-        raise NotYet("it is read-only")
+        raise TransientError("it is read-only")
 
     works, found = getattr(port, call), None
     setattr(port, call, fails)
@@ -179,7 +179,7 @@ async def test_a_provider_that_does_not_answer_has_lost_nothing() -> None:
     world = await ready_world(whole=True)
     calls = len(world.sql.calls)
     for obj in world.cluster.all(DatabaseAccount.KIND):
-        world.sql.fail[f"{obj['spec']['instance']}.{obj['metadata']['namespace']}.svc"] = NotYet("restarting")
+        world.sql.fail[f"{obj['spec']['instance']}.{obj['metadata']['namespace']}.svc"] = TransientError("restarting")
     await world.run(900)
     assert len(world.sql.calls) == calls
     await world.stop()
@@ -289,7 +289,7 @@ async def test_a_changed_account_is_not_made_again_before_somebody_can_tell_whet
     works = world.sql.missing
 
     async def nobody_can_tell(*_: Any) -> str:
-        raise NotYet("Galera is not ready")
+        raise TransientError("Galera is not ready")
 
     world.sql.missing = nobody_can_tell  # type: ignore[method-assign]
     await world.run(300)
@@ -342,7 +342,7 @@ async def test_an_account_that_stays_missing_is_not_made_without_end(provider: s
     for obj in world.cluster.all(kind):
         status, reason, message = world.condition(obj=obj)
         assert (status, reason) == ("False", "AccountMissing")
-        assert "is missing although it was just made" in message
+        assert "is missing although it was created before" in message
         assert obj["status"]["losses"] == 1
     assert not world.ready()
     port.missing = works
@@ -369,7 +369,7 @@ async def test_an_account_that_no_status_tells_of_is_taken_away_too() -> None:
         await world.run(60)
     await world.stop()
     world.sql.account = works  # type: ignore[method-assign]
-    world.sql.fail["mariadb.openstack.svc"] = NotYet("it is shutting down")
+    world.sql.fail["mariadb.openstack.svc"] = TransientError("it is shutting down")
     world.kubelet.broken["mariadb"] = UNREADY
     world.kubelet.sync(STATEFULSET, "mariadb-server")
     await world.run(60)

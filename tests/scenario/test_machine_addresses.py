@@ -6,7 +6,7 @@ import pytest
 from capi_world import IDENTITY, MACHINES, SERVERS, Clusters
 from pool_world import POOLS
 
-from stackwright.core.clusterapi import ADDRESS, CLAIM, NAME
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, NAME
 
 pytestmark = pytest.mark.looptime
 

@@ -1,4 +1,4 @@
-"""The life of an OpenStackMachine: what it waits for, the server that it is, and its end."""
+"""The life of an OpenStackMachine: its waits, its server, and its deletion."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from world import NAMESPACE
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import SECRET
-from stackwright.core.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
+from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -193,7 +193,7 @@ async def test_it_waits_for_its_cluster_and_says_what_that_waits_for() -> None:
     world.machine()
     await world.run(10)
     assert told(world)[1] == "Waiting for OpenStackCluster c: it does not exist"
-    world.clouds.fail["create network"] = Trouble("QuotaExceeded", "no room for a network", 30)
+    world.clouds.fail["create network"] = TransientCloudError("QuotaExceeded", "no room for a network", 30)
     world.make()
     await world.run(10)
     assert told(world) == ("WaitingForClusterInfrastructure", "Waiting for OpenStackCluster c: no room for a network")
@@ -279,7 +279,7 @@ async def test_with_cluster_api_the_machine_waits_for_its_owner_and_for_bootstra
     await world.ready()
     world.machine(cluster="top")
     await world.run(30)
-    assert told(world) == ("WaitingForBootstrapData", "Waiting for a Machine to own this one")
+    assert told(world) == ("WaitingForBootstrapData", "Waiting for a Machine that owns this object")
     owned(world, failureDomain="zone-b")
     await world.run(30)
     assert told(world) == ("WaitingForBootstrapData", "Waiting for the bootstrap data of Machine owner")
@@ -489,7 +489,7 @@ async def test_many_machines_come_and_go() -> None:
 
 async def test_it_goes_with_its_server_and_tells_what_that_waits_for() -> None:
     world = await made()
-    world.clouds.fail["look"] = Trouble("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(MACHINES, "m")
     await world.run(60)
     assert told(world)[0] == "CredentialsMissing"

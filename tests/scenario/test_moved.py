@@ -15,9 +15,9 @@ from world import NAMESPACE
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE as SPACE
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.objects import OWNER
-from stackwright.core.openstack.origin import ORIGIN
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

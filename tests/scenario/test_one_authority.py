@@ -1,16 +1,16 @@
-"""All certificates of a cloud are of one authority, whatever became of that; at rest nothing is written."""
+"""All certificates of a cloud are issued by one CA, in any case of loss; without a change nothing is written."""
 
 import base64
 import time
 
 import pytest
-from world import NAMESPACE, World
+from world import NAMESPACE, UNREADY, World
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.objects import AUTHORITY
 from stackwright.core.ports import secret_data
 from stackwright.runtime import x509
-from stackwright.services.declaration import CLOUD_AUTHORITY
+from stackwright.services.context import CLOUD_AUTHORITY
 
 pytestmark = pytest.mark.looptime
 
@@ -80,6 +80,23 @@ async def test_of_two_authorities_of_an_earlier_version_one_is_left():
     assert world.ready()
     await at_rest(world)
     assert await certificates(world) == after
+
+
+async def test_a_release_that_is_not_ready_keeps_no_certificate_of_another_authority():
+    """Its pods run, after it was rolled back."""
+    world = await whole_cloud()
+    world.kubelet.broken["nova-compute"] = UNREADY
+    debug = {"conf": {"nova": {"DEFAULT": {"debug": True}}}}
+    world.cloud(whole=True, services={"compute": {"nova": {"values": debug}}})
+    await world.run(3600)
+    assert not world.ready()
+    for name in (CLOUD_AUTHORITY, "libvirt-tls"):
+        world.cluster.remove(SECRET, (NAMESPACE, name))
+    await world.run(600)
+    after = await certificates(world)
+    assert not world.ready()
+    assert "nova-novncproxy-tls" in after and len(trusted(after)) == 1
+    await at_rest(world)
 
 
 async def test_a_note_at_the_authority_has_no_certificate_issued():

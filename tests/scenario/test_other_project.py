@@ -1,4 +1,4 @@
-"""Credentials that lead to another project than that of the things: told; none is made there, none left behind here."""
+"""Credentials for another project than that of the resources: reported; nothing is created there or left behind."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from server_world import made
 from world import NAMESPACE, World
 
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
-SAID = "spec.identityRef leads to project other, and what was made is in project project: name credentials for that one"
+SAID = (
+    "spec.identityRef selects project other, but the resources of this object are in project project: "
+    "set credentials of that project"
+)
 
 
 async def server() -> World:
@@ -58,7 +61,7 @@ def told(world: World, kind: Kind, name: str) -> tuple[str, str]:
     return str(entry.get("reason")), str(entry.get("message"))
 
 
-def lead_away(world: World) -> dict[tuple[str, str], Thing]:
+def lead_away(world: World) -> dict[tuple[str, str], CloudResource]:
     """To a project that has what the specs name, and nothing of ours. What there is in the first."""
     there = world.clouds.things
     ours = {id_ for (_, id_), thing in there.items() if thing.mark}
@@ -69,7 +72,7 @@ def lead_away(world: World) -> dict[tuple[str, str], Thing]:
     return there
 
 
-def lead_back(world: World, there: dict[tuple[str, str], Thing]) -> None:
+def lead_back(world: World, there: dict[tuple[str, str], CloudResource]) -> None:
     world.clouds.things, world.clouds.place = there, "project"
 
 
@@ -105,7 +108,7 @@ async def test_it_does_not_go_before_its_things_can_be_seen(kind: Kind, name: st
     reason, message = told(world, kind, name)
     assert reason == "BlockedOtherProject"
     assert message.startswith(SAID)
-    assert "leaves in the cloud what is there" in message
+    assert "keeps the resources in the cloud" in message
     assert status(world, kind, name)["project"] == "project"
     lead_back(world, there)
     await world.run(300)

@@ -1,19 +1,20 @@
-"""`stackwright pause` and `resume`: nothing of a paused cloud is changed, and what it waits for is told."""
+"""`stackwright pause` and `resume`: a paused cloud is not changed, and its pending changes are reported."""
 
 import asyncio
 
 import pytest
 from world import NAMESPACE, World, cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
-from stackwright.api.registry import BY_KIND, RESOURCES
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import BY_KIND, RESOURCES
+from stackwright.controllers import cloud
 from stackwright.core.conditions import find
 from stackwright.core.objects import owner_reference
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import Delete, Plan
 from stackwright.core.settings import Settings
-from stackwright.runtime.pausing import EVERY, held, stackwright_pause_cause
+from stackwright.runtime.cycle.pausing import EVERY, held, stackwright_pause_cause
 from stackwright.simulate import Request, simulate
 
 pytestmark = pytest.mark.looptime
@@ -113,7 +114,12 @@ async def test_a_new_owner_of_the_same_name_pauses_nothing_of_the_old_one():
 async def test_what_is_paused_is_looked_at_again():
     """An operator of several containers does not see in all of them that a cloud is resumed."""
     world = await ready_world()
-    plan = held(Plan((Delete(HelmBundle.KIND, (NAMESPACE, "x")),)), world.osdpl, "a test")
+    plan = held(
+        cloud.controller(Settings(images={}, charts={})),
+        Plan((Delete(HelmBundle.KIND, (NAMESPACE, "x")),)),
+        world.osdpl,
+        "a test",
+    )
     assert plan.requeue == EVERY and not plan.actions
 
 

@@ -15,21 +15,23 @@ import yaml
 from world import SETTINGS as WORLD_SETTINGS
 from world import cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
-from stackwright.api.registry import kind_of
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import MariaDB, Neutron
 from stackwright.cli.change.confirm import losses
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
-from stackwright.core.openstack.clouds import Look, Thing, Trouble
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import kind_of
+from stackwright.core.openstack.clouds import CloudResource, ProjectView
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
+from stackwright.services.mariadb.kind import MariaDB
+from stackwright.services.neutron.kind import Neutron
 from stackwright.simulate import Outside, Request, simulate
 
 NOW = 1_750_000_000.0
@@ -177,14 +179,14 @@ async def test_deleting_a_cloud() -> None:
     golden("delete", await planned(await deployed(), request))
 
 
-async def test_a_foreign_edit_is_set_back() -> None:
+async def test_a_foreign_edit_is_reverted() -> None:
     cluster = await deployed()
     edited = copy.deepcopy(await cluster.get(MariaDB.KIND, ("openstack", "mariadb"))) or {}
     edited["spec"]["logLevel"] = "DEBUG"
     cluster.put(MariaDB.KIND, edited)
     found = await planned(cluster, Request("openstack"))
     entry = next(entry for entry in found if entry.what == "MariaDB openstack/mariadb")
-    assert "set back" in entry.why
+    assert "reverts the edit" in entry.why
     assert [str(each.change) for each in entry.changes] == ["spec.logLevel: DEBUG → INFO"]
 
 
@@ -219,7 +221,7 @@ async def test_a_bundle_that_was_not_deployed_is_compared_with_a_warning() -> No
     cluster.put(HelmBundle.KIND, bundle)
     found = await planned(cluster, Request("openstack"))
     assert any("not known" in entry.note for entry in found if entry.verb == "helm") or any(
-        "set back" in entry.why for entry in found
+        "reverts the edit" in entry.why for entry in found
     )
 
 
@@ -317,7 +319,7 @@ async def test_a_value_that_no_test_uses_in_a_real_cloud_is_named() -> None:
     told = [entry for entry in found if entry.verb == "untested"]
     assert [entry.what for entry in told] == ["features.neutron.backend: ml2/ovn"]
     assert lines(told) == [
-        "  ! untested: features.neutron.backend: ml2/ovn  (rendered only: no test uses it in a real cloud)"
+        "  ! untested: features.neutron.backend: ml2/ovn  (only rendered in tests; no test uses it in a real cloud)"
     ]
 
 
@@ -368,12 +370,12 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
 
     request = applied(cloud(services=overridden(3600)))
     found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, render)
-    assert told(found, "restart") == ["Deployment api (1 pod; nobody serves meanwhile)"]
-    assert "  ! restarts: Deployment api  (1 pod; nobody serves meanwhile)" in lines(found)
+    assert told(found, "restart") == ["Deployment api (1 pod; the service is interrupted)"]
+    assert "  ! restarts: Deployment api  (1 pod; the service is interrupted)" in lines(found)
     assert losses(found) == []
 
     async def refuse(action: HelmUpgrade) -> str:
-        raise Refused("helm template: replicas: Invalid type")
+        raise TerminalError("helm template: replicas: Invalid type")
 
     found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, refuse)
     [failed] = [entry for entry in found if entry.does == FAIL]
@@ -386,10 +388,13 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
 class Empty:
     """An OpenStack in which nothing is, and no flavor or image has a name."""
 
-    async def look(self, *_: Any) -> Look:
-        return Look(())
+    async def subscribe(self, *_: Any) -> None:
+        pass
 
-    async def find(self, *_: Any) -> tuple[Thing, ...]:
+    def view(self, *_: Any) -> ProjectView:
+        return ProjectView(())
+
+    async def find(self, *_: Any) -> tuple[CloudResource, ...]:
         return ()
 
 
@@ -404,10 +409,10 @@ async def test_a_flavor_and_an_image_that_are_not_there_are_named() -> None:
 class Unreachable:
     """As a cloud whose address only pods know."""
 
-    async def look(self, *_: Any) -> Any:
-        raise Trouble("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
+    async def subscribe(self, *_: Any) -> Any:
+        raise TransientCloudError("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
 
-    find = look
+    find = subscribe
 
 
 async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_plan_is_made() -> None:
@@ -418,7 +423,7 @@ async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_pl
     note, *rest = found
     assert note.does == NOTE
     assert note.what == (
-        "cloud stackwright of Secret openstack/stackwright-clouds cannot be asked from here: "
+        "cloud stackwright of Secret openstack/stackwright-clouds cannot be queried from here: "
         "http://keystone-api.openstack.svc:5000/v3: Name or service not known"
     )
     assert rest == (await forecast(empty(), SETTINGS, request, NOW))[0]

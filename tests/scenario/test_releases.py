@@ -8,9 +8,9 @@ from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_worl
 
 from stackwright.api.kinds import STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Memcached
 from stackwright.core.helm.records import releases
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
@@ -28,7 +28,7 @@ def record(world: World):
 
 async def test_a_chart_that_helm_refuses_is_blocked_with_helms_words_on_every_level():
     world = World()
-    world.helm.fail["memcached"] = Refused("helm upgrade: memcached/templates/x.yaml:3: nil pointer")
+    world.helm.fail["memcached"] = TerminalError("helm upgrade: memcached/templates/x.yaml:3: nil pointer")
     world.cloud(features=MEMCACHED)
     await world.run(120)
     for obj in (world.bundle("memcached"), world.osdpl):
@@ -45,7 +45,7 @@ async def test_a_chart_that_helm_refuses_is_blocked_with_helms_words_on_every_le
 
 async def test_a_chart_that_is_refused_does_not_hold_up_the_releases_beside_it():
     world = World()
-    world.helm.fail["keystoneclient"] = Refused("helm upgrade: broken")
+    world.helm.fail["keystoneclient"] = TerminalError("helm upgrade: broken")
     world.cloud()
     await world.run(60)
     assert ("upgrade", (NAMESPACE, "openstack-keystone")) in world.helm.calls
@@ -178,7 +178,7 @@ async def test_a_rollback_of_a_helm_that_could_not_reach_the_api_is_tried_again(
     real = world.helm.rollback
 
     async def cannot(release, revision):
-        raise NotYet("helm rollback: Kubernetes cluster unreachable")
+        raise TransientError("helm rollback: Kubernetes cluster unreachable")
 
     monkeypatch.setattr(world.helm, "rollback", cannot)
     await world.run(320)
@@ -218,7 +218,7 @@ async def test_a_release_that_fails_beside_it_keeps_none_from_being_rolled_back(
     live = world.get(HelmBundle.KIND, "mine")
     world.cluster.put(HelmBundle.KIND, {**live, "spec": {"releases": releases}})
     await world.run(60)
-    world.helm.fail["mariadb"] = Refused("helm upgrade: broken")
+    world.helm.fail["mariadb"] = TerminalError("helm upgrade: broken")
     releases[0]["values"] = {"pod": {}}
     live = world.get(HelmBundle.KIND, "mine")
     world.cluster.put(HelmBundle.KIND, {**live, "spec": {"releases": releases}})
@@ -359,7 +359,7 @@ async def test_a_bundle_that_cannot_be_uninstalled_says_why_and_goes_when_it_can
     real = world.helm.uninstall
 
     async def cannot(release):
-        raise NotYet("helm uninstall: Kubernetes cluster unreachable")
+        raise TransientError("helm uninstall: Kubernetes cluster unreachable")
 
     monkeypatch.setattr(world.helm, "uninstall", cannot)
     world.delete(HelmBundle.KIND, "openstack-memcached")

@@ -6,7 +6,7 @@ import pytest
 from world import World, built_world, ready_world
 
 from stackwright.api.services.contracts import DatabaseAccount
-from stackwright.api.services.kinds import Placement
+from stackwright.services.placement.kind import Placement
 
 pytestmark = pytest.mark.looptime
 LATER = {"size": "tiny", "features": {"services": ["placement"]}}

@@ -5,12 +5,12 @@ import json
 import pytest
 from world import NAMESPACE, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.cli.operate.rollback import choose, kept, spec_of
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets.revisions import FIELD, KEPT
-from stackwright.runtime.specs import replace_spec
+from stackwright.runtime.cluster.specs import replace_spec
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"debug": True}}}}}}}

@@ -1,11 +1,11 @@
-"""Rollouts that take long, or meet nodes that are away: what goes on is left alone, what stands still is not."""
+"""Rollouts that take long, or have unavailable nodes: progress is awaited, a stop leads to a rollback."""
 
 import pytest
 from test_releases import MEMCACHED, RELEASE, with_memory
 from world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"compute": {"nova": {"values": {"conf": {"nova": {"DEFAULT": {"debug": True}}}}}}}
@@ -195,7 +195,7 @@ async def test_what_fails_on_nodes_that_are_there_is_rolled_back_and_tried_again
     world.kubelet.sync(DAEMONSET, "nova-compute")
     await world.run(3600)
     assert told(world)[1] == "BlockedRolledBack"
-    assert told(world)[2].endswith("rolled back to revision 1; tried again when node node-2 is ready")
+    assert told(world)[2].endswith("rolled back to revision 1; retried when node node-2 is ready")
     assert calls(world) == ["upgrade", "rollback"]
     await world.stop()
     world.node("node-2", EVERY_ROLE)
@@ -279,14 +279,17 @@ async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_t
         releases = (obj["status"].get("releaseStatuses") or {}).items()
         paths = [f".status.releaseStatuses.{name}.{each}" for name, told in releases for each in new if each in told]
         if paths:
-            raise Refused("; ".join(f"{path}: field not declared in schema" for path in paths))
+            raise TerminalError("; ".join(f"{path}: field not declared in schema" for path in paths))
         return await write(kind, obj, manager)
 
     world.cluster.apply_status = apply_status
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)
     await world.run(200)
-    lack = "The CRDs are of another version than the operator and lack reached: apply what `stackwright crds` prints"
+    lack = (
+        "The installed CRDs have another version than the operator and lack the fields reached: "
+        "apply what `stackwright crds` prints"
+    )
     assert world.condition("Ready", world.bundle("nova"))[2].endswith(lack)
     await world.run(1500)
     assert calls(world) == ["upgrade", "rollback"] and told(world)[1] == "BlockedRolledBack"

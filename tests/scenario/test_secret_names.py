@@ -1,4 +1,4 @@
-"""Whoever may create contracts chooses names of Secrets, and gets none that is another object's."""
+"""Users who may create contracts choose names of Secrets, but cannot get a Secret of another object."""
 
 from __future__ import annotations
 

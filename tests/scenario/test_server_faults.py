@@ -1,4 +1,4 @@
-"""OpenStackServers while all goes wrong: refusals, silence, lost credentials, lost records, a crash at any moment."""
+"""OpenStackServers during faults: refusals, timeouts, lost credentials, lost records, a crash at any write."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from faulty_clouds import TROUBLES
 from server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
 from world import NAMESPACE
 
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.openstack.cloud_observation import LOGIN
-from stackwright.core.openstack.clouds import SERVER, Denied, Trouble, mark
-from stackwright.core.openstack.origin import identity
+from stackwright.core.openstack.clouds import SERVER_KEY, mark
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.runtime.memory import openstack
 
 pytestmark = pytest.mark.looptime
@@ -68,7 +69,7 @@ async def test_an_image_object_that_is_not_ready_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(trouble: Trouble) -> None:
+async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
     world = await whole()
     world.delete(KIND, "web")
     for where in ("look", "delete server", "delete trunk", "delete port"):
@@ -85,8 +86,12 @@ async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(tro
 
 
 @pytest.mark.parametrize("where", ["look", "find", "create port", "delete port"])
-@pytest.mark.parametrize("trouble", [TROUBLES[0], Trouble("Unreachable", "no way")], ids=lambda each: each.reason)
-async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once(where: str, trouble: Trouble) -> None:
+@pytest.mark.parametrize(
+    "trouble", [TROUBLES[0], TransientCloudError("Unreachable", "no way")], ids=lambda each: each.reason
+)
+async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once(
+    where: str, trouble: TransientCloudError
+) -> None:
     """Each change of a status has the object looked at again: new words would be a hot loop."""
     world = Servers(latency=0.1)
     world.clouds.wordy, world.clouds.fail[where] = True, trouble
@@ -225,7 +230,7 @@ async def test_what_is_recorded_comes_before_what_is_marked() -> None:
     world = await made()
     recorded = world.status["instanceID"]
     world.clouds.edit(world.one("server"), mark="")
-    world.clouds.edit(world.clouds.put("server", "web"), mark=mark(identity(world.get(), ""), SERVER))
+    world.clouds.edit(world.clouds.put("server", "web"), mark=mark(identity(world.get(), ""), SERVER_KEY))
     await world.run(120)
     assert [thing.id for thing in world.clouds.all("server")] == [recorded]
     assert [call.do for call in world.clouds.calls] == ["create", "create", "delete", "update"]
@@ -270,11 +275,12 @@ async def test_who_waits_for_credentials_goes_when_they_are_there(way: str) -> N
     await gone(world)
 
 
-@pytest.mark.parametrize("reason", LOGIN)
-async def test_who_may_detach_leaves_what_is_there_and_tells_it(reason: str) -> None:
+@pytest.mark.parametrize("cause", LOGIN)
+async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -> None:
     world = await whole()
-    denied = reason.startswith("Blocked")
-    world.clouds.fail["look"] = Denied(reason, "no way") if denied else Trouble(reason, "no way")
+    refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
+    error = TerminalCloudError(cause, "no way") if refused else TransientCloudError(cause, "no way")
+    reason, world.clouds.fail["look"] = error.reason, error
     world.delete(KIND, "web")
     await world.run(60)
     assert world.told()[0] == reason
@@ -287,13 +293,13 @@ async def test_who_may_detach_leaves_what_is_there_and_tells_it(reason: str) -> 
 
 async def test_a_cloud_that_does_not_answer_is_no_reason_to_detach() -> None:
     world = await whole()
-    world.clouds.fail["look"] = Trouble("Unreachable", "timed out")
+    world.clouds.fail["look"] = TransientCloudError("Unreachable", "timed out")
     world.change(credentialsLostPolicy="Detach")
     world.delete(KIND, "web")
     await world.run(300)
     assert world.told() == (
         "Unreachable",
-        "timed out; or set spec.credentialsLostPolicy to Orphan, which leaves in the cloud what is there",
+        "timed out; or set spec.credentialsLostPolicy to Orphan, which keeps the resources in the cloud",
     )
     world.change(credentialsLostPolicy="Orphan")
     await world.run(30)

@@ -9,7 +9,7 @@ from capi_world import killed_everywhere
 from faulty_clouds import TROUBLES
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 
 pytestmark = pytest.mark.looptime
 
@@ -51,7 +51,7 @@ async def test_a_volume_that_a_user_made_of_a_servers_volume_outlives_the_server
     assert world.there() == ["volume mine"]
     assert not world.get()
     told = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
-    assert told == ["Left in the cloud: with our mark, made by somebody else or not known to be ours, volume copied"]
+    assert told == ["Left in the cloud, because they have our mark but may belong to another client: volume copied"]
 
 
 async def test_volumes_of_which_nobody_knows_whether_they_are_ours_are_told_and_stay() -> None:
@@ -68,7 +68,7 @@ async def test_volumes_of_which_nobody_knows_whether_they_are_ours_are_told_and_
     reason, message = world.told()
     assert reason == "BlockedResourceAmbiguous"
     assert message == (
-        f"Cannot tell which volume belongs to this server: older, {root.id}; "
+        f"Several volumes have the mark of this server, and which one belongs to it is unknown: older, {root.id}; "
         "remove stackwright.dev/mark from the metadata of the others"
     )
     assert world.there() == before
@@ -244,7 +244,7 @@ async def test_names_that_mean_nothing_or_too_much_are_told_all_at_once() -> Non
     await world.run(60)
     reason, message = world.told()
     assert reason == "DependencyFailed"
-    assert "spec.flavor: flavor with name huge must be exactly one: there is none" in message
+    assert "spec.flavor: flavor with name huge must match exactly one: found none" in message
     assert "spec.ports[0].network" in message
     world.clouds.put("flavor", "huge")
     world.clouds.remove("network", world.clouds.all("network")[-1].id)
@@ -266,7 +266,7 @@ async def test_servers_of_the_same_name_are_not_taken_for_each_other() -> None:
 
 async def test_credentials_that_are_gone_hold_the_object_until_the_policy_lets_it_go() -> None:
     world = await made()
-    world.clouds.fail["look"] = Trouble("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(KIND, "web")
     await world.run(300)
     reason, message = world.told()

@@ -6,13 +6,16 @@ import json
 import pytest
 from world import NAMESPACE, World, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services.kinds import Ceph, CephRGW, Cinder, Glance
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.objects import ORPHAN
 from stackwright.core.ports import secret_data
-from stackwright.services.ceph import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
+from stackwright.services.ceph_rgw.kind import CephRGW
+from stackwright.services.cinder.kind import Cinder
+from stackwright.services.glance.kind import Glance
 
 pytestmark = pytest.mark.looptime
 SHARED = "openstack-ceph-shared"
@@ -46,7 +49,7 @@ async def test_an_external_ceph_is_waited_for_by_name_and_given_what_its_gateway
     world.cloud(features=ELSEWHERE)
     await world.run(120)
     cause = find(service(world, Glance, "glance"))["message"]
-    assert "it is asked for in ConfigMap openstack-ceph-shared/openstack-ceph-requests" in cause
+    assert "the request is in ConfigMap openstack-ceph-shared/openstack-ceph-requests" in cause
     assert "rgw_external" in find(service(world, CephRGW, "ceph-rgw"))["message"]
     world.ceph = True
     requests = world.cluster.peek(CONFIGMAP, (SHARED, REQUESTS))
@@ -110,7 +113,8 @@ async def test_a_store_with_images_is_not_given_up_unless_somebody_says_so():
     entry = find(service(world, Glance, "glance"), "Backends")
     assert (entry["status"], entry["reason"]) == ("False", "BlockedWouldOrphan")
     assert entry["message"] == (
-        "images holds 2 (debian, guest), which nobody could read any more. Keep the back end, move or delete them, or "
+        "images contains 2 (debian, guest), which would become inaccessible. "
+        "Keep the back end, move or delete its content, or "
         "annotate OpenStackDeployment openstack/cloud with stackwright.dev/orphan=glance/images"
     )
     assert service(world, Glance, "glance")["status"]["backends"] == ["images"]

@@ -11,8 +11,8 @@ import pytest
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.api.kinds import PV, PVC, STORAGE_CLASS
 from stackwright.controllers.volume import Place, controllers
-from stackwright.core.ports import Directories, NotYet, Ports, absent
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.core.ports import Directories, Ports, TransientError, absent
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import Crash, FaultyCluster, FrozenClock, Fuse, MemoryCluster, SeededEntropy
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
@@ -190,7 +190,7 @@ async def test_the_provisioner_of_another_node_does_nothing(worlds: Callable[[],
 
 class FullDisk(LocalDirectories):
     async def make(self, path: str) -> None:
-        raise NotYet(f"cannot make {path}: No space left on device")
+        raise TransientError(f"cannot make {path}: No space left on device")
 
 
 async def test_a_failure_is_told_by_an_event_about_the_claim(worlds: Callable[[], World]) -> None:

@@ -1,4 +1,4 @@
-"""A cloud that grows has larger volumes, where they may grow; where not, it runs on those that it has and says so."""
+"""A larger cloud gets larger volumes if they can be expanded; else it keeps their size and reports it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from world import NAMESPACE, World, ready_world
 
 from stackwright.api.kinds import PVC, STORAGE_CLASS
-from stackwright.api.services.kinds import MariaDB
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
+from stackwright.services.mariadb.kind import MariaDB
 
 pytestmark = pytest.mark.looptime
 NAMES = ("mysql-data-mariadb-server-0", "mysql-data-mariadb-server-1")
@@ -70,14 +70,14 @@ async def test_claims_grow_with_the_cloud_where_their_class_allows_it() -> None:
     assert world.ready(), "it runs on while they grow"
     status, reason, message = told(world) or ("", "", "")
     assert (status, reason) == ("False", "Growing")
-    assert all(f"{name} grows from 5Gi to 20Gi" in message for name in NAMES)
+    assert all(f"Resizing PersistentVolumeClaim {name} from 5Gi to 20Gi" in message for name in NAMES)
     resized(world, NAMES[0])
     resized(world, NAMES[1], conditions=[{"type": "FileSystemResizePending", "status": "True"}])
     await world.run(5)
     assert told(world) == (
         "False",
         "Growing",
-        f"PersistentVolumeClaim {NAMES[1]} grows from 5Gi to 20Gi, which ends when its pod starts anew",
+        f"Resizing PersistentVolumeClaim {NAMES[1]} from 5Gi to 20Gi, which ends when its pod restarts",
     )
     resized(world, NAMES[1])
     await world.run(5)
@@ -95,8 +95,8 @@ async def test_where_the_class_does_not_allow_it_the_cloud_says_so_and_is_ready(
     assert told(world) == (
         "False",
         "SizeFixed",
-        f"PersistentVolumeClaim {NAMES[0]} has 5Gi and cannot grow to 20Gi: "
-        "StorageClass cloud does not allow it (allowVolumeExpansion)",
+        f"PersistentVolumeClaim {NAMES[0]} cannot be resized from 5Gi to 20Gi: "
+        "StorageClass cloud forbids it (allowVolumeExpansion)",
     )
     assert world.ready()
     world.cluster.put(STORAGE_CLASS, storage_class(allowVolumeExpansion=True))
@@ -115,7 +115,7 @@ async def test_a_volume_never_shrinks() -> None:
     assert sizes(world) == {NAMES[0]: "50Gi"}
     status, reason, message = told(world) or ("", "", "")
     assert (status, reason) == ("False", "SizeFixed")
-    assert "has 50Gi and stays so, though 20Gi is wanted: a volume cannot shrink" in message
+    assert "keeps its size 50Gi instead of 20Gi: a volume cannot shrink" in message
     assert world.ready()
     await world.stop()
 
@@ -139,7 +139,7 @@ async def test_a_refusal_of_the_api_is_an_event_and_the_service_stays_ready(monk
 
     async def full(self: MemoryCluster, kind: Any, key: Any, body: Object) -> Object:
         if kind == PVC:
-            raise Refused("exceeded quota: disks")
+            raise TerminalError("exceeded quota: disks")
         return await patch(self, kind, key, body)
 
     monkeypatch.setattr(MemoryCluster, "patch", full)

@@ -1,4 +1,4 @@
-"""Servers that vote never get fewer, whatever becomes of the update that changed their number."""
+"""The number of voting servers is never reduced, whatever happens to the update that changed it."""
 
 import dataclasses
 from typing import Any
@@ -8,7 +8,7 @@ from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_worl
 
 from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone
+from stackwright.services.keystone.kind import Keystone
 
 pytestmark = pytest.mark.looptime
 # Chart → its service, the component that votes, and a workload of it.
@@ -18,7 +18,7 @@ VOTING = {
     "ceph": ("ceph", "mon", "ceph-watch"),
 }
 FEATURES = {"services": ["coordination", "ceph"]}
-NO_MAJORITY = "cannot become 1: 1 of 3 servers that vote may have no majority; allowed: 3 or more"
+NO_MAJORITY = "cannot be reduced to 1: 1 of 3 voting servers may have no majority; allowed: 3 or more"
 
 
 def values(chart: str, count: int, **more: Any) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def cannot(change: dict[str, Any], path: str, problem: str) -> Any:
 
 
 PATH = "spec.services.{}.{}.values.pod.replicas.{}"
-SIZE = "cannot become single: one server of three has no majority; allowed: tiny, small, medium"
+SIZE = "cannot be reduced to single: one server of three has no majority; allowed: tiny, small, medium"
 LOWERED = [
     *(
         cannot({"services": values(chart, 1)}, PATH.format(service, chart, component), NO_MAJORITY)
@@ -145,7 +145,7 @@ async def test_every_service_that_would_lose_servers_that_vote_is_named() -> Non
     await world.settle()
     at = [PATH.format(service, chart, component) for chart, (service, component, _) in VOTING.items()]
     assert world.condition()[2] == (
-        f"{at[1]}: cannot become 2: 2 of 3 servers that vote may have no majority; allowed: 3 or more; "
+        f"{at[1]}: cannot be reduced to 2: 2 of 3 voting servers may have no majority; allowed: 3 or more; "
         f"{at[0]}: {NO_MAJORITY}"
     )
 
@@ -179,7 +179,7 @@ async def test_an_update_of_a_helmbundle_that_nobody_refused_is_not_applied_by_h
     mine = world.get(HelmBundle.KIND, "mine")
     told = ("False", "BlockedWouldLoseMajority", f"spec.releases[1].values.pod.replicas.server: {NO_MAJORITY}")
     assert world.condition("Ready", mine) == world.condition("B", mine) == told
-    assert world.condition("A", mine) == ("False", "Waiting", "Waiting for what is asked of release b to be put right")
+    assert world.condition("A", mine) == ("False", "Waiting", "Waiting for valid values of release b")
     assert world.helm.calls[calls:] == []
     healed(world, "etcd-server")
     written(world, 3, 99)

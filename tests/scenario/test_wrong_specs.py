@@ -29,12 +29,12 @@ GOOD: dict[Kind, Object] = {
     CLUSTERS: {"identityRef": IDENTITY},
     POOLS: {"identityRef": IDENTITY},
 }
-ADDRESS = "spec.bastion.floatingIP: must be absent while there is no external network"
+ADDRESS = "spec.bastion.floatingIP: must be absent without an external network"
 FLOATING = (
-    "spec.apiServer.enableFloatingIP: must be false (disableAPIServerFloatingIP: true) while there is no external"
+    "spec.apiServer.enableFloatingIP: must be false (disableAPIServerFloatingIP: true) without an external network"
 )
-DEVICE = "spec.additionalBlockDevices: no device may have the name root beside a rootVolume"
-UNSECURED = "spec.ports[0].securityGroups: must be absent while port security is off"
+DEVICE = "spec.additionalBlockDevices: a device named root is not allowed together with rootVolume"
+UNSECURED = "spec.ports[0].securityGroups: must be absent if port security is disabled"
 WRONG: list[tuple[Kind, Object, str]] = [
     *(
         case

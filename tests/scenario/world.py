@@ -19,21 +19,24 @@ from typing import Any
 from faulty_clouds import FaultyClouds
 
 from stackwright.adapters.helm.command import privileged_charts
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.digest import digest
-from stackwright.core.objects import MANAGED
+from stackwright.core.objects import AUTHORITY, MANAGED, annotation, version_of
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
+from stackwright.local.image import recipes
 from stackwright.runtime.accounts import AccountChecks
-from stackwright.runtime.cache import PARTIAL, CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
+from stackwright.runtime.events import Item
 from stackwright.runtime.memory import (
     Crash,
     Fuse,
@@ -48,9 +51,10 @@ from stackwright.runtime.memory import (
     faulty,
 )
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import Item, Runtime
-from stackwright.services.ceph import REQUESTS
-from stackwright.services.declaration import PLACES
+from stackwright.runtime.reconcile import Runtime
+from stackwright.services.ceph.values import REQUESTS
+from stackwright.services.context import CLOUD_AUTHORITY, PLACES
+from stackwright.services.registry import SERVICES
 
 NAMESPACE = "openstack"
 NAME = "cloud"
@@ -59,22 +63,15 @@ CONTROL_PLANE = {"openstack-control-plane": "enabled"}
 EVERY_ROLE = dict(PLACES)
 # What a test leaves out that does not say `whole=True`: four services are enough to see how a cloud behaves.
 AWAY = tuple(f"~{name}" for name in ("ingress", "image", "placement", "networking", "compute", "dashboard"))
-IMAGES = (
-    "ceph", "cinder", "etcd",
-    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
-    "nova-compute", "openvswitch", "ovn", "pause", "placement", "rabbitmq",
-)  # fmt: skip
-CHARTS = (
-    "ceph", "ceph-rgw", "cinder", "etcd",
-    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
-    "openvswitch", "ovn", "placement", "rabbitmq",
-)  # fmt: skip
+# Images that no pod of a cloud has.
+ELSEWHERE = ("base", "base-python", "coredns", "guest", "operator", "operator-base", "python", "tempest")
+CHARTS = {chart.name: chart for declared in SERVICES for chart in declared.charts}
 SETTINGS = Settings(
-    {name: f"example.org/{name}:1" for name in IMAGES},
+    {name: f"example.org/{name}:1" for name in recipes.load().images if name not in ELSEWHERE},
     {name: f"digest-of-{name}" for name in CHARTS},
     privileged_charts(),
 )
-# Chart → its workloads: (kind, name, component).
+# Chart → its workloads: (kind, name, component); of any other chart, a Deployment for each component that listens.
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
     "rabbitmq": (("StatefulSet", "rabbitmq-server", "server"),),
@@ -136,7 +133,8 @@ def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
     """What a chart makes, as far as the operator can tell."""
     made = []
     application = values.get("name") or chart  # several releases of a chart side by side
-    for kind, name, component in WORKLOADS[chart]:
+    others = [("Deployment", f"{chart}-{each.component}", each.component) for each in CHARTS[chart].listens]
+    for kind, name, component in WORKLOADS.get(chart, others):
         name = name.replace(chart, application, 1)
         labels = {"application": application, "component": component}
         replicas = ((values.get("pod") or {}).get("replicas") or {}).get(component, 1)
@@ -336,6 +334,7 @@ class World:
 
     async def start(self, fuse: Fuse | None = None) -> None:
         """A new process: nothing of the last one is left but what it wrote."""
+        queue: KeyedQueue[Item] = KeyedQueue()
         ports = Ports(
             self.cluster,
             self.helm,
@@ -345,12 +344,11 @@ class World:
             self.clock,
             self.entropy,
             contents=self.contents,
-            clouds=self.clouds,
+            clouds=self.port(queue),
         )
         if fuse:
             ports = faulty(ports, fuse)
         store = Store()
-        queue: KeyedQueue[Item] = KeyedQueue()
         direct: Cluster = ports.cluster
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
@@ -370,6 +368,10 @@ class World:
                 self.kubelet.notice("ADDED", kind, obj)
         await runtime.load()
         self._task = asyncio.create_task(runtime.run(self.workers))
+
+    def port(self, queue: KeyedQueue[Item]) -> Clouds:
+        """The way of a new process into the cloud."""
+        return self.clouds
 
     async def stop(self) -> None:
         """kill -9."""
@@ -448,7 +450,7 @@ class World:
     def _hand_over(self, event: str, kind: Kind, obj: Object) -> None:
         """Whoever runs the Ceph."""
         if kind == CONFIGMAP and obj["metadata"]["name"] == REQUESTS and event != "DELETED" and self.ceph:
-            self.cluster.put(SECRET, ceph.handed(obj))
+            self.cluster.put(SECRET, ceph.provided_keys(obj))
 
     def _collect(self, event: str, kind: Kind, obj: Object) -> None:
         """The garbage collector also takes what is made for an owner that is gone already."""
@@ -531,7 +533,14 @@ class World:
             "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
             "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),
             "passwords": self._passwords(),
+            "authorities": self._authorities(),
         }
+
+    def _authorities(self) -> dict[str, bool]:
+        """Whether each certificate was issued by the present authority of the cloud."""
+        present = version_of(self.get(SECRET, CLOUD_AUTHORITY))
+        noted = {obj["metadata"]["name"]: annotation(obj, AUTHORITY) for obj in self.cluster.all(SECRET)}
+        return {name: note == present for name, note in noted.items() if note}
 
     def _passwords(self) -> dict[str, bool]:
         """Whether each account has the password that is in its Secret."""
@@ -576,7 +585,7 @@ _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
     "lastTransitionTime", "digest", "data", "revision", "readyRevision",
     "stackwright.dev/digest", "stackwright.dev/rotated-at", "stackwright.dev/expires",
-    "providerUid", "providerSince",
+    "providerUid", "providerSince", AUTHORITY,
 }  # fmt: skip
 
 

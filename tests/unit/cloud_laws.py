@@ -14,16 +14,17 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
 from stackwright.controllers.capicluster.record import record_of as cluster_record
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION
+from stackwright.controllers.infra.clusterapi import ADDRESS
+from stackwright.controllers.infra.managed_resources import is_gone
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
-from stackwright.core.clusterapi import ADDRESS
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION
-from stackwright.core.openstack.clouds import SERVER as SERVER_SLOT
-from stackwright.core.openstack.clouds import CloudCall, fill, mark, marked_by
-from stackwright.core.openstack.managed_resources import TAKEN_AWAY, is_gone
+from stackwright.core.openstack.clouds import SERVER_KEY as SERVER_SLOT
+from stackwright.core.openstack.clouds import CloudCall, mark, marked_by, resolve_pending
+from stackwright.core.openstack.resource_types import deletion_order
 from stackwright.core.plan import Apply, Finalizer, Plan
 
 DECIDE: dict[type, Callable[[Any], Plan]] = {
@@ -94,7 +95,7 @@ def it_is_a_plan_that_can_be_told_and_done(seen: Any, plan: Plan) -> None:
     types = [condition.type for condition in plan.conditions]
     assert len(types) == len(set(types))
     made = {call.slot: "made" for call in calls(plan) if call.do == "create"}
-    assert json.dumps(fill(plan.status, made))
+    assert json.dumps(resolve_pending(plan.status, made))
 
 
 def it_is_the_same_next_time(seen: Any, plan: Plan) -> None:
@@ -118,7 +119,7 @@ def it_touches_only_what_is_recorded_or_marked(seen: Any, plan: Plan) -> None:
     for call in calls(plan):
         assert (call.cloud, call.uid) == (CLOUD, UID)
         if call.do == "delete":
-            assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "made twice" else users(seen))
+            assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "duplicate" else users(seen))
         if call.do == "update":
             assert (call.slot[0], call.id) in ours(seen) | lent(seen)
 
@@ -165,7 +166,7 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
     assert seen.look.settled
     assert not seen.look.unseen
     due = ours(seen) - users(seen) - copies(seen)
-    left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in TAKEN_AWAY]
+    left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in deletion_order()]
     assert all(map(is_gone, left))
 
 

@@ -37,7 +37,10 @@ from stackwright.controllers.capicluster.stages import GROUP_FIELDS
 from stackwright.controllers.floatingippool.observe import KINDS as POOL_KINDS
 from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
-from stackwright.controllers.infra.server_template import Place, server_object, server_spec
+from stackwright.controllers.infra.clusterapi import CONTROL_PLANE, claim_name
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.managed_resources import Owner, listed
+from stackwright.controllers.infra.server_template import ClusterDefaults, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.objects import parts as server_parts
 from stackwright.controllers.server.observe import KINDS as SERVER_KINDS
@@ -45,11 +48,8 @@ from stackwright.controllers.server.observe import Observed as ServerSeen
 from stackwright.controllers.server.observe import Pool
 from stackwright.controllers.server.record import written as server_record
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clusterapi import CONTROL_PLANE, claim_name
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.clouds import Slot, Thing, mark
-from stackwright.core.openstack.managed_resources import Owner, listed
+from stackwright.core.openstack.clouds import CloudResource, ResourceKey, mark
 from stackwright.core.plan import Object
 
 CLAIMS = st.sampled_from([None, UID, OTHER])
@@ -68,11 +68,11 @@ def _server(draw: Any, obj: Object, spec: dict[str, Any]) -> ServerSeen:
     obj = draw(lives(obj))
     found = resolve(KEY[1], spec, {"a": ID} if draw(MOSTLY) else {}, draw(FOUND))
     resolved = found.value if draw(MOSTLY) else None
-    record: dict[Slot, str] = {}
-    things: list[Thing] = []
+    record: dict[ResourceKey, str] = {}
+    things: list[CloudResource] = []
     if found.value:
         slots = [part.slot for part in server_parts(KEY, spec, found.value)]
-        former: list[Slot] = [("port", "web-9"), ("trunk", "web-9"), ("volume", "old")]
+        former: list[ResourceKey] = [("port", "web-9"), ("trunk", "web-9"), ("volume", "old")]
         record, things = draw(belongings(slots, former)) if resolved else ({}, [])
     status = {**server_record(record), **({"resolved": resolved} if resolved else {})}
     if status["instanceID"]:
@@ -81,7 +81,7 @@ def _server(draw: Any, obj: Object, spec: dict[str, Any]) -> ServerSeen:
     claim = owner and {"metadata": {"name": claim_name(obj), "namespace": "ns", "ownerReferences": [{"uid": owner}]}}
     address = draw(st.sampled_from(["", "192.0.2.7"])) if claim else ""
     at = {"port_id": draw(st.sampled_from([None, uuid(0), "p"]))}
-    lent = [Thing("floating-ip", "lent", mark=draw(MARKED), facts=at)]
+    lent = [CloudResource("floating-ip", "lent", mark=draw(MARKED), facts=at)]
     id_ = "lent" if address and draw(MOSTLY) else ""
     pool = Pool(claim, address, id_, draw(st.sampled_from(["", OTHER]))) if spec.get("floatingIPPoolRef") else Pool()
     known = Resolved(None) if draw(RARELY) else found
@@ -136,7 +136,7 @@ def _machine(draw: Any, obj: Object, spec: dict[str, Any]) -> MachineSeen:
         "spec": {"identityRef": {"name": "clouds", "cloudName": "mine"}, "tags": ["c"]},
         "status": {"ready": draw(MOSTLY), "network": network, "workerSecurityGroup": {"id": ID}},
     }
-    base = server_object(KEY, obj, server_spec(spec, Place({"name": "c", "cloudName": "o"}, network=ID)), "c")
+    base = server_object(KEY, obj, server_spec(spec, ClusterDefaults({"name": "c", "cloudName": "o"}, network=ID)), "c")
     found = draw(served(base)) if draw(FLAG) else None
     owner = {"kind": "Machine", "apiVersion": "cluster.x-k8s.io/v1beta1", "name": "m", "uid": "m"}
     if draw(FLAG):
@@ -180,7 +180,11 @@ def _cluster(draw: Any, obj: Object, spec: dict[str, Any]) -> ClusterSeen:
     members = {each["metadata"]["name"]: draw(served(_member_server(each))) for each in seen.machines if draw(FLAG)}
     want = wanted(seen)
     slots, every = ([part.slot for part in cluster_parts(replace(want, bastion=b))] for b in (want.bastion, True))
-    former: list[Slot] = [("security-group-rule", "worker-old"), ("floating-ip", "api"), ("floating-ip", "bastion")]
+    former: list[ResourceKey] = [
+        ("security-group-rule", "worker-old"),
+        ("floating-ip", "api"),
+        ("floating-ip", "bastion"),
+    ]
     record, things = draw(belongings(slots, sorted({*former, *every} - set(slots))))
     groups = {field: {"id": ID, "name": field} for field in GROUP_FIELDS.values()}
     status = {**known, **draw(st.sampled_from([{}, groups])), "resources": listed(record)}
@@ -230,7 +234,7 @@ CLAIMED = st.lists(
 @st.composite
 def _pool(draw: Any, obj: Object, spec: dict[str, Any]) -> PoolSeen:
     obj = draw(lives(obj))
-    slots: list[Slot] = [("floating-ip", str(number)) for number in range(3)]
+    slots: list[ResourceKey] = [("floating-ip", str(number)) for number in range(3)]
     record, things = draw(belongings(slots, []))
     things = [replace(t, facts={**t.facts, "floating_ip_address": f"192.0.2.{n}"}) for n, t in enumerate(things)]
     claims = draw(CLAIMED) if draw(MOSTLY) else None
@@ -240,7 +244,7 @@ def _pool(draw: Any, obj: Object, spec: dict[str, Any]) -> PoolSeen:
     addresses = tuple(_address(name, address, draw(MOSTLY)) for name, address in held.items())
     made = {thing.facts["floating_ip_address"]: thing for thing in things}  # which the user may name later
     named = [each for each in spec["preAllocatedFloatingIPs"] if draw(MOSTLY)]
-    given = {each: made.get(each) or Thing("floating-ip", f"given-{each}") for each in named}
+    given = {each: made.get(each) or CloudResource("floating-ip", f"given-{each}") for each in named}
     things += [replace(given[each], facts={"floating_ip_address": each}) for each in named if each not in made]
     things = [replace(t, facts={**t.facts, "port_id": draw(st.sampled_from([None, *PORTS]))}) for t in things]
     ports = draw(st.dictionaries(st.sampled_from("pqrs"), st.frozensets(st.sampled_from(PORTS), max_size=1)))

@@ -11,9 +11,10 @@ from typing import Any
 from cloud_specs import ID
 from hypothesis import strategies as st
 
+from stackwright.controllers.infra.cloud_observation import with_error
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.cloud_observation import troubled
-from stackwright.core.openstack.clouds import SERVER, CloudRef, Denied, Look, Question, Slot, Thing, Trouble, mark
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudRef, CloudResource, ProjectView, Query, ResourceKey, mark
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Object
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -29,11 +30,11 @@ STATES = {
 }
 TROUBLE = st.sampled_from(
     [
-        Trouble("AuthenticationFailed", "HTTP 401"),
-        Trouble("IdentityNotFound", "it does not exist"),
-        Denied("IdentityAccessDenied", "not this namespace"),
-        Trouble("Unreachable", "timed out", 30.0),
-        Denied("Forbidden", "HTTP 403"),
+        TransientCloudError("AuthenticationFailed", "HTTP 401"),
+        TransientCloudError("IdentityNotFound", "it does not exist"),
+        TerminalCloudError("IdentityAccessDenied", "not this namespace"),
+        TransientCloudError("Unreachable", "timed out", 30.0),
+        TerminalCloudError("Forbidden", "HTTP 403"),
     ]
 )
 COPIED = 1e6  # when somebody made volumes of ours into further ones
@@ -61,15 +62,15 @@ FACTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-class Everything(dict[Question, tuple[Thing, ...]]):
+class Everything(dict[Query, tuple[CloudResource, ...]]):
     """Answers each question with as many things."""
 
     def __init__(self, count: int) -> None:
         self._count = count
 
-    def get(self, asked: Question, default: Any = None) -> Any:
+    def get(self, asked: Query, default: Any = None) -> Any:
         what, facts = asked.what, {"network_id": ID, "floating_ip_address": "192.0.2.9"}
-        return tuple(Thing(what, id_, "found", facts=facts) for id_ in (ID, OTHER)[: self._count])
+        return tuple(CloudResource(what, id_, "found", facts=facts) for id_ in (ID, OTHER)[: self._count])
 
 
 FOUND = st.sampled_from([1] * 14 + [0, 2]).map(Everything)
@@ -82,17 +83,21 @@ def uuid(number: int) -> str:
     return f"00000000-0000-4000-9000-{number:012d}"
 
 
-def thing(slot: Slot, id_: str, state: str = "", uid: str = UID, **facts: Any) -> Thing:
-    return Thing(slot[0], id_, slot[1], state, mark(uid, slot) if uid else "", facts)
+def thing(slot: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
+    return CloudResource(slot[0], id_, slot[1], state, mark(uid, slot) if uid else "", facts)
 
 
 @st.composite
-def belongings(draw: Any, slots: list[Slot], former: list[Slot]) -> tuple[dict[Slot, str], list[Thing]]:
+def belongings(
+    draw: Any, slots: list[ResourceKey], former: list[ResourceKey]
+) -> tuple[dict[ResourceKey, str], list[CloudResource]]:
     """Record and things: all is well with the first slots; the next one, and a few more, are another matter."""
     usual = {what: draw(st.sampled_from(states)) for what, states in STATES.items()}
     variant = draw(st.integers(0, 2))
 
-    def one(slot: Slot, id_: str, uid: str = UID, which: int = variant, state: str | None = None) -> Thing:
+    def one(
+        slot: ResourceKey, id_: str, uid: str = UID, which: int = variant, state: str | None = None
+    ) -> CloudResource:
         facts = FACTS.get(slot[0], [{}])
         state = usual.get(slot[0], "ACTIVE") if state is None else state
         return thing(slot, id_, state, uid, **facts[which % len(facts)])
@@ -121,13 +126,15 @@ def belongings(draw: Any, slots: list[Slot], former: list[Slot]) -> tuple[dict[S
 
 
 @st.composite
-def looks(draw: Any, things: list[Thing], kinds: tuple[str, ...]) -> Look:
+def looks(draw: Any, things: list[CloudResource], kinds: tuple[str, ...]) -> ProjectView:
     """Of servers there is always a list. Somebody else's may be among it."""
     how = draw(st.sampled_from(["", "", "", "", "", "unsettled", "unseen", "unseen", "strangers"]))
     others = [what for what in kinds if what != "server"]
     unseen = frozenset(others[draw(st.sampled_from([0, 0, 0, 1, 2])) % len(others) :] if how == "unseen" else ())
-    strangers = [Thing(what, uuid(300), mark=mark(OTHER, SERVER)) for what in kinds] if how == "strangers" else []
-    return Look(tuple(t for t in [*things, *strangers] if t.what not in unseen), how != "unsettled", unseen)
+    strangers = (
+        [CloudResource(what, uuid(300), mark=mark(OTHER, SERVER_KEY)) for what in kinds] if how == "strangers" else []
+    )
+    return ProjectView(tuple(t for t in [*things, *strangers] if t.what not in unseen), how != "unsettled", unseen)
 
 
 def parsed(model: Any, raw: dict[str, Any]) -> tuple[Object, dict[str, Any]]:
@@ -147,7 +154,7 @@ def lives(draw: Any, obj: Object) -> Object:
 
 
 @st.composite
-def asked(draw: Any, seen: Any, things: list[Thing], kinds: tuple[str, ...]) -> Any:
+def asked(draw: Any, seen: Any, things: list[CloudResource], kinds: tuple[str, ...]) -> Any:
     """With what the cloud says, if it is asked at all."""
     how = draw(st.sampled_from([*[""] * 15, "paused", "wrong", "trouble", "trouble"]))
     wrong = ("spec.image: is required",) if how == "wrong" else ()
@@ -155,5 +162,5 @@ def asked(draw: Any, seen: Any, things: list[Thing], kinds: tuple[str, ...]) -> 
     if not seen.asks:
         return seen
     if how == "trouble":
-        return troubled(replace(seen, cloud=draw(st.sampled_from([None, CLOUD]))), draw(TROUBLE))
+        return with_error(replace(seen, cloud=draw(st.sampled_from([None, CLOUD]))), draw(TROUBLE))
     return replace(seen, cloud=CLOUD, look=draw(looks(things, kinds)))

@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 from stackwright.api.infra.cluster.spelling import SPELLINGS
-from stackwright.api.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND
 
 ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 OTHER = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"

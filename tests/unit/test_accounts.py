@@ -11,7 +11,7 @@ import pytest
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
-from stackwright.core.ports import NotYet, Ports, Refused
+from stackwright.core.ports import Ports, TerminalError, TransientError
 from stackwright.runtime import accounts
 from stackwright.runtime.accounts import FEW, KEPT, LONGEST, QUIET, SHARES, AccountChecks
 from stackwright.runtime.memory import (
@@ -70,7 +70,7 @@ async def looks(made: AccountChecks, provider: str = "p") -> int:
     found = await asyncio.gather(
         *(made.missing(account(name), provider) for name in "abcdefgh"), return_exceptions=True
     )
-    silent = [each for each in found if isinstance(each, NotYet)]
+    silent = [each for each in found if isinstance(each, TransientError)]
     assert all(each == "" for each in found if each not in silent)
     return len(silent)
 
@@ -104,13 +104,13 @@ async def test_another_provider_and_one_that_has_come_up_again_are_asked_at_once
 
 async def test_a_failure_is_told_by_its_cause_and_one_that_the_maker_tells_of_is_not() -> None:
     sql = Sql()
-    sql.hangs, sql.error = False, NotYet("Galera is not ready")
+    sql.hangs, sql.error = False, TransientError("Galera is not ready")
     made = checks(sql)
     for _ in range(2):
-        with pytest.raises(NotYet, match="Galera"):
+        with pytest.raises(TransientError, match="Galera"):
             await made.missing(account("a"), "p")
     assert len(sql.asked) == 1
-    sql.error = Refused("no access")
+    sql.error = TerminalError("no access")
     assert await made.missing(account("a"), "another") is None, "nobody has seen it"
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.helm.command import HelmCli, Turns, chart_digest, chart_digests, failure
+from stackwright.adapters.helm.command import ConcurrencyLimit, HelmCli, chart_digest, chart_digests, failure
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 
 def program(folder: Path, script: str) -> str:
@@ -100,7 +100,7 @@ async def test_one_namespace_never_has_all_turns_and_those_of_another_come_next(
 
 @pytest.mark.looptime
 async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
-    turns, most, now, ended = Turns(4, 3), Counter[str](), Counter[str](), list[str]()
+    turns, most, now, ended = ConcurrencyLimit(4, 3), Counter[str](), Counter[str](), list[str]()
 
     async def call(namespace: str) -> None:
         async with turns.of(namespace, 300):
@@ -120,13 +120,12 @@ async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
     assert most == {"tenant": 3, "cloud": 2, "all": 4}
     assert ended[:6].count("cloud") == 2
     assert ended.count("tenant") == 19
-    assert not turns._held
-    assert not turns._waiting
+    assert turns._shares.unused
 
 
 @pytest.mark.looptime
 async def test_who_has_no_turn_for_long_waits_no_longer() -> None:
-    turns = Turns(4, 3)
+    turns = ConcurrencyLimit(4, 3)
 
     async def call(namespace: str, seconds: float) -> None:
         async with turns.of(namespace, 300):
@@ -134,27 +133,27 @@ async def test_who_has_no_turn_for_long_waits_no_longer() -> None:
 
     many = [asyncio.create_task(call("tenant", 500)) for _ in range(5)]
     results = await asyncio.gather(*many, return_exceptions=True)
-    assert [type(each) for each in results] == [type(None)] * 3 + [NotYet] * 2
+    assert [type(each) for each in results] == [type(None)] * 3 + [TransientError] * 2
     assert "other releases of namespace tenant" in str(results[4])
     await call("tenant", 1)
 
 
 @pytest.mark.looptime
 async def test_a_turn_that_comes_as_its_wait_ends_goes_to_the_next() -> None:
-    turns = Turns(1, 1)
+    turns, go = ConcurrencyLimit(1, 1), asyncio.Event()
 
-    async def call(seconds: float) -> None:
+    async def call() -> None:
         async with turns.of("n", 300):
-            await asyncio.sleep(seconds)
+            await go.wait()
 
-    first, second, third = (asyncio.create_task(call(1)) for _ in range(3))
+    first, second, third = (asyncio.create_task(call()) for _ in range(3))
     await asyncio.sleep(0.5)
-    turns._waiting["n"][0].set_result(None)
+    go.set()
+    await asyncio.sleep(0)  # the first has ended, and the second has not yet noticed its turn
     second.cancel()
-    turns._held["n"] += 1
     await asyncio.gather(first, third)
     assert second.cancelled()
-    assert not turns._held
+    assert turns._shares.unused
 
 
 async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_path: Path) -> None:
@@ -181,7 +180,7 @@ async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_p
 
 async def test_a_process_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     helm = HelmCli(binary=program(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60"), timeout=0.3)
-    with pytest.raises(NotYet, match="took longer"):
+    with pytest.raises(TransientError, match="took longer"):
         await helm.uninstall(("n", "x"))
     helm.close()
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
@@ -189,7 +188,7 @@ async def test_a_process_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 async def test_an_unknown_chart_is_refused(tmp_path: Path) -> None:
     helm = HelmCli(tmp_path)
-    with pytest.raises(Refused, match="there is no chart nothing"):
+    with pytest.raises(TerminalError, match="chart nothing does not exist"):
         await helm.upgrade(upgrade(chart="nothing"))
     helm.close()
 
@@ -200,22 +199,26 @@ async def test_an_unknown_chart_is_refused(tmp_path: Path) -> None:
         (
             'coalesce.go:289: warning: x\nError: UPGRADE FAILED: template: keystone/templates/a.yaml:1:3: executing "a"'
             " at <.Values.x>: nil pointer",
-            Refused,
+            TerminalError,
             "helm upgrade: template: keystone/templates/a.yaml:1:3",
         ),
         (
             "Error: INSTALLATION FAILED: values don't meet the specifications of the schema(s) in these charts:"
             "\nkeystone:\n- at '/pod': additional properties 'replica' not allowed\n",
-            Refused,
+            TerminalError,
             "values don't meet",
         ),
-        ("Error: UPGRADE FAILED: Kubernetes cluster unreachable: dial tcp: connection refused", NotYet, "unreachable"),
+        (
+            "Error: UPGRADE FAILED: Kubernetes cluster unreachable: dial tcp: connection refused",
+            TransientError,
+            "unreachable",
+        ),
         (
             "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress",
-            NotYet,
+            TransientError,
             "another operation",
         ),
-        ("", Refused, "without a word"),
+        ("", TerminalError, "without a message"),
     ],
 )
 def test_errors_in_words(text: str, kind: type[Exception], words: str) -> None:

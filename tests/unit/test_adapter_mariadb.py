@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.adapters.mariadb import MariaDbSql, error_of, statements
 from stackwright.core.plan import SqlAccount
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 
 def account(**changes: Any) -> SqlAccount:
@@ -49,7 +49,7 @@ def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the
     both = account(database="nova", additional=("nova_cell0",), absent=True, dropped=("nova", "nova_cell0"))
     gone = [text for text, _ in statements(both, "")]
     assert gone[-2:] == [f"DROP DATABASE IF EXISTS `{name}`" for name in ("nova", "nova_cell0")]
-    with pytest.raises(Refused):
+    with pytest.raises(TerminalError):
         list(statements(account(additional=("a`b",)), "x"))
 
 
@@ -176,7 +176,7 @@ async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPa
     """Its rights on all databases would be taken back."""
     connection = Connection("GRANT ALL PRIVILEGES ON *.* TO `nova`@`%` WITH GRANT OPTION")
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
-    with pytest.raises(Refused, match="nova is the administrator by Secret openstack/mariadb-root"):
+    with pytest.raises(TerminalError, match="nova is the administrator by Secret openstack/mariadb-root"):
         await MariaDbSql().account(account(username="nova"), {"username": "nova", "password": "root-pw"}, "pw")
     assert not connection.ran
 
@@ -249,7 +249,7 @@ async def test_what_is_missing_of_an_account_is_found_by_logging_in(
 
     monkeypatch.setattr(pymysql, "connect", connect)
     if missing is None:
-        with pytest.raises(NotYet):
+        with pytest.raises(TransientError):
             await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")
     else:
         assert (await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")).startswith(missing)
@@ -268,7 +268,7 @@ async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.Mo
     monkeypatch.setattr(pymysql, "connect", connect)
     both = account(database="nova", username="nova", additional=("nova_cell0",))
     found = await MariaDbSql().missing(both, {"password": "root-pw"}, "pw")
-    assert found == "database nova_cell0, or the right of user nova to it"
+    assert found == "database nova_cell0 or the grants of user nova on it"
     gone = ""
     assert await MariaDbSql().missing(both, {"password": "root-pw"}, "pw") == ""
     assert server.close.call_count == 3
@@ -297,9 +297,9 @@ async def test_without_the_password_the_administrator_is_asked_for_names(
 
 @pytest.mark.parametrize("bad", ["a`b", "a'b", "", "a b", "1a", "a;b"])
 def test_odd_names_are_refused(bad: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(TerminalError):
         list(statements(account(database=bad), "x"))
-    with pytest.raises(Refused):
+    with pytest.raises(TerminalError):
         list(statements(account(username=bad), "x"))
 
 
@@ -307,7 +307,7 @@ def test_odd_names_are_refused(bad: str) -> None:
     "odd", ["ALL ON *.* TO x; --", "GRANT OPTION", "grant option", "SUPER", "LOC\u212a TABLES", ""]
 )
 def test_what_is_no_privilege_on_a_database_is_refused_with_those_that_are(odd: str) -> None:
-    with pytest.raises(Refused, match=r"privilege.*allowed: ALL, .*UPDATE"):
+    with pytest.raises(TerminalError, match=r"privilege.*allowed: ALL, .*UPDATE"):
         list(statements(account(grants=("SELECT", odd)), "x"))
 
 
@@ -322,11 +322,15 @@ def test_all_is_granted_alone_and_each_privilege_once() -> None:
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (pymysql.OperationalError(1045, "Access denied for 'root' (using password: YES)"), Refused, "mariadb-root"),
-        (pymysql.OperationalError(1047, "WSREP has not yet prepared node"), NotYet, "Galera is not ready"),
-        (pymysql.OperationalError(1290, "read-only"), NotYet, "read-only"),
-        (pymysql.OperationalError(9999, "?"), NotYet, "9999"),
-        (pymysql.ProgrammingError(1064, "near 'IDENTIFIED BY 'hunter2''"), Refused, "1064"),
+        (
+            pymysql.OperationalError(1045, "Access denied for 'root' (using password: YES)"),
+            TerminalError,
+            "mariadb-root",
+        ),
+        (pymysql.OperationalError(1047, "WSREP has not yet prepared node"), TransientError, "Galera is not ready"),
+        (pymysql.OperationalError(1290, "read-only"), TransientError, "read-only"),
+        (pymysql.OperationalError(9999, "?"), TransientError, "9999"),
+        (pymysql.ProgrammingError(1064, "near 'IDENTIFIED BY 'hunter2''"), TerminalError, "1064"),
     ],
 )
 def test_errors_in_words(error: Exception, kind: type[Exception], words: str) -> None:
@@ -338,7 +342,7 @@ def test_errors_in_words(error: Exception, kind: type[Exception], words: str) ->
 
 async def test_a_closed_port_is_not_yet() -> None:
     sql = MariaDbSql(port=1)
-    with pytest.raises(NotYet, match="refused"):
+    with pytest.raises(TransientError, match="refused"):
         await sql.account(account(), {"password": "x"}, "y")
-    with pytest.raises(Refused, match="no key password"):
+    with pytest.raises(TerminalError, match="no key password"):
         await sql.account(account(), {}, "y")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -12,7 +17,7 @@ import pytest
 from stackwright.adapters.openstack import catalog
 from stackwright.adapters.openstack.catalog import KeystoneIdentity, error_of
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 SPEC: dict[str, Any] = {
     "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",
@@ -163,7 +168,7 @@ async def test_after_a_failure_keystone_is_logged_in_to_anew(
         await keystone.entry(ACTION, admin, "pw")
     assert len(made) == 1
     monkeypatch.setattr(catalog, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
-    with pytest.raises(NotYet):
+    with pytest.raises(TransientError):
         await keystone.entry(ACTION, admin, "pw")
     monkeypatch.setattr(catalog, "_ensure_catalog", lambda *_: None)
     await keystone.entry(ACTION, admin, "pw")
@@ -210,7 +215,15 @@ def test_removal(identity: Identity) -> None:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(401, Refused), (400, Refused), (403, Refused), (404, NotYet), (409, NotYet), (503, NotYet), (0, NotYet)],
+    [
+        (401, TerminalError),
+        (400, TerminalError),
+        (403, TerminalError),
+        (404, TransientError),
+        (409, TransientError),
+        (503, TransientError),
+        (0, TransientError),
+    ],
 )
 def test_errors(status: int, kind: type[Exception]) -> None:
     error = Exception("why")
@@ -223,8 +236,8 @@ def test_two_that_make_the_same_at_once_are_no_outage() -> None:
     error = Exception("two projects with the same name")
     error.http_status = 409  # type: ignore[attr-defined]
     told = str(error_of(ACTION, "http://k", error))
-    assert told.startswith("Keystone at http://k has just got it from somebody else")
-    assert "cannot serve" not in told
+    assert told.startswith("Keystone at http://k: another client created it at the same time")
+    assert "is unavailable" not in told
 
 
 @pytest.mark.filterwarnings("ignore:Support for InfluxDB")
@@ -233,10 +246,10 @@ async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
         "username": "admin", "password": "pw-x", "auth_url": "http://127.0.0.1:1/v3", "project_name": "admin",
         "user_domain_name": "Default", "project_domain_name": "Default",
     }  # fmt: skip
-    with pytest.raises(NotYet) as raised:
+    with pytest.raises(TransientError) as raised:
         await KeystoneIdentity().entry(ACTION, admin, "y")
     assert "pw-x" not in str(raised.value)
-    with pytest.raises(Refused, match="keystone-admin lacks password"):
+    with pytest.raises(TerminalError, match="keystone-admin lacks password"):
         await KeystoneIdentity().entry(ACTION, {**admin, "password": ""}, "y")
 
 
@@ -244,3 +257,69 @@ def test_nobody_can_lock_a_service_out_by_wrong_passwords(identity: Identity) ->
     ensure(identity)
     (user,) = identity.kept["user"]
     assert user.options == {"ignore_lockout_failure_attempts": True}
+
+
+class SlowKeystone:
+    """Each of its answers comes in time, and each page of roles names a next one."""
+
+    def __init__(self) -> None:
+        self.asked = asked = []  # type: list[str]
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                time.sleep(0.05)
+                found: dict[str, Any] = {each: [] for each in ("services", "endpoints", "role_assignments")}
+                for each in ("projects", "users", "roles"):
+                    found[each] = [{"id": f"{each}{len(asked)}", "name": "other", "enabled": True}]
+                found["roles_links"] = [{"rel": "next", "href": f"{self.url()}/v3/roles?marker={len(asked)}"}]
+                self.answer(200, found)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                token = {"expires_at": "2099-01-01T00:00:00Z", "catalog": [], "methods": ["password"], "user": {}}
+                self.answer(201, {"token": token}, **{"X-Subject-Token": "t"})
+
+            do_PATCH = do_PUT = do_POST
+
+            def url(self) -> str:
+                return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+            def answer(self, status: int, body: object, **headers: str) -> None:
+                text = json.dumps(body).encode()
+                self.send_response(status)
+                for name, value in {**headers, "Content-Type": "application/json"}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
+async def test_a_keystone_whose_lists_do_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "LONGEST", 1.0)
+    keystone = SlowKeystone()
+    admin = {
+        "username": "admin", "password": "pw-x", "auth_url": f"http://127.0.0.1:{keystone.server.server_port}/v3",
+        "project_name": "admin", "user_domain_name": "Default", "project_domain_name": "Default",
+    }  # fmt: skip
+    try:
+        for _ in range(2):
+            async with asyncio.timeout(20):
+                with pytest.raises(TransientError):
+                    await KeystoneIdentity().missing(ACTION, admin, "pw")
+            count = len(keystone.asked)
+            await asyncio.sleep(0.5)
+            assert len(keystone.asked) == count, "its thread has ended"
+        assert [each for each in keystone.asked if each.startswith("/v3/roles?marker=")], keystone.asked
+    finally:
+        keystone.close()

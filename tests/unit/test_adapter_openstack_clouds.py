@@ -18,15 +18,17 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
-from stackwright.adapters.openstack.tenant import things as tenant_things
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.snapshot import LISTS, Snapshot, fetch, peek
+from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, thing_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
 from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.adapters.openstack.transport import login as transport_login
 from stackwright.adapters.openstack.transport.login import login_of
@@ -34,18 +36,21 @@ from stackwright.adapters.openstack.transport.send import problem
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
 from stackwright.controllers.server.observe import KINDS
 from stackwright.core.openstack.clouds import (
-    SERVER,
-    Asker,
+    SERVER_KEY,
     CloudCall,
     CloudRef,
-    Denied,
-    Question,
-    Thing,
-    Trouble,
-    every,
+    CloudResource,
+    Deferred,
+    Query,
+    Subscription,
+    complete_query,
+    look,
     mark,
-    question,
+    query,
 )
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resource_types import owned_types
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -91,6 +96,12 @@ class Services:
         return self.compute.asked
 
 
+def listed_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All lists, while an object waits."""
+    for what, rest in REST.items():
+        monkeypatch.setitem(REST, what, replace(rest, age=(0.01, rest.age[1])))
+
+
 def call(do: Any, what: Any, name: str = "", **more: Any) -> CloudCall:
     return CloudCall(CLOUD, do, (what, name), UID, **more)
 
@@ -107,7 +118,7 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     assert (id_, method, path) == ("1", "POST", "/servers")
     assert body["server"]["tags"] == ["t", wanted["server"]]
     assert body["server"]["user_data"] == "IyE="
-    assert tenant_things.server(told).mark == wanted["server"]
+    assert thing_of("server", told).mark == wanted["server"]
     services = made("port")
     run(services, call("create", "port", "n", body={"description": "mine", "tags": ["t"]}), None)  # type: ignore[arg-type]
     assert services.asked[0][2]["port"]["description"] == f"mine [{wanted['port']}]"
@@ -127,14 +138,14 @@ def test_a_description_that_was_copied_with_the_mark_of_another_object_gives_nob
     services = made(what.replace("-", "_"))
     run(services, call("create", what, "n", body={"description": text.format(other, other)}), None)  # type: ignore[arg-type]
     (sent,) = services.asked[0][2].values()
-    assert LISTS[what][3]({"id": "1", **sent}).mark == mark(UID, (what, "n"))
+    assert thing_of(what, {"id": "1", **sent}).mark == mark(UID, (what, "n"))
 
 
 @pytest.mark.parametrize("do", ["create", "update"])
 def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
     """Nova keeps tags in an order of its own."""
-    other, services = mark("11111111-1111-4111-8111-111111111111", SERVER), made("server")
-    with pytest.raises(Denied, match=f"tag {other} "):
+    other, services = mark("11111111-1111-4111-8111-111111111111", SERVER_KEY), made("server")
+    with pytest.raises(TerminalCloudError, match=f"tag {other} "):
         run(services, call(do, "server", body={"tags": ["a", other]}), None)  # type: ignore[arg-type]
     assert services.asked == []
 
@@ -152,7 +163,7 @@ def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
 def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
     """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
     its = mark(UID, ("volume", "n"))
-    found = tenant_things.volume({"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
+    found = thing_of("volume", {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
     assert found.mark == (its if ours else "")
     assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
 
@@ -165,8 +176,8 @@ def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
 
     id_, told = run(Services(refused), call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert id_ == "1"
-    assert tenant_things.volume(told or {}).facts["answered"] is False
-    assert tenant_things.volume(told or {}).mark
+    assert thing_of("volume", told or {}).facts["answered"] is False
+    assert thing_of("volume", told or {}).mark
 
 
 def test_a_scheduler_hint_stands_beside_the_server() -> None:
@@ -210,7 +221,7 @@ def routers(port: dict[str, Any], **refused: str) -> Services:
 def test_a_router_gets_an_interface_and_the_port_is_told_as_it_is_then() -> None:
     services = routers(INTERFACE)
     id_, told = run(services, call(**ATTACH), None)  # type: ignore[arg-type]
-    assert (id_, tenant_things.port(told).facts["device_id"]) == ("r", "r")
+    assert (id_, thing_of("port", told).facts["device_id"]) == ("r", "r")
     assert services.asked == [
         ("PUT", "/routers/r/add_router_interface", {"port_id": "p"}), ("GET", "/ports/p", None),
     ]  # fmt: skip
@@ -218,7 +229,7 @@ def test_a_router_gets_an_interface_and_the_port_is_told_as_it_is_then() -> None
 
 def test_an_interface_that_the_router_has_already_is_fine_and_that_of_another_one_is_not() -> None:
     run(routers(INTERFACE, PUT="add_router"), call(**ATTACH), None)  # type: ignore[arg-type]
-    with pytest.raises(Trouble, match="in use"):
+    with pytest.raises(TransientCloudError, match="in use"):
         run(routers({**INTERFACE, "device_id": "other"}, PUT="add_router"), call(**ATTACH), None)  # type: ignore[arg-type]
 
 
@@ -249,12 +260,12 @@ def test_a_server_gets_a_port_or_a_volume_and_is_told_as_it_is_then(
 ) -> None:
     services, attach = server("s"), call("update", "server", id="s", body=body)
     id_, told = run(services, attach, None)  # type: ignore[arg-type]
-    assert (id_, tenant_things.server(told).facts["volumes"]) == ("s", ["v"])
+    assert (id_, thing_of("server", told).facts["volumes"]) == ("s", ["v"])
     assert services.asked == [("POST", path, wanted), ("GET", "/servers/s", None)]
     for status in (400, 409):
         told = run(server("s", refuse=status), attach, None)[1]  # type: ignore[arg-type]
         assert told["id"] == "s", "it was attached by a request before"
-        with pytest.raises(Trouble if status == 409 else Denied, match="in use"):
+        with pytest.raises(TransientCloudError if status == 409 else TerminalCloudError, match="in use"):
             run(server("other", (), refuse=status), attach, None)  # type: ignore[arg-type]
 
 
@@ -262,7 +273,7 @@ def test_a_port_that_is_an_interface_goes_by_its_router_whosever_that_is() -> No
     services = routers({**INTERFACE, "device_id": "theirs"}, DELETE="ports")
     run(services, call("delete", "port", id="p"), None)  # type: ignore[arg-type]
     assert services.asked[-1] == ("PUT", "/routers/theirs/remove_router_interface", {"port_id": "p"})
-    with pytest.raises(Trouble, match="in use"):
+    with pytest.raises(TransientCloudError, match="in use"):
         run(routers({"id": "p", "device_owner": "compute:nova"}, DELETE="ports"), call("delete", "port", id="p"), None)  # type: ignore[arg-type]
 
 
@@ -283,7 +294,7 @@ def test_a_volume_goes_that_is_held_for_a_server_which_does_not_exist_any_more(t
 
     services, delete = Services(answer), call("delete", "volume", id="v")
     if there:
-        with pytest.raises(Denied, match="must be available"):
+        with pytest.raises(TerminalCloudError, match="must be available"):
             run(services, delete, None)  # type: ignore[arg-type]
         assert len(held) == 2
     else:
@@ -303,17 +314,17 @@ def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted()
     wanted = {"security_group_id": "g", "direction": "egress", "ethertype": "IPv4"}
     for body in (wanted, {**wanted, "remote_ip_prefix": "0.0.0.0/0"}):
         assert run(Services(answer), call("create", "security-group-rule", body=body), None)[0] == "old"  # type: ignore[arg-type]
-    with pytest.raises(Trouble, match="already exists"):
+    with pytest.raises(TransientCloudError, match="already exists"):
         run(Services(answer), call("create", "security-group-rule", body={**wanted, "protocol": "tcp"}), None)  # type: ignore[arg-type]
 
 
 def test_what_is_in_a_security_group_of_ours_is_seen_whosever_it_is() -> None:
-    group = Thing("security-group", "g", mark=mark(UID, ("security-group", "worker")))
-    rules = [Thing("security-group-rule", id_, facts={"security_group_id": id_[0]}) for id_ in ("g1", "other")]
+    group = CloudResource("security-group", "g", mark=mark(UID, ("security-group", "worker")))
+    rules = [CloudResource("security-group-rule", id_, facts={"security_group_id": id_[0]}) for id_ in ("g1", "other")]
     snapshot = Snapshot()
     for thing in (group, *rules):
         snapshot.write(thing, 1.0)
-    asker = Asker("c", ("ns", "c"), UID, ("security-group", "security-group-rule"))
+    asker = Subscription("c", ("ns", "c"), UID, ("security-group", "security-group-rule"))
     assert [thing.id for thing in snapshot.of(asker)] == ["g", "g1"]
 
 
@@ -343,7 +354,7 @@ def test_a_whole_list_of_servers_takes_a_small_part_of_novas_time(took: float, a
 
 def test_a_zone_has_a_name_and_no_id() -> None:
     services = Services(lambda method, path, body: Response(200, {"availabilityZoneInfo": [{"zoneName": "nova"}]}))
-    assert [(t.id, t.name) for t in find(services, question("availability-zone"))] == [("nova", "nova")]  # type: ignore[arg-type]
+    assert [(t.id, t.name) for t in find(services, query("availability-zone"))] == [("nova", "nova")]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -369,7 +380,7 @@ def test_what_an_answer_means(status: int, text: str, reason: str) -> None:
 
 def test_who_is_told_when_to_come_back_does_so() -> None:
     found = problem(429, "Too many", "17")
-    assert isinstance(found, Trouble)
+    assert isinstance(found, TransientCloudError)
     assert found.after == 17
     assert [problem(429, "", after).after for after in ("", "soon", "100000")] == [10, 10, 300]  # type: ignore[union-attr]
 
@@ -383,13 +394,23 @@ def test_a_time_to_come_back_that_is_no_number_of_seconds_does_not_count(
     assert problem(status, "", "9" * 5000).after == 300  # type: ignore[union-attr]
 
 
+def test_a_private_flavor_is_found_by_its_name_also_by_an_administrator() -> None:
+    """To whom Nova lists only public ones otherwise."""
+
+    def answer(method: str, path: str, params: Any) -> Response:
+        private = [{"id": "p", "name": "gpu"}] if params.get("is_public") == "None" else []
+        return Response(200, {"flavors": [{"id": "1", "name": "small"}, *private]})
+
+    assert [t.id for t in find(Services(answer), query("flavor", name="gpu"))] == ["p"]  # type: ignore[arg-type]
+
+
 def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     services = Services(
         lambda method, path, params: Response(200, {"flavors": [{"id": "1", "name": "a"}, {"id": "2", "name": "ab"}]})
     )
-    assert [t.id for t in find(services, question("flavor", name="a"))] == ["1"]  # type: ignore[arg-type]
+    assert [t.id for t in find(services, query("flavor", name="a"))] == ["1"]  # type: ignore[arg-type]
     services = Services(lambda method, path, params: Response(200, {"networks": [{"id": "n", "name": "x"}]}))
-    find(services, question("network", name="x", tags=["a", "b"]))  # type: ignore[arg-type]
+    find(services, query("network", name="x", tags=["a", "b"]))  # type: ignore[arg-type]
     assert services.asked[0][2] == {"limit": 500, "name": "x", "tags": "a,b"}
 
 
@@ -413,19 +434,19 @@ class Endless:
         (Endless(1), "1000 pages", 1000),
         (Endless(1, 1 << 20), "64 MiB", 22),
         (Endless(1, values=100_000), "1500000 values", 3),
-        (Endless(3, again=True), "begins again", 2),
+        (Endless(3, again=True), "repeats a page", 2),
     ],
     ids=["items", "pages", "bytes", "values", "again"],
 )
 def test_a_list_without_end_is_given_up(cloud: Endless, told: str, asked: int) -> None:
     lists: list[Callable[[Any], Any]] = [
         lambda made: fetch(made, "port"),
-        lambda made: find(made, question("network")),
+        lambda made: find(made, query("network")),
         lambda made: peek(made, "2026-01-01"),
     ]
     for ask in lists:
         cloud.asked = 0
-        with pytest.raises(Trouble, match=told):
+        with pytest.raises(TransientCloudError, match=told):
             ask(Services(cloud))
         assert cloud.asked == asked
 
@@ -433,10 +454,11 @@ def test_a_list_without_end_is_given_up(cloud: Endless, told: str, asked: int) -
 def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> None:
     """Neutron tells them what all projects have; Nova and Cinder do not, unless they are asked to."""
     for project, filters in (("p", {"project_id": "p"}), (None, {})):
-        for what, (service, _, key, _) in LISTS.items():
+        for what in owned_types():
+            key = REST[what].keys
             services = Services(lambda method, path, params, key=key: Response(200, {key: []}), project)
             fetch(services, what)  # type: ignore[arg-type]
-            assert services.asked[0][2] == {"limit": 500, **(filters if service == "network" else {})}
+            assert services.asked[0][2] == {"limit": 500, **(filters if REST[what].service == "network" else {})}
 
 
 def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) -> tuple[list[str], Any]:
@@ -449,7 +471,7 @@ def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) ->
         return Response(200, {key: found})
 
     services = Services(answer, project)
-    found = [thing.id for thing in find(services, question(what, **where))]  # type: ignore[arg-type]
+    found = [thing.id for thing in find(services, query(what, **where))]  # type: ignore[arg-type]
     return found, services.asked[0][2].get("project_id")
 
 
@@ -475,9 +497,9 @@ def test_all_subnets_of_a_network_are_found_whosever_they_are() -> None:
     assert asks("subnet", "other", "mine", network_id="n") == (["other", "mine"], None)
 
 
-def found(what: str, *items: Any, whole: bool = False, **where: Any) -> tuple[Thing, ...]:
+def found(what: str, *items: Any, whole: bool = False, **where: Any) -> tuple[CloudResource, ...]:
     services = Services(lambda method, path, params: Response(200, {f"{what.replace('-', '_')}s": list(items)}), "mine")
-    return find(services, (every if whole else question)(what, **where))  # type: ignore[arg-type]
+    return find(services, (complete_query if whole else query)(what, **where))  # type: ignore[arg-type]
 
 
 def test_of_very_much_that_is_found_the_first_is_kept() -> None:
@@ -497,12 +519,12 @@ def test_a_whole_list_is_found_or_trouble_and_never_a_part_of_it() -> None:
         things = found("subnet", *subnets[:count], whole=True, network_id="n")
         assert len(things) == count
         assert sum(thing.weight for thing in things) <= WHOLE
-    with pytest.raises(Trouble, match="a list of subnets has more than 256 KiB, which is not read: name those"):
+    with pytest.raises(TransientCloudError, match="a list of subnets exceeds the limit of 256 KiB: select fewer"):
         found("subnet", *subnets, whole=True, network_id="n")
-    with pytest.raises(Trouble, match=r"a list of routers has more than 256 KiB, which is not read$"):
+    with pytest.raises(TransientCloudError, match=r"a list of routers exceeds the limit of 256 KiB$"):
         found("router", *subnets, *subnets, whole=True)
     spec = {"network": {"id": "n"}}
-    answers: dict[Question, tuple[Thing, ...]] = {question("network", id="n"): (Thing("network", "n"),)}
+    answers: dict[Query, tuple[CloudResource, ...]] = {query("network", id="n"): (CloudResource("network", "n"),)}
     missing = resolve_cluster(spec, {}, answers).missing
     assert {asked.what for asked in missing if asked.whole} == {"subnet", "availability-zone"}
 
@@ -511,26 +533,26 @@ def test_two_that_are_found_are_never_taken_for_one() -> None:
     large = {"tags": ["x" * 255] * 150}
     for items in ([{"id": "1", **large}, {"id": "2", **large}], [{"id": "1"}, {"id": "2", **large}]):
         assert [thing.id for thing in found("network", *items, *items, name="x")][:2] == ["1", "2"]
-    with pytest.raises(Trouble, match="a network has more than 64 KiB"):
+    with pytest.raises(TransientCloudError, match="a network exceeds the limit of 64 KiB"):
         found("network", {"id": "1"}, {"id": "2", "tags": ["x" * 255] * 300}, name="x")
 
 
 def test_of_what_is_found_only_that_is_kept_which_somebody_reads() -> None:
     (network,) = found("network", {"id": "1", "name": "n", "mtu": [1] * 500, "tags": ["t"], "description": "x" * 4096})
-    assert network == Thing("network", "1", "n", facts={"tags": ["t"]})
+    assert network == CloudResource("network", "1", "n", facts={"tags": ["t"]})
 
 
 @pytest.mark.parametrize(
     ("data", "reason", "part"),
     [
         ({}, "CredentialsMissing", "ns/clouds does not exist"),
-        ({"clouds.yaml": "{"}, "CredentialsInvalid", "is no YAML"),
-        ({"clouds.yaml": "clouds: {other: {auth: {}}}"}, "CredentialsInvalid", "no cloud mine; there is: other"),
+        ({"clouds.yaml": "{"}, "CredentialsInvalid", "is not YAML"),
+        ({"clouds.yaml": "clouds: {other: {auth: {}}}"}, "CredentialsInvalid", "no cloud mine; its clouds: other"),
         ({"clouds.yaml": "clouds: {mine: {}}"}, "CredentialsInvalid", "no cloud mine"),
     ],
 )
 def test_credentials_that_are_not_there_are_named(data: dict[str, str], reason: str, part: str) -> None:
-    with pytest.raises(Trouble) as raised:
+    with pytest.raises(TransientCloudError) as raised:
         login_of(CLOUD, data, 0)
     assert raised.value.reason == reason
     assert part in str(raised.value)
@@ -546,8 +568,8 @@ def test_a_connection_is_of_one_region_and_one_authority() -> None:
     assert len(found) == 3
 
 
-def port(id_: str, uid: str = UID, **facts: Any) -> Thing:
-    return Thing("port", id_, mark=mark(uid, ("port", id_)), facts=facts)
+def port(id_: str, uid: str = UID, **facts: Any) -> CloudResource:
+    return CloudResource("port", id_, mark=mark(uid, ("port", id_)), facts=facts)
 
 
 def test_a_list_that_began_before_a_write_does_not_undo_it() -> None:
@@ -572,24 +594,46 @@ def test_a_list_that_takes_long_is_asked_for_less_often() -> None:
 
 def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> None:
     """It may take half a minute, and lists of what changed go on beside it."""
-    before, now = Thing("server", "1", state="BUILD"), Thing("server", "1", state="ACTIVE")
+    before, now = CloudResource("server", "1", state="BUILD"), CloudResource("server", "1", state="ACTIVE")
     snapshot = Snapshot()
-    snapshot.replace("server", [before, Thing("server", "2")], began=1)
-    assert snapshot.update("server", [now, Thing("server", "new")], began=20) == {("server", "1"), ("server", "new")}
+    snapshot.replace("server", [before, CloudResource("server", "2")], began=1)
+    assert snapshot.update("server", [now, CloudResource("server", "new")], began=20) == {
+        ("server", "1"),
+        ("server", "new"),
+    }
     assert snapshot.replace("server", [before], began=10) == {("server", "2")}
-    assert snapshot.things == {("server", "1"): now, ("server", "new"): Thing("server", "new")}
+    assert snapshot.things == {("server", "1"): now, ("server", "new"): CloudResource("server", "new")}
     assert (snapshot.taken["server"], snapshot.fresh["server"]) == (10, 20)
-    assert snapshot.ago(30) == 10 + tenant_snapshot.OVERLAP
     assert snapshot.replace("server", [now], began=40) == {("server", "new")}
+
+
+def test_a_list_of_changes_is_of_those_since_the_last_one_that_nova_told_of() -> None:
+    """By Nova's clock: nothing is known of its difference from ours."""
+
+    def changed(id_: str, stamp: str) -> CloudResource:
+        return thing_of("server", {"id": id_, "updated": stamp})
+
+    snapshot = Snapshot()
+    snapshot.replace("server", [changed("1", "")], began=1)
+    assert snapshot.since == "", "a whole list is fetched"
+    snapshot.replace("server", [changed("1", "2031-05-01T10:00:00Z"), changed("2", "2031-05-01T10:00:30Z")], began=2)
+    assert snapshot.since == "2031-05-01T10:00:25Z"
+    snapshot.replace("port", [], began=3)
+    snapshot.update("server", [changed("1", "2031-05-01T10:01:00Z")], began=4)
+    assert snapshot.since == "2031-05-01T10:00:55Z"
+    snapshot.replace("server", [], began=5)
+    assert snapshot.since == "2031-05-01T10:00:55Z"
+    snapshot.replace("server", [changed("3", "0001-01-01T00:00:00Z")], began=6)
+    assert snapshot.since == "1970-01-01T00:00:00Z", "whatever a cloud says"
 
 
 async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    lists.things["server"] = [Thing("server", "1", state="BUILD")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     for _ in range(3):
         time.now += tenant_snapshot.WHOLE / 2
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
         await asyncio.sleep(0.05)
     assert [partly for what, partly in lists.asked if what == "server"] in (
         [False, True, True, False, True], [False, True, False, True, True],
@@ -600,21 +644,23 @@ async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(li
 def test_what_lost_its_mark_is_nobodys_any_more() -> None:
     snapshot = Snapshot()
     snapshot.write(port("a"), now=1)
-    snapshot.write(Thing("port", "a"), now=2)
-    assert snapshot.of(Asker("server", ("ns", "web"), UID, ("port",))) == ()
+    snapshot.write(CloudResource("port", "a"), now=2)
+    assert snapshot.of(Subscription("server", ("ns", "web"), UID, ("port",))) == ()
 
 
 def test_what_was_told_to_go_is_known_to_be_going() -> None:
     snapshot = Snapshot()
-    snapshot.write(Thing("server", "1", state="ACTIVE"), now=1)
+    snapshot.write(CloudResource("server", "1", state="ACTIVE"), now=1)
     snapshot.leaving(("server", "1"), now=2)
     assert snapshot.things["server", "1"].facts["task_state"] == "deleting"
 
 
 def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
     snapshot = Snapshot()
-    snapshot.replace("port", [port("a"), port("b", uid="f" * 8), Thing("port", "c"), Thing("port", "d")], began=1)
-    asker = Asker("server", ("ns", "web"), UID, ("port",), frozenset({("port", "c")}))
+    snapshot.replace(
+        "port", [port("a"), port("b", uid="f" * 8), CloudResource("port", "c"), CloudResource("port", "d")], began=1
+    )
+    asker = Subscription("server", ("ns", "web"), UID, ("port",), frozenset({("port", "c")}))
     assert [thing.id for thing in snapshot.of(asker)] == ["a", "c"]
 
 
@@ -622,19 +668,19 @@ class Lists:
     """What `fetch` and `peek` bring, and how often they were asked."""
 
     def __init__(self) -> None:
-        self.things: dict[str, list[Thing]] = {}
+        self.things: dict[str, list[CloudResource]] = {}
         self.asked: list[tuple[str, bool]] = []
         self.peeks = 0
         self.fail: Exception | None = None
         self.single: list[tuple[str, str]] = []
 
-    def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
+    def __call__(self, connection: Any, what: str, since: str = "") -> list[CloudResource]:
         self.asked.append((what, bool(since)))
         if self.fail:
             raise self.fail
-        return self.things.get(what, [])
+        return [replace(thing, updated=1.0) for thing in self.things.get(what, [])]
 
-    def one(self, connection: Any, what: str, id_: str) -> Thing | None:
+    def one(self, connection: Any, what: str, id_: str) -> CloudResource | None:
         """A request for one thing by its id."""
         self.single.append((what, id_))
         return next((thing for thing in self.things.get(what, []) if thing.id == id_), None)
@@ -649,9 +695,9 @@ class Lists:
 @pytest.fixture
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
-    monkeypatch.setattr(tenant_clouds, "fetch", made)
-    monkeypatch.setattr(tenant_clouds, "peek", made.peek)
-    monkeypatch.setattr(tenant_clouds, "single", made.one)
+    monkeypatch.setattr(tenant_lists, "fetch", made)
+    monkeypatch.setattr(tenant_lists, "peek", made.peek)
+    monkeypatch.setattr(tenant_lists, "single", made.one)
     monkeypatch.setattr(connection_pool, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
     return made
 
@@ -671,7 +717,7 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    for module in (tenant_clouds, connection_pool, transport_login, project_session):
+    for module in (tenant_clouds, tenant_lists, connection_pool, transport_login, project_session):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -687,17 +733,35 @@ def clouds(told: list[Any], passwords: dict[str, str] | None = None) -> OpenStac
     return OpenStackClouds(secrets, lambda controller, key: told.append((controller, key)))
 
 
-def asker(number: int, *, waits: bool = False, begun: bool = True) -> Asker:
+def asker(number: int, *, waits: bool = False, begun: bool = True) -> Subscription:
     owned = frozenset({("server", str(number))})
-    return Asker("server", ("ns", str(number)), f"{UID}{number}", KINDS, owned, waits, begun)
+    return Subscription("server", ("ns", str(number)), f"{UID}{number}", KINDS, owned, waits, begun)
+
+
+async def test_a_view_reads_memory_only(lists: Lists, time: Time) -> None:
+    lists.things["server"] = [CloudResource("server", "id-1")]
+    port_, one = clouds([]), asker(1)
+    await port_.subscribe(CLOUD, one)
+    asked = list(lists.asked)
+    time.now += 1000
+    views = [port_.view(one) for _ in range(3)]
+    assert views[0] == views[2]
+    assert (lists.asked, port_._projects.popitem()[1].watch) == (asked, None)
+
+
+async def test_a_call_needs_a_subscription_with_its_credentials(lists: Lists, time: Time) -> None:
+    port_ = clouds([])
+    deferred = await port_.submit(call("delete", "port", "a", id="1"))
+    assert isinstance(deferred, Deferred)
+    assert deferred.reason is Reason.CREDENTIALS_CHANGED
 
 
 async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
-    lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(500)]
+    lists.things["server"] = [CloudResource("server", str(n), state="ACTIVE") for n in range(500)]
     port_ = clouds([])
-    looks = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(500)))
+    looks = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(500)))
     assert lists.asked == [("server", False)]
-    assert all(len(look.things) == 1 for look in looks)
+    assert all(len(view.things) == 1 for view in looks)
     assert looks[0].unseen == {"port", "trunk", "volume"}
     await port_.close()
 
@@ -706,16 +770,16 @@ async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists,
     """They may lead to another project. A plan with ten removals takes seconds, and the Secret may change meanwhile."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
-    await port_.look(CLOUD, replace(asker(1), uid=UID))
+    await look(port_, CLOUD, replace(asker(1), uid=UID))
     for password in ("pw-2", "pw-1"):
         passwords["clouds"] = password
         time.now += transport_login.READ_AGAIN
-        with pytest.raises(Trouble, match=r"cloud mine of Secret ns/clouds .* is looked at again") as told:
-            await port_.run(call("delete", "port", "a", id="1"))
+        with pytest.raises(TransientCloudError, match=r"Secret ns/clouds changed .* are listed again") as told:
+            await submit(port_, call("delete", "port", "a", id="1"))
         assert told.value.reason == "CredentialsChanged"
         passwords["clouds"] = "pw-2"
         time.now += transport_login.READ_AGAIN
-        await port_.look(CLOUD, replace(asker(1), uid=UID))
+        await look(port_, CLOUD, replace(asker(1), uid=UID))
     await port_.close()
 
 
@@ -723,30 +787,30 @@ async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: List
     """A namespace that is deleted and made anew may be of another project."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
-    lists.things["server"] = [Thing("server", "1")]
-    assert (await port_.look(CLOUD, asker(1))).things
+    lists.things["server"] = [CloudResource("server", "1")]
+    assert (await look(port_, CLOUD, asker(1))).things
     passwords["clouds"] = "pw-2"
     lists.things["server"] = []
     time.now += 3
-    assert not (await port_.look(CLOUD, asker(1))).things
+    assert not (await look(port_, CLOUD, asker(1))).things
     await port_.close()
 
 
 async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lists) -> None:
-    lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
+    lists.things["server"] = [CloudResource("server", "1"), CloudResource("server", "2")]
     port_ = clouds([])
-    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
-    assert (await port_.look(CLOUD, asker(2, waits=True, begun=False))).settled
-    assert (await port_.look(CLOUD, asker(2, waits=True))).settled
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert (await look(port_, CLOUD, asker(2, waits=True, begun=False))).settled
+    assert (await look(port_, CLOUD, asker(2, waits=True))).settled
     await port_.close()
 
 
 async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settled(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
-    time.now += tenant_clouds.SETTLE + 1
-    assert (await port_.look(CLOUD, asker(1, waits=True))).settled
+    time.now += tenant_snapshot.SETTLE + 1
+    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
 
@@ -754,16 +818,14 @@ async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settle
 async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
-    monkeypatch.setattr(tenant_clouds, "AGE", ages)
-    monkeypatch.setattr("stackwright.adapters.openstack.tenant.snapshot.AGE", ages)
+    listed_often(monkeypatch)
     told: list[Any] = []
     port_ = clouds(told)
-    lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    await port_.look(CLOUD, asker(2))
+    lists.things["server"] = [CloudResource("server", "1", state="BUILD"), CloudResource("server", "2", state="ACTIVE")]
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(2))
     told.clear()
-    lists.things["server"] = [Thing("server", "1", state="ACTIVE"), Thing("server", "2", state="ERROR")]
+    lists.things["server"] = [CloudResource("server", "1", state="ACTIVE"), CloudResource("server", "2", state="ERROR")]
     for _ in range(100):
         await asyncio.sleep(0.01)
         if told:
@@ -776,7 +838,7 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
 async def refresh(port_: OpenStackClouds) -> Project:
     """As the watch does, which sleeps while the clock stands still."""
     (project,) = port_._projects.values()
-    await port_._refresh(CLOUD, project, "server", True)
+    await port_._lists.refresh(CLOUD, project, "server", True)
     return project
 
 
@@ -785,17 +847,17 @@ async def test_a_list_that_takes_long_holds_up_no_peek(
 ) -> None:
     free = threading.Event()
 
-    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if since:
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
     told: list[Any] = []
     port_ = clouds(told)
-    lists.things["server"] = [Thing("server", "1", state="BUILD")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    lists.things["server"] = [Thing("server", "1", state="ACTIVE")]
+    lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    lists.things["server"] = [CloudResource("server", "1", state="ACTIVE")]
     told.clear()
     time.now += tenant_snapshot.PART
     try:
@@ -808,7 +870,7 @@ async def test_a_list_that_takes_long_holds_up_no_peek(
 
 async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves(lists: Lists, time: Time) -> None:
     port_, waiting = clouds([]), asker(1, waits=True, begun=False)
-    lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
+    lists.things["server"] = [CloudResource("server", "1", state="BUILD"), CloudResource("server", "2", state="ACTIVE")]
 
     async def asked(seconds: float) -> tuple[int, int]:
         """So many peeks, and lists of what changed."""
@@ -816,13 +878,13 @@ async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves
         time.now += seconds
         await refresh(port_)
         await asyncio.sleep(0.01)
-        state = (await port_.look(CLOUD, waiting)).things[0].state
+        state = (await look(port_, CLOUD, waiting)).things[0].state
         assert state == lists.things["server"][0].state
         return lists.peeks - peeks, lists.asked.count(("server", True)) - parts
 
-    await port_.look(CLOUD, waiting)
+    await look(port_, CLOUD, waiting)
     assert [await asked(0.5) for _ in range(3)] == [(1, 0)] * 3
-    lists.things["server"][0] = Thing("server", "1", state="ACTIVE")
+    lists.things["server"][0] = CloudResource("server", "1", state="ACTIVE")
     assert [await asked(0.5) for _ in range(2)] == [(1, 0)] * 2
     assert await asked(tenant_snapshot.PART) == (1, 1), "what else changed is told now and then, beside"
     project = await refresh(port_)
@@ -839,12 +901,12 @@ def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
     running = {**building, "task_state": "deleting", "volumes": ["v"]}
     snapshot = Snapshot()
     for id_, state, facts in (("1", "BUILD", building), ("2", "ACTIVE", running), ("3", "BUILD", building)):
-        snapshot.write(Thing("server", id_, state=state, facts=facts), now=1)
+        snapshot.write(CloudResource("server", id_, state=state, facts=facts), now=1)
     assert snapshot.peek(["1", "2", "unknown"], began=2) == {("server", "1")}
     found = {id_: (thing.state, thing.facts) for (_, id_), thing in snapshot.things.items()}
     lasting = {"tags": ["a"], "metadata": {}}
     assert found == {"1": ("ACTIVE", lasting), "2": ("ACTIVE", running), "3": ("BUILD", building)}
-    snapshot.write(Thing("server", "1", state="SHUTOFF"), now=3)
+    snapshot.write(CloudResource("server", "1", state="SHUTOFF"), now=3)
     assert not snapshot.peek(["1"], began=2.5), "it began before"
     snapshot.leaving(("server", "3"), now=3)
     assert not snapshot.peek(["3"], began=4), "it was told to go, which is not to be asked for again"
@@ -853,16 +915,16 @@ def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
 async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lists: Lists, time: Time) -> None:
     """Or who is told that his server is built would wait for the next look at the cloud."""
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     before = lists.peeks
     time.now += 2
-    await port_.look(CLOUD, asker(1, waits=True))
+    await look(port_, CLOUD, asker(1, waits=True))
     assert lists.peeks == before
     time.now += 2
-    lists.fail = Trouble("ServerError", "HTTP 500")
-    with pytest.raises(Trouble, match="HTTP 500"):
-        await port_.look(CLOUD, asker(1, waits=True))
+    lists.fail = TransientCloudError("ServerError", "HTTP 500")
+    with pytest.raises(TransientCloudError, match="HTTP 500"):
+        await look(port_, CLOUD, asker(1, waits=True))
     await port_.close()
 
 
@@ -872,29 +934,29 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
     """Of volumes that he does not have there is none, and the ports of many take Neutron seconds."""
     free, slow = threading.Event(), False
 
-    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if slow:
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
-        time.now += tenant_snapshot.RARELY[0] / 2 + 1
+        time.now += RARELY[0] / 2 + 1
         await refresh(port_)
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
     await asyncio.sleep(0.05)
     lists.asked.clear()
     slow = True
-    time.now += tenant_snapshot.RARELY[0] / 2 + 1
+    time.now += RARELY[0] / 2 + 1
     await refresh(port_)
-    await port_.look(CLOUD, asker(1, waits=True))
-    time.now += tenant_snapshot.RARELY[0] / 2 + 1
+    await look(port_, CLOUD, asker(1, waits=True))
+    time.now += RARELY[0] / 2 + 1
     await refresh(port_)
     try:
-        await asyncio.wait_for(port_.look(CLOUD, asker(1, waits=True)), 0.5)
+        await asyncio.wait_for(look(port_, CLOUD, asker(1, waits=True)), 0.5)
     finally:
         free.set()
         await asyncio.sleep(0.05)
@@ -917,14 +979,18 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
 
     async def make(n: int) -> str:
-        return await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", body=bodies[n]))
+        return await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}", body=bodies[n]))
 
     for n in bodies:
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
     assert [await make(n) for n in range(least)] == [str(n) for n in range(least)]
-    with pytest.raises(Trouble, match="Waiting for a free slot: other servers of this project are being made"):
+    with pytest.raises(
+        TransientCloudError, match="Waiting for a free slot: other servers of this project are being created"
+    ):
         await make(least)
-    lists.things["server"] = [Thing("server", str(n), state="ACTIVE" if n == 1 else "BUILD") for n in range(least)]
+    lists.things["server"] = [
+        CloudResource("server", str(n), state="ACTIVE" if n == 1 else "BUILD") for n in range(least)
+    ]
     told.clear()
     time.now += 2
     await refresh(port_)
@@ -941,18 +1007,18 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     made = {"id": "s", "status": "BUILD"}
     monkeypatch.setattr(tenant_clouds, "run", lambda _, call, data: (done.wait(5) and call.uid, made))
     least = REQUESTS[0]
-    calls = [CloudCall(CLOUD, "create", SERVER, f"{UID}{n}") for n in range(least + 1)]
+    calls = [CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}") for n in range(least + 1)]
     for n in range(least + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
-    first = [asyncio.create_task(port_.run(each)) for each in calls[:least]]
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+    first = [asyncio.create_task(submit(port_, each)) for each in calls[:least]]
     try:
         await asyncio.sleep(0)
         text = "Waiting for a free slot: other requests of this project to create server are in progress"
-        with pytest.raises(Trouble, match=text) as raised:
-            await asyncio.wait_for(port_.run(calls[least]), 2)
+        with pytest.raises(TransientCloudError, match=text) as raised:
+            await asyncio.wait_for(submit(port_, calls[least]), 2)
         assert raised.value.reason == "WaitingForTurn"
-        delete = CloudCall(CLOUD, "delete", SERVER, f"{UID}1", id="other")
-        other = asyncio.create_task(port_.run(delete))
+        delete = CloudCall(CLOUD, "delete", SERVER_KEY, f"{UID}1", id="other")
+        other = asyncio.create_task(submit(port_, delete))
         await asyncio.sleep(0)
         assert not other.done(), "another kind of request has turns of its own"
     finally:
@@ -967,11 +1033,11 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port_ = clouds([])
-    monkeypatch.setattr(tenant_clouds, "run", Mock(side_effect=Denied("Rejected", "no")))
+    monkeypatch.setattr(tenant_clouds, "run", Mock(side_effect=TerminalCloudError("Rejected", "no")))
     for n in range(SERVERS[0] + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
-        with pytest.raises(Denied, match="no"):
-            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}"))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+        with pytest.raises(TerminalCloudError, match="no"):
+            await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}"))
     await port_.close()
 
 
@@ -979,13 +1045,13 @@ async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.uid, {}))
     for n in range(SERVERS[0] + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
     for n in range(SERVERS[0]):
-        await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
-        with pytest.raises(Trouble, match="Waiting for Secret ns/none with the key value"):
+        await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
+        with pytest.raises(TransientCloudError, match="Waiting for Secret ns/none with the key value"):
             data = (("ns", "none"), "value")
-            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", user_data=data))
-    assert await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
+            await submit(port_, CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}", user_data=data))
+    assert await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
     await port_.close()
 
 
@@ -1000,13 +1066,13 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
 
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
     port_ = OpenStackClouds(secrets, lambda controller, key: None)
-    await port_.look(CLOUD, asker(0, waits=True, begun=False))
-    call_ = CloudCall(CLOUD, "create", SERVER, f"{UID}0", user_data=(("ns", "data"), "value"))
-    assert bytes.fromhex(await port_.run(call_)) == packed
+    await look(port_, CLOUD, asker(0, waits=True, begun=False))
+    call_ = CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}0", user_data=(("ns", "data"), "value"))
+    assert bytes.fromhex(await submit(port_, call_)) == packed
     for part, value in (("cacert", b"\x30\x82\xff"), ("clouds.yaml", written + b"\xff")):
         found = {"clouds.yaml": written, part: value}
-        with pytest.raises(Trouble, match=part) as raised:
-            await OpenStackClouds(secrets, lambda controller, key: None).look(CLOUD, asker(1))
+        with pytest.raises(TransientCloudError, match=part) as raised:
+            await look(OpenStackClouds(secrets, lambda controller, key: None), CLOUD, asker(1))
         assert raised.value.reason == "CredentialsInvalid"
     await port_.close()
 
@@ -1014,10 +1080,9 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
 async def test_whoever_waits_for_no_server_has_none_listed_for_him(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
-    monkeypatch.setattr(tenant_clouds, "AGE", ages)
+    listed_often(monkeypatch)
     port_ = clouds([])
-    await port_.look(CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
+    await look(port_, CLOUD, Subscription("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
     await asyncio.sleep(0.1)
     assert {what for what, _ in lists.asked} == {"network"}
     await port_.close()
@@ -1029,38 +1094,76 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
     lists.things["port"] = [port("p")]
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("r", INTERFACE))
     port_ = clouds([])
-    asks = Asker("capicluster", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
-    await port_.look(CLOUD, asks)
-    await port_.run(call(**ATTACH))
-    (found,) = (await port_.look(CLOUD, asks)).things
+    asks = Subscription("capicluster", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
+    await look(port_, CLOUD, asks)
+    await submit(port_, call(**ATTACH))
+    (found,) = (await look(port_, CLOUD, asks)).things
     assert found.facts["device_id"] == "r"
     await port_.close()
 
 
 async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neutron answers with the tags and no port, Nova with nothing."""
-    lists.things["port"] = [Thing("port", "p", "web-0", facts={"tags": ["theirs"], "device_id": "s"})]
+    lists.things["port"] = [CloudResource("port", "p", "web-0", facts={"tags": ["theirs"], "device_id": "s"})]
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("p", {}))
     port_ = clouds([])
-    asks = Asker("server", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
-    await port_.look(CLOUD, asks)
-    await port_.run(CloudCall(CLOUD, "update", ("port", "0"), UID, id="p", body={"tags": ["ours", "theirs"]}))
-    (found,) = (await port_.look(CLOUD, asks)).things
+    asks = Subscription("server", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
+    await look(port_, CLOUD, asks)
+    await submit(port_, CloudCall(CLOUD, "update", ("port", "0"), UID, id="p", body={"tags": ["ours", "theirs"]}))
+    (found,) = (await look(port_, CLOUD, asks)).things
     assert found.facts == {"tags": ["ours", "theirs"], "device_id": "s"}
     await port_.close()
 
 
-async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
-    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
-        if what == "volume":
-            raise Trouble("NotFound", "HTTP 404")
-        return [Thing("server", "1")] if what == "server" else []
+@pytest.mark.parametrize(
+    "error", [TransientCloudError(Reason.NOT_FOUND, "HTTP 404"), TerminalCloudError(Reason.SERVICE_MISSING, "no such")]
+)
+async def test_a_cloud_without_volumes_is_a_cloud(
+    lists: Lists, time: Time, error: TransientCloudError | TerminalCloudError
+) -> None:
+    asked: list[str] = []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
+        asked.append(what)
+        if what == "volume":
+            raise error
+        return [CloudResource("server", "1")] if what == "server" else []
+
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    look = await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    assert look.settled
-    assert "volume" not in look.unseen
+    for _ in range(2):
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        assert view.certain == isinstance(error, TerminalCloudError), "one answer of 404 proves nothing"
+    time.now += CONFIRM
+    for _ in range(2):
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+        assert view.certain
+    assert asked.count("volume") == (1 if isinstance(error, TerminalCloudError) else 2)
+    await port_.close()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own", "of a proxy"])
+async def test_one_404_makes_no_service_missing(lists: Lists, time: Time, own: bool) -> None:
+    """A volume with a mark, and without a record, would be left behind or made again."""
+    wrong = [problem(404, "default backend", own=own)]
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
+        if what == "volume" and wrong:
+            raise wrong.pop()
+        return [CloudResource("volume", "v", mark=mark(f"{UID}1", ("volume", "root")))] if what == "volume" else []
+
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
+    told: list[Any] = []
+    port_, one = clouds(told), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    if own:
+        assert not (await look(port_, CLOUD, one)).certain
+    else:
+        with pytest.raises(TransientCloudError, match="not from OpenStack"):
+            await look(port_, CLOUD, one)
+    time.now += CONFIRM
+    view = await look(port_, CLOUD, one)
+    assert view.certain
+    assert [thing.id for thing in view.things] == ["v"]
     await port_.close()
 
 
@@ -1071,53 +1174,70 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
 ) -> None:
     """A server made by an earlier process could never be deleted: absent types counted as lists of time 0."""
 
-    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if what in lacking:
-            raise Trouble("NotFound", "HTTP 404")
+            raise TransientCloudError("NotFound", "HTTP 404")
         return []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=begun))
+    await look(port_, CLOUD, asker(1, waits=True, begun=begun))
     for _ in range(3):
-        time.now += tenant_clouds.SETTLE + 1
-        look = await port_.look(CLOUD, asker(1, waits=True, begun=begun))
-    assert not look.unseen
-    assert look.settled
+        time.now += tenant_snapshot.SETTLE + 1
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=begun))
+    assert not view.unseen
+    assert view.settled
     await port_.close()
 
 
 async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lists, time: Time) -> None:
     """One wrong 404 must not make a volume look deleted; later the service is asked again."""
     lacking = {"volume"}
-    things = [Thing("volume", "v1")]
+    things = [CloudResource("volume", "v1")]
 
-    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if what in lacking:
-            raise Trouble("NotFound", "HTTP 404")
+            raise TransientCloudError("NotFound", "HTTP 404")
         return things if what == "volume" else []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     recorded = replace(asker(1, waits=True), ids=frozenset({("volume", "v1")}))
     for _ in range(2):
-        look = await port_.look(CLOUD, recorded)
-        assert "volume" in look.unseen
-        assert not look.certain
-        time.now += tenant_clouds.SETTLE + 1
+        view = await look(port_, CLOUD, recorded)
+        assert "volume" in view.unseen
+        assert not view.certain
+        time.now += tenant_snapshot.SETTLE + 1
     lacking.clear()
     time.now += tenant_snapshot.ABSENT
-    look = await port_.look(CLOUD, recorded)
-    assert [thing.id for thing in look.things] == ["v1"]
-    assert look.certain
+    view = await look(port_, CLOUD, recorded)
+    assert [thing.id for thing in view.things] == ["v1"]
+    assert view.certain
+    await port_.close()
+
+
+async def test_what_is_marked_and_not_recorded_is_seen_to_go(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a volume whose creator died before it could write the id down."""
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (call.id, {}))
+    lists.things["volume"] = [CloudResource("volume", "v", state="available", mark=mark(UID, ("volume", "root")))]
+    port_, one = clouds([]), Subscription("server", ("ns", "web"), UID, KINDS, waits=True)
+    time.now += tenant_snapshot.SETTLE
+    assert [each.id for each in (await look(port_, CLOUD, one)).things] == ["v"]
+    await submit(port_, call("delete", "volume", "root", id="v"))
+    lists.things["volume"] = []
+    time.now += 60
+    await asyncio.sleep(0.05)
+    assert (await look(port_, CLOUD, one)).things == ()
     await port_.close()
 
 
 async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
-    lists.fail = Trouble("ServerError", "HTTP 500")
+    lists.fail = TransientCloudError("ServerError", "HTTP 500")
     port_ = clouds([])
-    with pytest.raises(Trouble, match="HTTP 500"):
-        await port_.look(CLOUD, asker(1))
+    with pytest.raises(TransientCloudError, match="HTTP 500"):
+        await look(port_, CLOUD, asker(1))
     await port_.close()
 
 
@@ -1127,50 +1247,50 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     answers: list[Any] = []
     monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: answers.append(asked) or ())
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
-    lists.things["server"] = [Thing("server", str(n)) for n in range(4)]
+    lists.things["server"] = [CloudResource("server", str(n)) for n in range(4)]
     port_ = clouds([], {"theirs": "pw-y"})
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     time.now += 4
     lists.fail = problem(429, "Too many", "90")
-    with pytest.raises(Trouble):
-        await port_.look(CLOUD, asker(1, waits=True))
+    with pytest.raises(TransientCloudError):
+        await look(port_, CLOUD, asker(1, waits=True))
     lists.fail = None
     lists.asked.clear()
-    await port_.look(CLOUD, asker(2))  # for this one the picture is good enough
+    await look(port_, CLOUD, asker(2))  # for this one the picture is good enough
     time.now += 60
     told = await asyncio.gather(
-        port_.look(CLOUD, asker(2)),
-        port_.look(CLOUD, asker(3, waits=True)),
-        port_.find(CLOUD, question("image", name="a")),
-        port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
+        look(port_, CLOUD, asker(2)),
+        look(port_, CLOUD, asker(3, waits=True)),
+        port_.find(CLOUD, query("image", name="a")),
+        submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
         return_exceptions=True,
     )
     for error in told:
-        assert isinstance(error, Trouble)
+        assert isinstance(error, TransientCloudError)
         assert (error.reason, str(error)) == ("RateLimited", "HTTP 429: Too many")
         assert error.after and 30 <= error.after <= 36
     await asyncio.sleep(0.01)
     assert (lists.asked, answers) == ([], [])
-    assert (await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
+    assert (await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
     time.now += 30
-    await port_.look(CLOUD, asker(2))
-    await port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
+    await look(port_, CLOUD, asker(2))
+    await submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
     assert len(lists.asked) == 2 and len(answers) == 1
     await port_.close()
 
 
 async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_him(lists: Lists, time: Time) -> None:
-    lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(50)]
+    lists.things["server"] = [CloudResource("server", str(n), state="ACTIVE") for n in range(50)]
     port_ = clouds([])
     for number in range(50):
-        await port_.look(CLOUD, asker(number, waits=True, begun=False))
+        await look(port_, CLOUD, asker(number, waits=True, begun=False))
     (project,) = port_._projects.values()
     project.snapshot.write(port("old"), time.now)
     project.snapshot.drop(("port", "old"), time.now)
     port_._unsure[UID] = time.now + 8
     for _ in range(65):
         time.now += 60
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     assert list(project.askers) == [f"{UID}1"]
     assert not project.snapshot.written
     assert not project.snapshot._owned
@@ -1179,14 +1299,14 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
 
 
 async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_settled(lists: Lists, time: Time) -> None:
-    lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
+    lists.things["server"] = [CloudResource("server", "1"), CloudResource("server", "2")]
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, begun=False))
+    await look(port_, CLOUD, asker(1, begun=False))
     time.now += 2 * project_session.FORGET
-    await port_.look(CLOUD, asker(2))
+    await look(port_, CLOUD, asker(2))
     lists.asked.clear()
-    look = await port_.look(CLOUD, asker(1, waits=True))
-    assert look.settled
+    view = await look(port_, CLOUD, asker(1, waits=True))
+    assert view.settled
     assert {what for what, _ in lists.asked} >= {"port", "volume"}, "by lists of today"
     await port_.close()
 
@@ -1194,13 +1314,13 @@ async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_sett
 async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> None:
     passwords = {"clouds": "old"}
     port_ = clouds([], passwords)
-    await port_.look(CLOUD, asker(1))
+    await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
     used = old.line._connection
     passwords["clouds"] = "new"
     for _ in range(65):
         time.now += 60
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     (new,) = port_._projects.values()
     assert new is not old
     used.close.assert_called_once()  # type: ignore[union-attr]
@@ -1210,10 +1330,10 @@ async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> 
 
 async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1))
+    await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
     time.now += 2 * project_session.FORGET
-    await port_.look(CloudRef(("other", "theirs"), "mine"), asker(2))
+    await look(port_, CloudRef(("other", "theirs"), "mine"), asker(2))
     with pytest.raises(RuntimeError, match="after shutdown"):
         old.line.threads.submit(len, "")
     (new,) = port_._projects.values()
@@ -1222,11 +1342,11 @@ async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists,
 
 
 async def test_questions_are_forgotten_too(lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: (Thing("image", "1"),))
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: (CloudResource("image", "1"),))
     port_ = clouds([])
     for number in range(130):
         time.now += 60
-        await port_.find(CLOUD, question("image", name=str(number)))
+        await port_.find(CLOUD, query("image", name=str(number)))
     (project,) = port_._projects.values()
     assert len(project.answers) <= 2, "an answer holds for a minute"
     await port_.close()
@@ -1239,18 +1359,18 @@ async def test_questions_and_answers_of_a_project_take_little_memory_together(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, count: int, text: str, many: int
 ) -> None:
     """Thirty, each of which a cloud answered with a full list, took 233 MiB for an hour."""
-    things = tuple(Thing("image", f"{n:036}", "name of an image") for n in range(many))
+    things = tuple(CloudResource("image", f"{n:036}", "name of an image") for n in range(many))
     monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: things)
     port_ = clouds([])
     for number in range(count):
-        assert await port_.find(CLOUD, question("image", name=f"{text}{number}")) == things
+        assert await port_.find(CLOUD, query("image", name=f"{text}{number}")) == things
     (project,) = port_._projects.values()
     weighed = sum(
         1000 + len(str(asked)) + sum(t.weight for t in answer.things) for asked, answer in project.answers.items()
     )
     assert ANSWERS / 2 < weighed < ANSWERS * 1.1
-    assert question("image", name=f"{text}{count - 1}") in project.answers, "the oldest go"
-    assert question("image", name=f"{text}0") not in project.answers
+    assert query("image", name=f"{text}{count - 1}") in project.answers, "the oldest go"
+    assert query("image", name=f"{text}0") not in project.answers
     await port_.close()
 
 
@@ -1259,12 +1379,12 @@ async def test_a_question_that_is_on_its_way_is_not_forgotten(lists: Lists, monk
     monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(20) and ())
     monkeypatch.setattr(project_session, "ANSWERS", 0)
     port_ = clouds([])
-    asking = asyncio.create_task(port_.find(CLOUD, question("image", name="a")))
+    asking = asyncio.create_task(port_.find(CLOUD, query("image", name="a")))
     await asyncio.sleep(0.05)
     (project,) = port_._projects.values()
     project.trim()
     project.forget(0.0)
-    assert list(project.answers) == [question("image", name="a")]
+    assert list(project.answers) == [query("image", name="a")]
     free.set()
     assert await asking == ()
     project.trim()
@@ -1276,11 +1396,11 @@ async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypat
     free = threading.Event()
     monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(20) and ())
     port_ = clouds([], {"theirs": "pw-y"})
-    hanging = [asyncio.create_task(port_.find(CLOUD, question("image", name=str(n)))) for n in range(30)]
+    hanging = [asyncio.create_task(port_.find(CLOUD, query("image", name=str(n)))) for n in range(30)]
     await asyncio.sleep(0.05)
     try:
         async with asyncio.timeout(5):
-            await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(1))
     finally:
         free.set()
         await asyncio.gather(*hanging)
@@ -1294,7 +1414,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
     monkeypatch.setattr(connection_pool, "SHARED", 4)
     free, busy = threading.Event(), set()
 
-    def hangs(made: Any, asked: Any) -> tuple[Thing, ...]:
+    def hangs(made: Any, asked: Any) -> tuple[CloudResource, ...]:
         busy.add(threading.get_ident())
         free.wait(20)
         return ()
@@ -1303,12 +1423,12 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
     names = [f"c{n}" for n in range(40)]
     port_ = clouds([], {name: f"pw-{name}" for name in names} | {"theirs": "pw-y"})
     refs = [CloudRef(("ns", name), "mine") for name in names]
-    hanging = [asyncio.create_task(port_.find(ref, question("image", name="i"))) for ref in refs]
+    hanging = [asyncio.create_task(port_.find(ref, query("image", name="i"))) for ref in refs]
     try:
         async with asyncio.timeout(10):
             while len(port_._projects) < 40 or len(busy) < 4:
                 await asyncio.sleep(0.01)
-            await port_.look(CloudRef(("other", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("other", "theirs"), "mine"), asker(1))
     finally:
         free.set()
         await asyncio.gather(*hanging)
@@ -1322,39 +1442,42 @@ async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
     """Or workers that all wait for one cloud would have no time for the others."""
     free, tries = threading.Event(), 0
 
-    def hangs(made: Any, what: str, since: str = "") -> list[Thing]:
+    def hangs(made: Any, what: str, since: str = "") -> list[CloudResource]:
         nonlocal tries
         tries += 1
         if tries > 1:
             free.wait(20)
         time.now += 30
-        raise Trouble("Unreachable", "timed out")
+        raise TransientCloudError("Unreachable", "timed out")
 
-    monkeypatch.setattr(tenant_clouds, "fetch", hangs)
+    monkeypatch.setattr(tenant_lists, "fetch", hangs)
     port_ = clouds([])
-    first = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
+    first = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
     assert {str(each) for each in first} == {"timed out"}
     assert tries == 1, "who came meanwhile takes what it brought"
     time.now += 10
-    one = asyncio.create_task(port_.look(CLOUD, asker(1)))
+    one = asyncio.create_task(look(port_, CLOUD, asker(1)))
     try:
         async with asyncio.timeout(5):
             while tries < 2:
                 await asyncio.sleep(0.01)
             for number in range(2, 50):
-                with pytest.raises(Trouble, match="timed out"):
-                    await port_.look(CLOUD, asker(number))
+                with pytest.raises(TransientCloudError, match="timed out"):
+                    await look(port_, CLOUD, asker(number))
     finally:
         free.set()
     assert tries == 2
-    with pytest.raises(Trouble, match="timed out"):
+    with pytest.raises(TransientCloudError, match="timed out"):
         await one
     await port_.close()
 
 
 def test_a_floating_ip_is_free_as_soon_as_the_port_that_had_it_is_deleted() -> None:
     snapshot = Snapshot()
-    for thing in (Thing("port", "p"), Thing("floating-ip", "f", facts={"port_id": "p", "floating_ip_address": "a"})):
+    for thing in (
+        CloudResource("port", "p"),
+        CloudResource("floating-ip", "f", facts={"port_id": "p", "floating_ip_address": "a"}),
+    ):
         snapshot.write(thing, 1.0)
     snapshot.deleted(("port", "p"), 2.0)
     assert snapshot.things["floating-ip", "f"].facts == {"port_id": None, "floating_ip_address": "a"}
@@ -1362,10 +1485,10 @@ def test_a_floating_ip_is_free_as_soon_as_the_port_that_had_it_is_deleted() -> N
 
 def test_a_floating_ip_at_a_port_is_seen_by_whose_port_it_is() -> None:
     snapshot = Snapshot()
-    address = Thing("floating-ip", "f", facts={"port_id": "p"})
-    for thing in (Thing("port", "p", mark=mark(UID, ("port", "0"))), address):
+    address = CloudResource("floating-ip", "f", facts={"port_id": "p"})
+    for thing in (CloudResource("port", "p", mark=mark(UID, ("port", "0"))), address):
         snapshot.write(thing, 1.0)
-    asker = Asker("server", ("ns", "web"), UID, KINDS)
+    asker = Subscription("server", ("ns", "web"), UID, KINDS)
     assert address in snapshot.of(asker)
     snapshot.changed(("floating-ip", "f"), {"port_id": "other"}, 2.0)
     assert [thing.id for thing in snapshot.of(asker)] == ["p"]
@@ -1376,24 +1499,24 @@ async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monke
     body = {"port_id": "p"}
     monkeypatch.setattr(tenant_clouds, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
     port_ = clouds(told)
-    server = Asker("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
-    for each in (server, asker(2), Asker("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
-        await port_.look(CLOUD, each)
-    await port_.run(call("update", "floating-ip", id="f", body=body))
+    server = Subscription("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
+    for each in (server, asker(2), Subscription("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
+        await look(port_, CLOUD, each)
+    await submit(port_, call("update", "floating-ip", id="f", body=body))
     assert told == [("server", ("ns", "web"))]
-    assert [thing.id for thing in (await port_.look(CLOUD, server)).things] == ["f"]
+    assert [thing.id for thing in (await look(port_, CLOUD, server)).things] == ["f"]
     await port_.close()
 
 
 def test_an_answer_without_tags_is_no_word_about_tags() -> None:
     """Who sets them back, or adds a mark, would take away what he does not know of."""
-    assert "tags" not in tenant_things.server({"id": "s"}).facts
-    assert tenant_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
+    assert "tags" not in thing_of("server", {"id": "s"}).facts
+    assert thing_of("server", {"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
 def test_when_a_volume_was_made_is_told_in_seconds(stamp: str | None) -> None:
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
-    assert tenant_things.volume(raw).facts["created_at"] == 1795644000.25
-    assert tenant_things.volume({**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
-    assert tenant_things.volume({**raw, "created_at": stamp}).facts["created_at"] is None
+    assert thing_of("volume", raw).facts["created_at"] == 1795644000.25
+    assert thing_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
+    assert thing_of("volume", {**raw, "created_at": stamp}).facts["created_at"] is None

@@ -21,14 +21,26 @@ from tests.unit.test_adapter_openstack_clouds import (
 )
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
-from stackwright.adapters.openstack.tenant.snapshot import LISTS, WHOLE, single
-from stackwright.core.openstack.clouds import Asker, CloudCall, Look, Slot, Thing, Trouble, mark
-from stackwright.core.openstack.managed_resources import Owner, removal
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
+from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
+from stackwright.controllers.infra.managed_resources import Owner, plan_removal
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudResource,
+    ProjectView,
+    ResourceKey,
+    Subscription,
+    look,
+    mark,
+)
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES, owned_types
 
 __all__ = ["lists", "time"]
-KINDS = sorted(LISTS)
+KINDS = sorted(owned_types())
 IDS = [f"id-{number}" for number in range(4)]
 
 
@@ -37,9 +49,9 @@ class Cloud(Lists):
 
     def __init__(self) -> None:
         super().__init__()
-        self.wrong: dict[str, list[Thing] | None] = {}
+        self.wrong: dict[str, list[CloudResource] | None] = {}
 
-    def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
+    def __call__(self, connection: Any, what: str, since: str = "") -> list[CloudResource]:
         found = super().__call__(connection, what, since)
         wrong = self.wrong.get(what)
         return found if wrong is None else wrong
@@ -48,34 +60,34 @@ class Cloud(Lists):
 @pytest.fixture
 def cloud(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> Cloud:
     made = Cloud()
-    monkeypatch.setattr(tenant_clouds, "fetch", made)
-    monkeypatch.setattr(tenant_clouds, "peek", made.peek)
-    monkeypatch.setattr(tenant_clouds, "single", made.one)
+    monkeypatch.setattr(tenant_lists, "fetch", made)
+    monkeypatch.setattr(tenant_lists, "peek", made.peek)
+    monkeypatch.setattr(tenant_lists, "single", made.one)
     return made
 
 
-def things(what: str, number: int = len(IDS)) -> list[Thing]:
-    return [Thing(what, id_, mark=mark(UID, (what, id_)), state="ACTIVE") for id_ in IDS[:number]]  # type: ignore[arg-type]
+def things(what: str, number: int = len(IDS)) -> list[CloudResource]:
+    return [CloudResource(what, id_, mark=mark(UID, (what, id_)), state="ACTIVE") for id_ in IDS[:number]]  # type: ignore[arg-type]
 
 
-def asks(what: str, *ids: str) -> Asker:
+def asks(what: str, *ids: str) -> Subscription:
     owned = frozenset((what, id_) for id_ in ids)
-    return Asker("capicluster", ("ns", "c"), UID, (what,), owned, waits=True, begun=False)  # type: ignore[arg-type]
+    return Subscription("capicluster", ("ns", "c"), UID, (what,), owned, waits=True, begun=False)  # type: ignore[arg-type]
 
 
-SHORT: dict[str, Callable[[list[Thing]], list[Thing]]] = {
+SHORT: dict[str, Callable[[list[CloudResource]], list[CloudResource]]] = {
     "empty": lambda every: [],
     "short": lambda every: every[:1],
     "stale": lambda every: every[:-1],
 }
 
 
-async def listed_again(port_: OpenStackClouds, asker: Asker, time: Time) -> Look:
+async def listed_again(port_: OpenStackClouds, asker: Subscription, time: Time) -> ProjectView:
     """By a whole list."""
     (project,) = port_._projects.values()
     time.now += WHOLE
-    await port_._list(CLOUD, project, asker.kinds[0])
-    return await port_.look(CLOUD, asker)
+    await port_._lists._list(CLOUD, project, asker.kinds[0])
+    return await look(port_, CLOUD, asker)
 
 
 @pytest.mark.parametrize("kind", SHORT)
@@ -85,11 +97,11 @@ async def test_a_list_that_lacks_what_is_recorded_forgets_nothing(
 ) -> None:
     cloud.things[what] = things(what)
     port_, asker = clouds([]), asks(what, *IDS)
-    assert (await port_.look(CLOUD, asker)).certain
+    assert (await look(port_, CLOUD, asker)).certain
     assert cloud.single == [], "nothing is missing, so nothing more is asked for"
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
-    look = await listed_again(port_, asker, time)
-    assert sorted(thing.id for thing in look.things) == IDS
+    view = await listed_again(port_, asker, time)
+    assert sorted(thing.id for thing in view.things) == IDS
     assert {id_ for _, id_ in cloud.single} == set(IDS) - {thing.id for thing in cloud.wrong[what] or ()}
     await port_.close()
 
@@ -99,18 +111,18 @@ async def test_what_is_recorded_is_gone_once_two_requests_say_so(cloud: Cloud, t
     cloud.things[what] = things(what)
     told: list[Any] = []
     port_, asker = clouds(told), asks(what, *IDS)
-    await port_.look(CLOUD, asker)
+    await look(port_, CLOUD, asker)
     del cloud.things[what][-1]
-    look = await listed_again(port_, asker, time)
-    assert not look.settled
+    view = await listed_again(port_, asker, time)
+    assert not view.settled
     time.now += CONFIRM - 1
-    assert not (await port_.look(CLOUD, asker)).settled
+    assert not (await look(port_, CLOUD, asker)).settled
     assert len(cloud.single) == 1
     time.now += 1
-    assert (await port_.look(CLOUD, asker)).certain
+    assert (await look(port_, CLOUD, asker)).certain
     assert cloud.single == [(what, IDS[-1])] * 2
     time.now += CONFIRM
-    assert (await port_.look(CLOUD, asker)).certain
+    assert (await look(port_, CLOUD, asker)).certain
     assert len(cloud.single) == 2, "once confirmed it is not asked for again"
     await port_.close()
 
@@ -118,8 +130,8 @@ async def test_what_is_recorded_is_gone_once_two_requests_say_so(cloud: Cloud, t
 @pytest.mark.parametrize("what", KINDS)
 async def test_after_a_restart_an_empty_list_forgets_nothing(cloud: Cloud, time: Time, what: str) -> None:
     cloud.things[what], cloud.wrong[what] = things(what), []
-    look = await clouds([]).look(CLOUD, asks(what, *IDS))
-    assert sorted(thing.id for thing in look.things) == IDS
+    view = await look(clouds([]), CLOUD, asks(what, *IDS))
+    assert sorted(thing.id for thing in view.things) == IDS
 
 
 @pytest.mark.parametrize(("kind", "number"), [("empty", 1), ("empty", 4), ("short", 4)])
@@ -130,30 +142,30 @@ async def test_a_list_that_suddenly_lacks_many_items_counts_once_another_one_agr
     """Of what is known by its mark alone, there is no id to ask for."""
     cloud.things[what] = things(what, number)
     port_, asker = clouds([]), asks(what)
-    assert (await port_.look(CLOUD, asker)).certain
+    assert (await look(port_, CLOUD, asker)).certain
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
-    look = await listed_again(port_, asker, time)
-    assert not look.settled
-    assert not removal(Owner(CLOUD, UID), {}, look).whole, "the finalizer stays"
+    view = await listed_again(port_, asker, time)
+    assert not view.settled
+    assert not plan_removal(Owner(CLOUD, UID), {}, view).whole, "the finalizer stays"
     time.now += CONFIRM
     cloud.wrong[what] = None
-    look = await port_.look(CLOUD, asker)
-    assert look.certain
-    assert len(look.things) == number
+    view = await look(port_, CLOUD, asker)
+    assert view.certain
+    assert len(view.things) == number
     cloud.wrong[what] = SHORT[kind](cloud.things[what])
     assert not (await listed_again(port_, asker, time)).settled
     time.now += CONFIRM
-    assert (await port_.look(CLOUD, asker)).certain, "two lists agree"
+    assert (await look(port_, CLOUD, asker)).certain, "two lists agree"
     await port_.close()
 
 
 async def test_a_recorded_router_keeps_its_finalizer_through_an_empty_list(cloud: Cloud, time: Time) -> None:
     """So a router was orphaned while a replica of Neutron came up."""
     cloud.things["router"] = things("router", 1)
-    record: dict[Slot, str] = {("router", ""): IDS[0]}
+    record: dict[ResourceKey, str] = {("router", ""): IDS[0]}
     port_, asker = clouds([]), asks("router", IDS[0])
     cloud.wrong["router"] = []
-    step = removal(Owner(CLOUD, UID), record, await port_.look(CLOUD, asker))
+    step = plan_removal(Owner(CLOUD, UID), record, await look(port_, CLOUD, asker))
     assert [call.id for call in step.calls] == [IDS[0]]
     assert step.record == record
     await port_.close()
@@ -166,46 +178,48 @@ async def test_what_the_cloud_deleted_for_us_is_gone_and_a_404_is_one_answer(
 ) -> None:
     cloud.things[what] = things(what, 1)
     port_, asker = clouds([]), asks(what, IDS[0])
-    await port_.look(CLOUD, asker)
+    await look(port_, CLOUD, asker)
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {} if found else None))
-    await port_.run(CloudCall(CLOUD, "delete", (what, ""), UID, id=IDS[0]))  # type: ignore[arg-type]
+    await submit(port_, CloudCall(CLOUD, "delete", (what, ""), UID, id=IDS[0]))  # type: ignore[arg-type]
+    assert cloud.single == ([(what, IDS[0])] if TYPES[what].attached else []), "somebody may have attached it"
+    cloud.single.clear()
     if found:
         cloud.things[what] = []
-    look = await port_.look(CLOUD, asker)
-    assert look.certain
-    assert [thing.id for thing in look.things] == ([] if found else [IDS[0]])
+    view = await look(port_, CLOUD, asker)
+    assert view.certain
+    assert [thing.id for thing in view.things] == ([] if found else [IDS[0]])
     assert len(cloud.single) == (0 if found else 1)
     await port_.close()
 
 
 async def test_the_rules_of_a_group_go_with_it(cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = [Thing("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
+    rules = [CloudResource("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
     cloud.things = {"security-group": things("security-group", 1), "security-group-rule": rules}
     known = frozenset({("security-group", IDS[0]), *(("security-group-rule", rule.id) for rule in rules)})
     asker = replace(asks("security-group"), kinds=("security-group", "security-group-rule"), ids=known)
     port_ = clouds([])
-    assert len((await port_.look(CLOUD, asker)).things) == 4
+    assert len((await look(port_, CLOUD, asker)).things) == 4
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {}))
-    await port_.run(CloudCall(CLOUD, "delete", ("security-group", ""), UID, id=IDS[0]))
+    await submit(port_, CloudCall(CLOUD, "delete", ("security-group", ""), UID, id=IDS[0]))
     cloud.things.clear()
     time.now += WHOLE
-    look = await port_.look(CLOUD, asker)
-    assert look.certain
-    assert (look.things, cloud.single) == ((), [])
+    view = await look(port_, CLOUD, asker)
+    assert view.certain
+    assert (view.things, cloud.single) == ((), [])
     await port_.close()
 
 
 async def test_trouble_of_a_single_request_confirms_nothing(
     cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(connection: Any, what: str, id_: str) -> Thing | None:
-        raise Trouble("ServerError", "HTTP 503")
+    def fails(connection: Any, what: str, id_: str) -> CloudResource | None:
+        raise TransientCloudError("ServerError", "HTTP 503")
 
-    monkeypatch.setattr(tenant_clouds, "single", fails)
+    monkeypatch.setattr(tenant_lists, "single", fails)
     port_ = clouds([])
     for _ in range(3):
-        with pytest.raises(Trouble, match="503"):
-            await port_.look(CLOUD, asks("router", IDS[0]))
+        with pytest.raises(TransientCloudError, match="503"):
+            await look(port_, CLOUD, asks("router", IDS[0]))
         time.now += CONFIRM
     await port_.close()
 
@@ -216,7 +230,7 @@ async def test_who_lacks_something_is_told_when_it_can_be_confirmed(
     monkeypatch.setattr(tenant_clouds, "CONFIRM", 0.0)
     told: list[Any] = []
     port_ = clouds(told)
-    await port_.look(CLOUD, asks("router", IDS[0]))
+    await look(port_, CLOUD, asks("router", IDS[0]))
     await asyncio.sleep(0.01)
     assert told == [("capicluster", ("ns", "c"))]
     await port_.close()
@@ -241,7 +255,7 @@ def test_one_thing_is_asked_for_by_its_id(what: str) -> None:
 
 def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bool:
     """Whether lists that began then, and had so many of the things of before, are in doubt after the last."""
-    doubts = Doubts(single={("port", each) for each in IDS[:single]})
+    doubts = PendingConfirmations(single={("port", each) for each in IDS[:single]})
     ids = {("port", each) for each in IDS[:expected]}
     for began, count in lists:
         doubts.weigh("port", ids, sorted(ids)[len(ids) - count :], began)

@@ -16,7 +16,8 @@ from stackwright.adapters.openstack.transport.clouds_yaml import LONGEST, BadEnt
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
 from stackwright.adapters.threads import LibraryFailed, in_thread
-from stackwright.core.openstack.clouds import CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudRef
+from stackwright.core.openstack.errors import TransientCloudError
 
 AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x", "project_name": "p"}
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -50,7 +51,7 @@ def text(**entry: Any) -> str:
 )
 def test_a_key_that_is_not_allowed_is_named(key: Any, value: Any) -> None:
     data = {"clouds.yaml": yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, key: value}}})}
-    with pytest.raises(Trouble, match=rf"clouds\.mine\.{key} ") as raised:
+    with pytest.raises(TransientCloudError, match=rf"clouds\.mine\.{key} ") as raised:
         login_of(CLOUD, data, 0)
     assert raised.value.reason == "CredentialsInvalid"
     assert "/etc/passwd" not in str(raised.value)
@@ -61,7 +62,7 @@ def test_keys_of_auth_are_checked_too_and_all_are_named() -> None:
     entry = {"clouds": {"mine": {"auth": {**AUTH, "identity_provider": "x", "password": ["pw-x"]}, "profile": "p"}}}
     with pytest.raises(BadEntry) as raised:
         entry_of(yaml.safe_dump(entry), "mine")
-    for named in ("mine.profile", "mine.auth.identity_provider", "mine.auth.password takes a text"):
+    for named in ("mine.profile", "mine.auth.identity_provider", "mine.auth.password takes a string"):
         assert named in str(raised.value)
     assert "pw-x" not in str(raised.value)
 
@@ -103,7 +104,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
 def test_a_text_that_is_none_is_refused_at_little_cost(bad: str) -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(Trouble) as raised:
+        with pytest.raises(TransientCloudError) as raised:
             login_of(CLOUD, {"clouds.yaml": bad}, 0)
         assert tracemalloc.get_traced_memory()[1] < 32_000_000
     finally:
@@ -147,7 +148,7 @@ async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.Mo
     def leaves(_: Any) -> None:
         raise SystemExit(1)
 
-    with pytest.raises(Trouble, match="SystemExit") as told:
+    with pytest.raises(TransientCloudError, match="SystemExit") as told:
         await asyncio.create_task(line.do("compute", leaves))
     assert told.value.reason == "Unreachable"
     line.close()
@@ -158,7 +159,7 @@ def test_a_client_that_cannot_be_made_is_told_without_secrets(
     monkeypatch: pytest.MonkeyPatch, raised: BaseException
 ) -> None:
     monkeypatch.setattr("openstack.connection.Connection", Mock(side_effect=raised))
-    with ExitStack() as files, pytest.raises(Trouble) as told:
+    with ExitStack() as files, pytest.raises(TransientCloudError) as told:
         connection(Login("d", {"auth": AUTH}, "", 0.0), files)
     assert told.value.reason == "CredentialsInvalid"
     assert "pw-x" not in str(told.value)
@@ -169,6 +170,6 @@ def test_a_number_without_end_is_refused_by_name(where: str) -> None:
     """Python refuses to write down such a number; YAML has them in hexadecimal."""
     end = "}" if "{" in where else ", auth: {}"
     data = {"clouds.yaml": f"clouds: {{mine: {{{where}0x{'f' * 40_000}{end}}}}}"}
-    with pytest.raises(Trouble, match="takes a text") as raised:
+    with pytest.raises(TransientCloudError, match="takes a string") as raised:
         login_of(CLOUD, data, 0)
     assert raised.value.reason == "CredentialsInvalid"

@@ -1,4 +1,4 @@
-"""One request for all: nobody waits for it longer than a moment, and its answer is not lost."""
+"""One shared request: callers wait only briefly for it, and its response is not lost."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
+from stackwright.adapters.openstack.tenant import clouds, lists, single_flight, snapshot
+from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import connection_pool
-from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, Trouble, question
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription, look, query
+from stackwright.core.openstack.errors import TransientCloudError
 
 
 class Slow:
@@ -52,7 +54,9 @@ async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() ->
     flight, ask = SingleFlight[int](), Slow(20)
     start = asyncio.get_running_loop().time()
     for _ in range(3):
-        with pytest.raises(Trouble, match="list of servers: no answer within 5 s; it is still waited for") as told:
+        with pytest.raises(
+            TransientCloudError, match="list of servers: no response within 5 s; the request is still in progress"
+        ) as told:
             await flight.join("list of servers", ask)
         assert told.value.reason == "Unreachable"
     assert asyncio.get_running_loop().time() - start == pytest.approx(PATIENCE), "all together"
@@ -63,11 +67,11 @@ async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() ->
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left() -> None:
-    flight, ask = SingleFlight[int](), Slow(1, Trouble("ServerError", "HTTP 500"))
+    flight, ask = SingleFlight[int](), Slow(1, TransientCloudError("ServerError", "HTTP 500"))
     told = await asyncio.gather(*(flight.join("list", ask) for _ in range(2)), return_exceptions=True)
     assert [str(each) for each in told] == ["HTTP 500", "HTTP 500"]
-    late = Slow(9, Trouble("ServerError", "HTTP 500"))
-    with pytest.raises(Trouble, match="no answer"):
+    late = Slow(9, TransientCloudError("ServerError", "HTTP 500"))
+    with pytest.raises(TransientCloudError, match="no response"):
         await flight.join("list", late)
     await asyncio.sleep(9)
     assert late.ended == 1
@@ -76,10 +80,10 @@ async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left()
 class Late:
     """A cloud whose answers take a tenth of a second."""
 
-    def __init__(self, answer: list[Thing]) -> None:
+    def __init__(self, answer: list[CloudResource]) -> None:
         self.answer, self.asked, self.ended = answer, 0, 0
 
-    def __call__(self, *_: object) -> list[Thing]:
+    def __call__(self, *_: object) -> list[CloudResource]:
         self.asked += 1
         time.sleep(0.1)
         self.ended += 1
@@ -87,8 +91,8 @@ class Late:
 
 
 async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
-    monkeypatch.setattr(clouds, "fetch", fetch)
+    fetch, find = Late([CloudResource("server", "1", state="ACTIVE")]), Late([CloudResource("image", "i")])
+    monkeypatch.setattr(lists, "fetch", fetch)
     monkeypatch.setattr(clouds, "find", find)
     monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
     monkeypatch.setattr(single_flight, "PATIENCE", 0.02)
@@ -97,33 +101,32 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
         text = "clouds: {mine: {auth: {auth_url: https://keystone/v3}}}"
         return {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
 
-    cloud, image = CloudRef(("ns", "clouds"), "mine"), question("image", name="debian")
+    cloud, image = CloudRef(("ns", "clouds"), "mine"), query("image", name="debian")
     port = clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
-    asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False)
+    asker = Subscription(
+        "server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False
+    )
     idle = replace(asker, waits=False)
-    assert (await port.look(cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
-    for call in (lambda: port.look(cloud, asker), lambda: port.find(cloud, image)):
-        with pytest.raises(Trouble, match="no answer within"):
+    assert (await look(port, cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
+    for call in (lambda: look(port, cloud, asker), lambda: port.find(cloud, image)):
+        with pytest.raises(TransientCloudError, match="no response within"):
             await call()
     for _ in range(100):
         if fetch.ended and find.ended:
             break
         await asyncio.to_thread(time.sleep, 0.1)
-    assert [thing.state for thing in (await port.look(cloud, idle)).things] == ["ACTIVE"]
+    assert [thing.state for thing in (await look(port, cloud, idle)).things] == ["ACTIVE"]
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
-    fetch.answer = [Thing("server", "1", state="SHUTOFF")]
-    always = {**snapshot.AGE, "server": (0.0, 0.0)}
-    for module in (clouds, snapshot):
-        monkeypatch.setattr(module, "AGE", always)
-    monkeypatch.setitem(snapshot.SHARE, "server", 0)
+    fetch.answer = [CloudResource("server", "1", state="SHUTOFF")]
+    monkeypatch.setitem(REST, "server", replace(REST["server"], age=(0.0, 0.0), share=0))
     monkeypatch.setattr(snapshot, "PART", 0)
-    monkeypatch.setattr(clouds, "peek", lambda *_: [])
-    monkeypatch.setattr(clouds, "MOMENT", 0.02)
-    before = await port.look(cloud, idle)
+    monkeypatch.setattr(lists, "peek", lambda *_: [])
+    monkeypatch.setattr(lists, "MOMENT", 0.02)
+    before = await look(port, cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
     for _ in range(100):
-        if [thing.state for thing in (await port.look(cloud, idle)).things] == ["SHUTOFF"]:
+        if [thing.state for thing in (await look(port, cloud, idle)).things] == ["SHUTOFF"]:
             break
         await asyncio.to_thread(time.sleep, 0.05)
     else:

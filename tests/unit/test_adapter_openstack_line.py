@@ -1,4 +1,4 @@
-"""The line to one project: whoever is told to be quiet is, and a cloud that hangs holds up nobody else."""
+"""The connection to one project: rate limits are obeyed, and a hanging cloud delays no other caller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stackwright.adapters.openstack.transport.connection_pool import PAUSE, SLOW
 from stackwright.adapters.openstack.transport.deadline import left
 from stackwright.adapters.openstack.transport.login import Login, connection
 from stackwright.adapters.openstack.transport.send import problem
-from stackwright.core.openstack.clouds import Denied, Trouble
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 
 
 class Time:
@@ -68,8 +68,8 @@ def asked(time: Time) -> Asked:
     return Asked(time)
 
 
-async def trouble(line: Line, asked: Asked, service: str = "compute") -> Trouble:
-    with pytest.raises(Trouble) as raised:
+async def trouble(line: Line, asked: Asked, service: str = "compute") -> TransientCloudError:
+    with pytest.raises(TransientCloudError) as raised:
         await line.do(service, asked)
     return raised.value
 
@@ -92,7 +92,7 @@ async def test_nobody_asks_before_the_time_that_openstack_names(time: Time, line
 async def test_whoever_waits_for_his_turn_hears_it_too(time: Time, line: Line, asked: Asked) -> None:
     asked.fail = problem(429, "Too many")
     found = await asyncio.gather(*(line.do("compute", asked) for _ in range(50)), return_exceptions=True)
-    assert {each.reason for each in found if isinstance(each, Trouble)} == {"RateLimited"}
+    assert {each.reason for each in found if isinstance(each, TransientCloudError)} == {"RateLimited"}
     assert asked.times <= THREADS
 
 
@@ -180,9 +180,9 @@ async def test_credentials_that_are_not_taken_are_tried_now_and_then(time: Time,
 
 
 async def test_a_service_that_says_no_answers(time: Time, line: Line, asked: Asked) -> None:
-    asked.takes, asked.fail = 2 * SLOW, Denied("Forbidden", "no")
+    asked.takes, asked.fail = 2 * SLOW, TerminalCloudError("Forbidden", "no")
     for _ in range(2):
-        with pytest.raises(Denied):
+        with pytest.raises(TerminalCloudError):
             await line.do("compute", asked)
 
 

@@ -10,12 +10,13 @@ from unittest.mock import Mock
 import pytest
 
 from stackwright.adapters.openstack.tenant.snapshot import fetch
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import TransientCloudError
 
 
 def answers(body: Any, status: int = 200) -> Mock:
     text = json.dumps(body)
-    return Mock(status_code=status, headers={}, content=text.encode(), text=text, json=lambda: json.loads(text))
+    headers = {"X-Openstack-Request-Id": "req-1"}
+    return Mock(status_code=status, headers=headers, content=text.encode(), text=text, json=lambda: json.loads(text))
 
 
 class Lists:
@@ -72,7 +73,7 @@ def test_a_marker_that_was_deleted_meanwhile_is_no_word_about_the_service(what: 
     """Of trunks and volumes a 404 would mean that the cloud has no such service, and a 400 is nobody's to mend."""
     lists = Lists(["1", "2", "3"], 2, nova)
     lists.gone, lists.status = "2", status
-    with pytest.raises(Trouble) as raised:
+    with pytest.raises(TransientCloudError) as raised:
         fetch(lists, what)  # type: ignore[arg-type]
     assert (raised.value.reason, lists.asked) == ("Unreachable", 2)
 
@@ -80,6 +81,6 @@ def test_a_marker_that_was_deleted_meanwhile_is_no_word_about_the_service(what: 
 def test_a_service_that_is_missing_is_told_as_before() -> None:
     lists = Lists([], 2, nova)
     lists.network = Mock(request=lambda *_, **__: answers({}, 404))
-    with pytest.raises(Trouble) as raised:
+    with pytest.raises(TransientCloudError) as raised:
         fetch(lists, "trunk")  # type: ignore[arg-type]
     assert raised.value.reason == "NotFound"

@@ -5,26 +5,29 @@ from __future__ import annotations
 import json
 import tracemalloc
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
-from stackwright.adapters.openstack.tenant.attach import let_go
+from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.snapshot import LISTS, Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.things import METADATA
 from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.adapters.openstack.transport.login import Login
-from stackwright.adapters.openstack.transport.send import key_in, problem_of
+from stackwright.adapters.openstack.transport.send import problem_of
 from stackwright.adapters.openstack.transport.shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
-from stackwright.controllers.infra.drift import FIELDS, corrections
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Trouble, question
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
+from stackwright.controllers.infra.drift import corrections
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, query
+from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES, owned_types
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -46,13 +49,13 @@ async def told(monkeypatch: pytest.MonkeyPatch, connection: Any, ask: Any) -> st
     monkeypatch.setattr(connection_pool, "connection", lambda *_: connection)
     line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
     try:
-        with pytest.raises(Trouble) as raised:
+        with pytest.raises(TransientCloudError) as raised:
             await line.do("network", ask)
     finally:
         line.close()
     assert raised.value.reason == "Unreachable"
     assert HIDDEN not in str(raised.value)
-    assert str(raised.value).startswith("https://keystone/v3: no answer of OpenStack's (")
+    assert str(raised.value).startswith("https://keystone/v3: not a response of OpenStack (")
     return str(raised.value).rpartition("(")[2].rstrip(")")
 
 
@@ -66,13 +69,13 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 REQUESTS = {
     "list of ports": lambda made: fetch(made, "port"),
-    "question": lambda made: find(made, question("network")),
+    "question": lambda made: find(made, query("network")),
     "one": lambda made: single(made, "port", "1"),
     "create": lambda made: run(made, call("create", "port"), None),
     "update": lambda made: run(made, call("update", "port", id="1", body={"name": "n"}), None),
     "attach": lambda made: run(made, call("update", "server", id="1", body={"add_port": "2"}), None),
     "delete": lambda made: run(made, call("delete", "router", id="1"), None),
-    "attachments": lambda made: let_go(made, "1"),
+    "attachments": lambda made: delete_stale_attachments(made, "1"),
 }
 
 
@@ -95,7 +98,7 @@ async def test_what_no_openstack_answers_is_the_clouds_failure(
 @pytest.mark.parametrize(
     ("what", "field", "value"),
     [
-        *((what, field, 5) for what in LISTS for field in ("name", "status", "description")),
+        *((what, field, 5) for what in owned_types() for field in ("name", "status", "description")),
         ("server", "tags", [1]),
         ("server", "tags", HIDDEN),
         ("server", "metadata", {HIDDEN: 1}),
@@ -127,10 +130,10 @@ async def test_what_no_openstack_answers_is_the_clouds_failure(
 async def test_a_field_of_another_type_is_named(
     monkeypatch: pytest.MonkeyPatch, what: str, field: str, value: Any
 ) -> None:
-    key = LISTS[what][2]
-    made = cloud(json.dumps({key: [{"id": "1", field: value}], key_in(what): {"id": "1", field: value}}).encode())
+    key, one = REST[what].keys, REST[what].key
+    made = cloud(json.dumps({key: [{"id": "1", field: value}], one: {"id": "1", field: value}}).encode())
     assert (await told(monkeypatch, made, lambda it: fetch(it, what))).startswith(f"wrong {key}.{field}")
-    assert (await told(monkeypatch, made, lambda it: single(it, what, "1"))).startswith(f"wrong {key_in(what)}.{field}")
+    assert (await told(monkeypatch, made, lambda it: single(it, what, "1"))).startswith(f"wrong {one}.{field}")
 
 
 SERVER: dict[str, Any] = {
@@ -165,11 +168,11 @@ PORT: dict[str, Any] = {
     ],
 )  # fmt: skip
 def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None:
-    made = cloud(json.dumps({LISTS[what][2]: [raw], key_in(what): raw}).encode())
+    made = cloud(json.dumps({REST[what].keys: [raw], REST[what].key: raw}).encode())
     assert fetch(made, what) == [single(made, what, "1")]
 
 
-@pytest.mark.parametrize("what", [what for what in FIELDS if what != "security-group-rule"])
+@pytest.mark.parametrize("what", [what for what, facts in TYPES.items() if facts.compared])
 @pytest.mark.parametrize("value", [None, [], {}, "", 0, False], ids=repr)
 def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: Any) -> None:
     wanted = {
@@ -177,11 +180,11 @@ def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: 
         "external_gateway_info": {"network_id": "n"}, "allowed_address_pairs": [{"ip_address": "192.0.2.2"}],
     }  # fmt: skip
     owner, slot = Owner(CloudRef(("ns", "s"), "c"), UID), (what, "")
-    for field in FIELDS[what]:
+    for field in TYPES[what].compared:
         with suppress(LibraryFailed):
-            raw = things_in({LISTS[what][2]: [{"id": "1", field: value}]}, LISTS[what][2])[0]
-            part = Part(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
-            list(corrections(owner, [part], Step({}, things={slot: LISTS[what][3](raw)})))  # type: ignore[dict-item]
+            raw = things_in({REST[what].keys: [{"id": "1", field: value}]}, REST[what].keys, REST[what].shape)[0]
+            part = DesiredResource(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
+            list(corrections(owner, [part], Progress({}, things={slot: thing_of(what, raw)})))  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])
@@ -189,7 +192,7 @@ def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: 
 def test_what_somebody_else_marked_in_a_way_of_his_own_is_nobodys(what: str, text: str) -> None:
     raw = {"id": "1", "tags": [text], "description": text, "metadata": {METADATA: text}}
     snapshot = Snapshot()
-    snapshot.replace(what, fetch(cloud(json.dumps({LISTS[what][2]: [raw]}).encode()), what), 1.0)
+    snapshot.replace(what, fetch(cloud(json.dumps({REST[what].keys: [raw]}).encode()), what), 1.0)
     assert snapshot.things[what, "1"].mark == ""
 
 
@@ -235,7 +238,7 @@ def test_properties_of_images_have_any_name() -> None:
         "metadata": "y",
         "fixed_ips": "z",
     }
-    assert find(cloud(json.dumps({"images": [raw]}).encode()), question("image"))[0].id == "1"
+    assert find(cloud(json.dumps({"images": [raw]}).encode()), query("image"))[0].id == "1"
 
 
 @pytest.mark.parametrize("project", [["x"], {}, 5, b"x", "x" * 256, "\ud800"], ids=ascii)
@@ -267,13 +270,13 @@ async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer
     broken.network.request = Mock(side_effect=ConnectionResetError(104, "Connection reset by peer"))
     monkeypatch.setattr(connection_pool, "connection", lambda *_: broken)
     line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
-    with pytest.raises(Trouble, match="Connection reset by peer"):
+    with pytest.raises(TransientCloudError, match="Connection reset by peer"):
         await line.do("network", lambda made: fetch(made, "port"))
     line.close()
 
 
 def test_an_error_too_deep_to_be_read_is_told_by_its_status() -> None:
-    assert str(problem_of(answers(b"[" * 200_000, 404))) == "HTTP 404"
+    assert str(problem_of(answers(b"[" * 200_000, 409))) == "HTTP 409"
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), AttributeError("x")])
@@ -282,7 +285,7 @@ async def test_a_fault_of_our_own_stays_one(monkeypatch: pytest.MonkeyPatch, err
         raise error
 
     monkeypatch.setattr(connection_pool, "connection", lambda *_: cloud(b'{"ports": [{"id": "1"}]}'))
-    monkeypatch.setattr(tenant_snapshot, "LISTS", {"port": (*LISTS["port"][:3], wrong)})
+    monkeypatch.setitem(REST, "port", replace(REST["port"], facts=wrong))
     line = Line(Login("d", {"auth": {}}, "", 0.0))
     with pytest.raises(type(error)):
         await line.do("network", lambda made: fetch(made, "port"))

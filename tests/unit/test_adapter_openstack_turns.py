@@ -1,4 +1,4 @@
-"""Requests and servers in turn: as many at a time as are done about as quickly as few, and nobody is forgotten."""
+"""The limiter of requests and servers: the limit adapts to their durations, and no waiting object is forgotten."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from stackwright.adapters.openstack.tenant.limiter import (
     Scheduler,
     Who,
 )
-from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, CloudRef, Do, ResourceKey, Subscription
+from stackwright.core.openstack.errors import Reason
 
 LEAST, MOST = 4, 20
-PORT: Slot = ("port", "p")
+PORT: ResourceKey = ("port", "p")
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 
 
@@ -29,12 +30,9 @@ def who(number: int) -> Who:
 
 def take(turns: ConcurrencyLimiter, number: int, now: float = 0.0) -> bool:
     """Whether it is its turn."""
-    try:
-        turns.take(f"uid{number}", who(number), now)
-    except Trouble as error:
-        assert (error.reason, error.after) == ("WaitingForTurn", AFTER)
-        return False
-    return True
+    deferred = turns.take(f"uid{number}", who(number), now)
+    assert deferred is None or (deferred.reason, deferred.after) == (Reason.WAITING_FOR_TURN, AFTER)
+    return deferred is None
 
 
 @pytest.fixture
@@ -59,8 +57,7 @@ def test_who_waits_is_told_the_same_however_many_have_a_turn(most: int) -> None:
     """A new message is a write, and wakes all that watch the object."""
     turns = ConcurrencyLimiter("others are built", most, most)
     assert all(take(turns, number) for number in range(most))
-    with pytest.raises(Trouble, match=r"^Waiting for a free slot: others are built$"):
-        turns.take("late", who(100), 0.0)
+    assert turns.take("late", who(100), 0.0).text == "Waiting for a free slot: others are built"
 
 
 def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: ConcurrencyLimiter) -> None:
@@ -144,23 +141,21 @@ def test_everybody_gets_a_turn_whoever_ends_first() -> None:
     assert sorted(done) == list(range(500))
 
 
-def call(number: int, slot: Slot = SERVER, do: Do = "create") -> CloudCall:
+def call(number: int, slot: ResourceKey = SERVER_KEY, do: Do = "create") -> CloudCall:
     return CloudCall(CLOUD, do, slot, f"uid{number}")
 
 
-def asker(number: int) -> Asker:
-    return Asker(*who(number), f"uid{number}", ("server", "port"))
+def asker(number: int) -> Subscription:
+    return Subscription(*who(number), f"uid{number}", ("server", "port"))
 
 
-def begin(order: Scheduler, number: int, slot: Slot = SERVER, now: float = 0.0) -> bool:
-    try:
-        order.begin(call(number, slot), asker(number), now)
-    except Trouble:
-        return False
-    return True
+def begin(order: Scheduler, number: int, slot: ResourceKey = SERVER_KEY, now: float = 0.0) -> bool:
+    return order.begin(call(number, slot), asker(number), now) is None
 
 
-def end(order: Scheduler, number: int, id_: str, slot: Slot = SERVER, do: Do = "create", now: float = 0.0) -> list[Who]:
+def end(
+    order: Scheduler, number: int, id_: str, slot: ResourceKey = SERVER_KEY, do: Do = "create", now: float = 0.0
+) -> list[Who]:
     return order.end(call(number, slot, do), asker(number), id_, now)
 
 
@@ -185,12 +180,12 @@ def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Sche
 
 
 def test_who_makes_no_server_waits_for_none(order: Scheduler) -> None:
-    network = Asker("capicluster", ("ns", "c"), "uid100", ("network",))
+    network = Subscription("capicluster", ("ns", "c"), "uid100", ("network",))
     order.begin(call(100, ("network", "")), network, 0.0)
 
 
-@pytest.mark.parametrize("slot", [PORT, SERVER])
-def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: Slot) -> None:
+@pytest.mark.parametrize("slot", [PORT, SERVER_KEY])
+def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: ResourceKey) -> None:
     order = Scheduler()
     for number in range(SERVERS[0]):
         assert begin(order, number, slot)
@@ -201,8 +196,8 @@ def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: Slot) -> Non
 
 def test_a_server_that_is_to_go_gives_its_turn_on(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
-    order.begin(call(1, SERVER, "delete"), asker(1), 0.0)
-    assert end(order, 1, "id1", SERVER, "delete") == [who(100)]
+    order.begin(call(1, SERVER_KEY, "delete"), asker(1), 0.0)
+    assert end(order, 1, "id1", SERVER_KEY, "delete") == [who(100)]
 
 
 def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -> None:

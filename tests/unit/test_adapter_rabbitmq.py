@@ -12,7 +12,7 @@ from aiohttp import web
 
 from stackwright.adapters.rabbitmq import RabbitBroker
 from stackwright.core.plan import BrokerAccount
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 ADMIN = {"username": "admin", "password": "root-pw"}
 
@@ -61,7 +61,7 @@ async def test_what_is_missing_of_an_account_is_what_the_broker_does_not_find(se
     missing = await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
     assert missing == "virtual host no/va; user nova; permissions of user nova in no/va"
     server.status = 503
-    with pytest.raises(NotYet):
+    with pytest.raises(TransientError):
         await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
 
 
@@ -86,7 +86,8 @@ async def test_a_virtual_host_that_others_use_stays(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(400, Refused), (403, Refused), (404, NotYet), (500, NotYet), (503, NotYet)]
+    ("status", "kind"),
+    [(400, TerminalError), (403, TerminalError), (404, TransientError), (500, TransientError), (503, TransientError)],
 )
 async def test_errors(server: Server, status: int, kind: type[Exception]) -> None:
     server.status = status
@@ -96,10 +97,10 @@ async def test_errors(server: Server, status: int, kind: type[Exception]) -> Non
 
 
 async def test_a_wrong_password_names_the_secret(server: Server) -> None:
-    with pytest.raises(Refused, match="openstack/rabbitmq-admin"):
+    with pytest.raises(TerminalError, match="openstack/rabbitmq-admin"):
         await RabbitBroker(server.port).account(account(), {"password": "other"}, "pw")
 
 
 async def test_a_closed_port_is_not_yet() -> None:
-    with pytest.raises(NotYet, match="does not answer"):
+    with pytest.raises(TransientError, match="does not respond"):
         await RabbitBroker(1).account(account(), ADMIN, "pw")

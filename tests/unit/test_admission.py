@@ -1,8 +1,9 @@
-"""The admission server: whoever reaches its port takes neither the loop nor the memory of the operator."""
+"""The admission server: clients cannot block the event loop or exhaust the memory of the operator."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import io
 import json
 import threading
@@ -12,18 +13,21 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from tls_clients import connected, contexts
 
 from stackwright.api.errors import ERRORS, LONG, MORE
-from stackwright.api.registry import ADMITTED
+from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings
-from stackwright.runtime import admission
-from stackwright.runtime.admission import AT_ONCE, LARGEST, Admission
+from stackwright.runtime import listener
+from stackwright.runtime.webhook import admission
+from stackwright.runtime.webhook.admission import LARGEST, Admission
 
 SECRET_TEXT = "hunter2"
 Ask = Callable[..., Any]
@@ -182,7 +186,7 @@ async def test_who_never_ends_a_question_is_not_waited_for(
     monkeypatch.setattr(admission, "ARRIVAL", 0.3)
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
-        others = [await asyncio.open_connection("127.0.0.1", unused_tcp_port) for _ in range(2 * AT_ONCE)]
+        others = [await asyncio.open_connection("127.0.0.1", unused_tcp_port) for _ in range(16)]
         for _, writer in others:
             writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
         await asyncio.sleep(0.1)
@@ -192,9 +196,11 @@ async def test_who_never_ends_a_question_is_not_waited_for(
             writer.close()
 
 
-async def begun(port: int, sent: int, size: int = 4_000_000) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def begun(
+    port: int, sent: int, size: int = 4_000_000, address: str = "127.0.0.1"
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A question of which only the first bytes have been sent."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    reader, writer = await asyncio.open_connection(sock=await connected(port, address))
     writer.write(f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode() + b" " * sent)
     await writer.drain()
     return reader, writer
@@ -213,36 +219,99 @@ async def test_slow_questions_deny_no_other(unused_tcp_port: int) -> None:
             writer.close()
 
 
-async def test_unfinished_questions_take_little_memory_together(
+async def test_large_questions_are_read_while_there_is_room_for_them(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "HELD", 1 << 20)
-    monkeypatch.setattr(admission, "ARRIVAL", 60)
-    monkeypatch.setattr(admission, "TURN", 60)
+    """Of those of one address; others have room of their own, and small questions need none."""
+    monkeypatch.setattr(admission, "HELD", 2 << 20)
+    monkeypatch.setattr(admission, "ARRIVAL", 1.0)
     question = json.dumps({"request": about(named())}).encode()
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
-        others = []
-        for _ in range(10):
-            others.append(await begun(unused_tcp_port, 300_000, 300_000 + len(question)))
-            await asyncio.sleep(0.05)
-        for reader, _ in others[:7]:
-            assert b" 408 " in await asyncio.wait_for(reader.readline(), 2), "the one that came first goes first"
-        large = about(named(spec={"x": "x" * 800_000}))
-        assert (await ask(large))[1]["allowed"] is True
-        others[-1][1].write(question)
-        assert b" 408 " in await asyncio.wait_for(others[-1][0].readline(), 2)
-        last = await begun(unused_tcp_port, 300_000, 300_000 + len(question))
-        last[1].write(question)
-        assert b" 200 " in await asyncio.wait_for(last[0].readline(), 2)
-        for _, writer in [*others, last]:
+        others = [await begun(unused_tcp_port, 300_000, 300_000 + len(question)) for _ in range(5)]
+        await asyncio.sleep(0.2)
+        start = time.monotonic()
+        assert (await ask(about(named())))[1]["allowed"] is True
+        large = json.dumps({"request": about(named(spec={"x": "x" * 800_000}))}).encode()
+        elsewhere = await begun(unused_tcp_port, 0, len(large), "127.0.0.2")
+        elsewhere[1].write(large)
+        assert b" 200 " in await elsewhere[0].readline()
+        assert time.monotonic() - start < 0.8, "seconds"
+        for _, writer in others[3:]:
+            writer.write(question)
+        for reader, _ in others[:3]:
+            assert b" 408 " in await asyncio.wait_for(reader.readline(), 2), "they keep room from others"
+        for reader, _ in others[3:]:
+            assert b" 200 " in await asyncio.wait_for(reader.readline(), 2), "their time begins when there is room"
+        for _, writer in [*others, elsewhere]:
             writer.close()
+
+
+async def test_many_large_questions_at_once_are_all_answered(unused_tcp_port: int) -> None:
+    large = json.dumps({"request": about(named(spec={"x": "x" * 2_800_000}))}).encode()
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        answers = await asyncio.gather(*(ask(None, large) for _ in range(40)))
+    assert [status for status, _ in answers] == [200] * 40
+
+
+async def test_costly_questions_come_after_those_of_others_and_after_smaller_ones(unused_tcp_port: int) -> None:
+    """However many of them wait."""
+    order: list[str] = []
+
+    def check(obj: Any, *given: Any) -> list[str]:
+        order.append(obj["metadata"]["name"])
+        time.sleep(0.05)
+        return []
+
+    def asked(name: str, size: int) -> bytes:
+        return json.dumps({"request": about({"metadata": {"name": name}, "spec": "x" * size})}).encode()
+
+    async with serving(unused_tcp_port, check) as ask:
+        await ask(None, asked("first", 1))
+        costly = asyncio.gather(*(ask(None, asked("costly", 50_000)) for _ in range(20)))
+        await asyncio.sleep(0.2)
+        elsewhere = await begun(unused_tcp_port, 0, len(asked("elsewhere", 50_000)), "127.0.0.2")
+        elsewhere[1].write(asked("elsewhere", 50_000))
+        small = asyncio.create_task(ask(None, asked("small", 1)))
+        assert b" 200 " in await elsewhere[0].readline()
+        await asyncio.gather(small, costly)
+        elsewhere[1].close()
+    assert len(order) == 23
+    assert max(order.index("small"), order.index("elsewhere")) <= 12, order
+
+
+async def test_a_client_that_leaves_while_it_is_answered_is_no_fault(
+    unused_tcp_port: int, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    context, trusting = contexts(tmp_path)
+    question = json.dumps({"request": about(named())}).encode()
+
+    def check(obj: Any, old: Any, dry_run: bool) -> list[str]:
+        time.sleep(0.1)
+        return []
+
+    served = Admission(check, context)
+    task = asyncio.create_task(served.serve(unused_tcp_port))
+    await asyncio.sleep(0.2)
+    for pause in (0.0, 0.05) * 3:
+        _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port, ssl=trusting)
+        writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(question) + question)
+        await writer.drain()
+        await asyncio.sleep(pause)
+        writer.transport.abort()
+    await asyncio.sleep(1)
+    assert served._server._count == 0
+    assert served._turns._shares.unused
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert not caplog.records
 
 
 async def test_of_very_many_connections_those_without_a_question_are_closed(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "CONNECTIONS", 10)
+    monkeypatch.setattr(listener, "CONNECTIONS", 10)
     go = threading.Event()
 
     def check(*given: Any) -> list[str]:
@@ -271,7 +340,7 @@ async def test_too_many_at_once_are_told_so(unused_tcp_port: int, monkeypatch: p
         return []
 
     async with serving(unused_tcp_port, check) as ask:
-        answers = await asyncio.gather(*(ask(about(named())) for _ in range(4 * AT_ONCE)))
+        answers = await asyncio.gather(*(ask(about(named())) for _ in range(32)))
     assert {status for status, _ in answers} == {200, 503}
 
 
@@ -314,6 +383,19 @@ def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
         began = time.process_time()
         assert check(obj, {**obj, "spec": spec}, False) == [], kind
         assert time.process_time() - began < 1, "seconds"
+
+
+def test_metadata_of_what_an_earlier_version_stored_can_be_changed() -> None:
+    check = partial(errors_of, settings=settings(Options()))
+    for kind, spec in dict(floods(MANY)).items():
+        old = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
+        new_spec = copy.deepcopy(spec)
+        new = {**old, "metadata": {"name": "a", "namespace": "b", "labels": {"a": "b"}}, "spec": new_spec}
+        began = time.process_time()
+        assert check(new, old, False) == [], kind
+        assert time.process_time() - began < 1, "seconds"
+        new_spec["another"] = 1
+        assert check(new, old, False) == [f"spec: must have at most {VALUES} values"], kind
 
 
 def test_values_are_counted_at_every_depth() -> None:

@@ -1,4 +1,4 @@
-"""How long something has been as it is, by a clock that nobody sets."""
+"""Durations of states, measured by a monotonic clock."""
 
 import time
 

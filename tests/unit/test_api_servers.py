@@ -19,19 +19,19 @@ from stackwright.api.infra.identity import LabelSelector
 from stackwright.api.infra.machine import OpenStackMachineSpec, flavor_of
 from stackwright.api.infra.ports import PortOpts
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.registry import BY_KIND, SERVER_KINDS
 from stackwright.api.rules import ERRORS
 from stackwright.cli.change.manifests import check
+from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
-from stackwright.core.openstack.clouds import SERVER, mark
+from stackwright.core.openstack.clouds import SERVER_KEY, mark
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"
-NEEDED = "is needed if from is Name, which is the default, and only then"
-MARKED = mark("11111111-1111-4111-8111-111111111111", SERVER)
+NEEDED = "is required if and only if from is Name, the default"
+MARKED = mark("11111111-1111-4111-8111-111111111111", SERVER_KEY)
 UNSUPPORTED = "is not supported by this version of Stackwright; remove it"
-NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) while there is no external network"
+NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) without an external network"
 
 
 def errors(kind: str, changes: dict[str, Any]) -> list[str]:
@@ -90,7 +90,7 @@ REFUSED = [
         {"identityRef.cloudName": ""},
         "spec.identityRef.cloudName: must not be empty",
     ),
-    ("OpenStackServer", {"tags": ["a", "b", "a"]}, "spec.tags: a is there twice"),
+    ("OpenStackServer", {"tags": ["a", "b", "a"]}, "spec.tags: duplicate entry: a"),
     (
         "OpenStackServer",
         {"recreatePolicy": "Often"},
@@ -109,19 +109,19 @@ REFUSED = [
     (
         "OpenStackServer",
         {"serverMetadata": [{"key": "k", "value": "1"}, {"key": "k", "value": "2"}]},
-        "spec.serverMetadata: k is there twice",
+        "spec.serverMetadata: duplicate entry: k",
     ),
     # ports
     (
         "OpenStackServer",
         {"ports.0.disablePortSecurity": True, "ports.0.enablePortSecurity": False},
-        "spec.ports[0].enablePortSecurity: write this or disablePortSecurity, not both",
+        "spec.ports[0].enablePortSecurity: set this field or disablePortSecurity, not both",
     ),
     *(
         (
             "OpenStackServer",
             {f"ports.0.{field}": off, "ports.0.securityGroups": [{"id": ID}]},
-            "spec.ports[0].securityGroups: must be absent while port security is off",
+            "spec.ports[0].securityGroups: must be absent if port security is disabled",
         )
         for field, off in (("disablePortSecurity", True), ("enablePortSecurity", False))
     ),
@@ -149,21 +149,21 @@ REFUSED = [
     (
         "OpenStackServer",
         {"rootVolume.sizeGiB": 1, "additionalBlockDevices": [DEVICE]},
-        "spec.additionalBlockDevices: no device may have the name root beside a rootVolume",
+        "spec.additionalBlockDevices: a device named root is not allowed together with rootVolume",
     ),
     # hints
     *(
         (
             "OpenStackServer",
             {"schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": type_}}]},
-            f"spec.schedulerHintAdditionalProperties[0].value.{field}: is needed if type is {type_}, and only then",
+            f"spec.schedulerHintAdditionalProperties[0].value.{field}: is required if and only if type is {type_}",
         )
         for type_, field in (("Bool", "bool"), ("String", "string"), ("Number", "number"))
     ),
     (
         "OpenStackServer",
         {"schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": "Bool", "bool": True, "number": 1}}]},
-        "spec.schedulerHintAdditionalProperties[0].value.number: is needed if type is Number, and only then",
+        "spec.schedulerHintAdditionalProperties[0].value.number: is required if and only if type is Number",
     ),
     # the machine
     ("OpenStackMachine", {"flavor": None}, "spec.flavor: write flavor or flavorID"),
@@ -210,7 +210,7 @@ REFUSED = [
                 "disableAPIServerFloatingIP": True,
                 "bastion": {"spec": MACHINE, "floatingIP": "192.0.2.1"},
             },
-            "spec.bastion.floatingIP: must be absent while there is no external network",
+            "spec.bastion.floatingIP: must be absent without an external network",
         )
         for external, value in (("disableExternalNetwork", True), ("enableExternalNetwork", False))
     ),
@@ -240,17 +240,18 @@ REFUSED = [
     (
         "OpenStackCluster",
         {"managedSecurityGroups": {"allNodesSecurityGroupRules": [RULE], "clusterNodesSecurityGroupRules": [RULE]}},
-        "spec.managedSecurityGroups.clusterNodesSecurityGroupRules: write this or allNodesSecurityGroupRules, not both",
+        "spec.managedSecurityGroups.clusterNodesSecurityGroupRules: "
+        "set this field or allNodesSecurityGroupRules, not both",
     ),
     # tags that would be taken for the mark of another object
     (
         "OpenStackServer",
         {"tags": ["a", MARKED]},
-        f"spec.tags: {MARKED} has the form of tags by which the operator finds",
+        f"spec.tags: {MARKED} has the reserved form of the operator",
     ),
-    ("OpenStackServer", {"ports": [{"tags": [MARKED]}]}, f"spec.ports[0].tags: {MARKED} has the form"),
-    ("OpenStackMachine", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the form"),
-    ("OpenStackCluster", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the form"),
+    ("OpenStackServer", {"ports": [{"tags": [MARKED]}]}, f"spec.ports[0].tags: {MARKED} has the reserved form"),
+    ("OpenStackMachine", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the reserved form"),
+    ("OpenStackCluster", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the reserved form"),
     # the others
     (
         "OpenStackFloatingIPPool",
@@ -265,7 +266,8 @@ REFUSED = [
     (
         "OpenStackClusterIdentity",
         {"namespaceSelector.matchExpressions": [{"key": "a", "operator": "In"}]},
-        "spec.namespaceSelector.matchExpressions[0].values: is needed by In and NotIn, and by no other operator",
+        "spec.namespaceSelector.matchExpressions[0].values: "
+        "is required by In and NotIn, and not allowed for other operators",
     ),
 ]
 
@@ -280,7 +282,7 @@ def test_what_is_refused_says_where_what_and_what_is_allowed(kind: str, changes:
 def test_two_spellings_of_one_thing_are_refused(name: str) -> None:
     one = {name: OLDER[name]}
     (new,) = later(one)
-    assert errors("OpenStackCluster", one | later(one)) == [f"spec.{new}: write this or {name}, not both"]
+    assert errors("OpenStackCluster", one | later(one)) == [f"spec.{new}: set this field or {name}, not both"]
 
 
 def test_both_spellings_of_a_cluster_mean_the_same() -> None:
@@ -449,7 +451,7 @@ def test_very_many_errors_take_no_time_and_are_not_all_told() -> None:
 def test_what_is_in_a_list_twice_is_found_in_no_time() -> None:
     texts, began = TypeAdapter(Annotated[list[str], Keyed()]), time.process_time()
     texts.validate_python([str(n) for n in range(60_000)])
-    with pytest.raises(ValidationError, match="7 is there twice"):
+    with pytest.raises(ValidationError, match="duplicate entry: 7"):
         texts.validate_python(["7", *(str(n) for n in range(60_000))])
     assert time.process_time() - began < 2, "seconds; it was a minute"
 

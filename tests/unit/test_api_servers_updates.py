@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from server_objects import GOOD, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE, changed, later, obj
 
-from stackwright.api.immutability import update_errors
 from stackwright.api.rules import FIXED
+from stackwright.cloud.immutability import update_errors
 from stackwright.controllers.validate import TOPOLOGY, errors_of
 
-REGION = "spec.identityRef.region: cannot change, nor be added or removed; make another object"
+REGION = "spec.identityRef.region: cannot change, be added or be removed; create another object"
 NODE = {"template": {"spec": {**MACHINE, "ports": [{"tags": ["a"]}]}}}
 FOUND = {"network": {"id": ID, "name": "n", "subnets": [{"id": OTHER, "name": "s", "cidr": "10.0.0.0/24"}]},
          "apiServerFloatingIP": {"id": "f", "address": "192.0.2.9"}}  # fmt: skip
@@ -108,7 +108,7 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
             "OpenStackCluster",
             {"managedSubnets": [SUBNET]},
             {"managedSubnets": subnets},
-            ["spec.managedSubnets: cannot change, but for dnsNameservers; make another object"],
+            ["spec.managedSubnets: cannot change, except dnsNameservers; create another object"],
         )
         for subnets in ([], [{"cidr": "10.1.0.0/24"}], [{**SUBNET, "allocationPools": [{"start": "a", "end": "b"}]}])
     ),
@@ -172,7 +172,7 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
         "OpenStackCluster",
         {},
         {"apiServerFloatingIP": "192.0.2.1"},
-        ["spec.apiServer.floatingIP: cannot change but to the address in status.apiServerFloatingIP"],
+        ["spec.apiServer.floatingIP: cannot change, except to the address in status.apiServerFloatingIP"],
     ),
 ]
 
@@ -191,7 +191,7 @@ def test_a_template_stays_as_it_is(field: str) -> None:
     value = {"image": {"id": OTHER}, "identityRef": IDENTITY}.get(field, "Always" if "Policy" in field else "other")
     new = changed(NODE, {f"template.spec.{field}": value})
     old = obj("OpenStackMachineTemplate", NODE)
-    told = [f"spec.template.spec.{field}: cannot change; make another template"]
+    told = [f"spec.template.spec.{field}: cannot change; create another template"]
     assert errors_of(obj("OpenStackMachineTemplate", new), old) == told
     pairs = {"template.spec.ports.0.allowedAddressPairs": [{"ipAddress": "10.0.0.1"}]}
     assert errors_of(obj("OpenStackMachineTemplate", changed(NODE, pairs)), old) == []
@@ -225,7 +225,7 @@ def test_a_template_of_clusters_stays_as_it_is_and_the_topology_controller_may_a
         new = obj(
             "OpenStackClusterTemplate", changed(GOOD["OpenStackClusterTemplate"], {f"template.spec.{field}": value})
         )
-        assert errors_of(new, old) == ["spec.template: cannot change; make another template"]
+        assert errors_of(new, old) == ["spec.template: cannot change; create another template"]
         new["metadata"] = {**new["metadata"], "annotations": {TOPOLOGY: ""}}
         assert errors_of(new, old, dry_run=True) == []
     assert errors_of(old, old) == []

@@ -3,7 +3,7 @@
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, NODE, POD, SECRET
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Key
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough, slim
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough, slim
 from stackwright.runtime.memory import MemoryCluster
 
 KEY: Key = ("n", "x")

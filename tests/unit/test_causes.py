@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwright.core.workload_health import pod_cause, pods_of, why, workload_ready
+from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause, pods_of, why, workload_ready
 
 
 def pod(name="p-0", labels=None, **status):
@@ -59,14 +59,14 @@ PODS = {
             phase="Failed",
             containerStatuses=[container({"terminated": {"exitCode": 2, "reason": "Error", "message": "no disk"}})],
         ),
-        "Pod p-0, container main: ended with exit code 2 (no disk)",
+        "Pod p-0, container main: terminated with exit code 2 (no disk)",
     ),
     "ended without a word": (
         pod(
             phase="Failed",
             containerStatuses=[container({"terminated": {"exitCode": 2, "reason": "OOMKilled", "message": " "}})],
         ),
-        "Pod p-0, container main: ended with exit code 2 (OOMKilled)",
+        "Pod p-0, container main: terminated with exit code 2 (OOMKilled)",
     ),
     "crash loop of an init container": (
         pod(
@@ -101,7 +101,7 @@ PODS = {
     ),
     "readiness": (
         pod(phase="Running", conditions=[UNREADY], containerStatuses=[container({"running": {}}, ready=False)]),
-        "Pod p-0 runs but does not pass its readiness probe yet",
+        "Pod p-0 is running but not ready: its readiness probe fails",
     ),
     "node lost": (
         pod(
@@ -110,7 +110,7 @@ PODS = {
             conditions=[{**UNREADY, "reason": "NodeNotReady"}],
             containerStatuses=[container({"running": {}})],
         ),
-        "Pod p-0: node node-1 does not answer",
+        "Pod p-0: node node-1 does not respond",
     ),
     "evicted": (
         pod(phase="Failed", reason="Evicted", message="The node was low on resource: memory."),
@@ -122,7 +122,7 @@ PODS = {
             conditions=[UNREADY],
             containerStatuses=[container({"terminated": {"exitCode": 1, "reason": "Error"}})],
         ),
-        "Pod p-0, container main: ended with exit code 1 (Error)",
+        "Pod p-0, container main: terminated with exit code 1 (Error)",
     ),
     "terminating": (
         {"metadata": {"name": "p-0", "deletionTimestamp": "now"}, "status": {"phase": "Running"}},
@@ -142,10 +142,25 @@ PODS = {
 }
 
 
+STUCK = {
+    "image missing",
+    "crash loop",
+    "crash loop of a program that said why",
+    "crash loop of an init container",
+    "secret missing",
+    "unschedulable",
+}
+
+
 @pytest.mark.parametrize("case", PODS)
 def test_the_cause_of_a_pod_is_named(case):
     status, expected = PODS[case]
     assert pod_cause(status) == expected
+
+
+@pytest.mark.parametrize("case", PODS)
+def test_a_pod_is_stuck_if_kubernetes_alone_will_hardly_get_on_with_it(case):
+    assert is_stuck(PODS[case][0]) == (case in STUCK)
 
 
 @pytest.mark.parametrize("delay", ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s"])
@@ -195,7 +210,7 @@ def test_a_workload_is_ready_when_all_its_pods_are_new_and_ready(obj, ready):
         (workload("Deployment", {"replicas": 3}, readyReplicas=1), "Deployment w: 1 of 3 pods ready"),
         (workload("DaemonSet", desiredNumberScheduled=3, numberReady=1), "DaemonSet w: 1 of 3 pods ready"),
         (workload("Job"), "Job w: running"),
-        (workload("Job", failed=1), "Job w: failed before, tried again"),
+        (workload("Job", failed=1), "Job w: failed before, retrying"),
         (
             workload(
                 "Job",
@@ -228,7 +243,10 @@ def test_without_a_telling_pod_the_workload_speaks_for_itself(obj, expected):
 
 def test_the_first_pod_with_a_cause_speaks_for_the_workload():
     pods = [{**PODS["readiness"][0], "metadata": {"name": "p-1"}}, PODS["ready"][0]]
-    assert why(workload("StatefulSet"), pods) == "StatefulSet w: Pod p-1 runs but does not pass its readiness probe yet"
+    assert (
+        why(workload("StatefulSet"), pods)
+        == "StatefulSet w: Pod p-1 is running but not ready: its readiness probe fails"
+    )
 
 
 def test_pods_belong_to_the_workload_whose_selector_chooses_them():

@@ -1,4 +1,4 @@
-"""Which monitor makes the cluster: the first one, once all others have said that they know of none; so there is one."""
+"""The monitor that creates the cluster: the first, after all others have reported that they have none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A new OSD forgets the one that its pod was before, whose volume is lost; else that one keeps its weight for good."""
+"""A new OSD removes its predecessor whose volume is lost; otherwise the OSD keeps its weight."""
 
 from __future__ import annotations
 

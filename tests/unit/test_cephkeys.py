@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.secrets.cephkeys import Misfit, Missing, access, parse
+from stackwright.core.secrets.cephkeys import CephKeysError, Missing, access, parse
 
 SPEC: dict[str, Any] = {
     "client": "cinder",
@@ -46,8 +46,8 @@ def test_the_secret_of_a_client_has_the_pools_that_were_given_not_those_asked_fo
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({}, "it has no mon_endpoints"),
-        ({"mon_endpoints": "192.0.2.1:6789"}, "it has no cinder"),
+        ({}, "it lacks mon_endpoints"),
+        ({"mon_endpoints": "192.0.2.1:6789"}, "it lacks cinder"),
         ({**GIVEN, "cinder": "client.c;AQ==;a:volumes:hdd"}, "c has no pool of role images"),
     ],
 )
@@ -74,5 +74,7 @@ def test_what_is_malformed_is_told_without_the_key(text: str) -> None:
 @pytest.mark.parametrize("word", ["nonsense", "pool:vms", "", "pool:"])
 def test_a_word_that_stands_for_nothing_is_told_by_its_option(word: str) -> None:
     wrong = {**SPEC, "options": {"rbd": {**SPEC["options"]["rbd"], "x": word}}}
-    with pytest.raises(Misfit, match=r"^spec.options.rbd.x: takes user, secret_uuid, pool:volumes, pool:images$"):
+    with pytest.raises(
+        CephKeysError, match=r"^spec.options.rbd.x: takes user, secret_uuid, pool:volumes, pool:images$"
+    ):
         access(GIVEN, wrong, "")

@@ -17,12 +17,12 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 from stackwright import main
 from stackwright.api.kinds import SECRET
 from stackwright.core.plan import Object
-from stackwright.core.ports import NotYet, secret_data
+from stackwright.core.ports import TransientError, secret_data
 from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
-from stackwright.runtime.admission import Admission
-from stackwright.runtime.certificate import CONFIGURATION, EVERY, NAME, SECRET_NAME, SETTLE, Certificate
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.runtime.webhook.admission import Admission
+from stackwright.runtime.webhook.certificate import CONFIGURATION, EVERY, NAME, SECRET_NAME, SETTLE, Certificate
 
 DAY = 24 * 3600.0
 NAMESPACE = "stackwright"
@@ -206,7 +206,7 @@ async def test_an_api_server_that_does_not_answer_is_asked_again(world: World, m
     world.clock.offset += 300 * DAY
 
     async def away(*_: object) -> Object:
-        raise NotYet("the API server does not answer")
+        raise TransientError("the API server does not answer")
 
     with monkeypatch.context() as patched:
         patched.setattr(world.cluster, "patch", away)
@@ -272,7 +272,7 @@ async def test_the_operator_goes_on_looking_after_its_certificate(monkeypatch: p
         for each in beside:
             await each
 
-    monkeypatch.setattr("stackwright.runtime.certificate.Certificate", Own)
+    monkeypatch.setattr("stackwright.runtime.webhook.certificate.Certificate", Own)
     monkeypatch.setattr(main, "_connect", lambda kubeconfig: MemoryCluster())
     monkeypatch.setattr(main, "_serve", serve)
 

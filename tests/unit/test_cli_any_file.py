@@ -1,4 +1,4 @@
-"""Whatever a file holds, `apply` and `plan` take it or say what is wrong with it; there is never a traceback."""
+"""For any content of a file, `apply` and `plan` accept it or report its errors, without a traceback."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from test_cli_commands import called, cluster
 
 from stackwright.api.errors import model_in
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.change.manifests import COMPANIONS, BadManifest, load
+from stackwright.cloud.registry import BY_KIND
 from stackwright.runtime.memory import MemoryCluster
 
 __all__ = ["cluster"]

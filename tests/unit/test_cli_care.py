@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, EVENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.secrecy import blanked
 from stackwright.cli import cluster as cli_cluster
@@ -23,7 +22,8 @@ from stackwright.cli.operate import restart
 from stackwright.cli.operate.restart import RESTARTED
 from stackwright.cli.show import report
 from stackwright.cli.show.report import bundle, is_foreign, objects
-from stackwright.core.ports import Refused
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.ports import TerminalError
 from stackwright.runtime.memory import MemoryCluster
 
 SPACE = "openstack"
@@ -60,7 +60,7 @@ def test_a_restart_changes_only_the_asked_workloads(cluster: MemoryCluster) -> N
     assert (result.exit_code, result.stdout) == (0, "StatefulSet nova-scheduler: restarted\n")
     assert [(each.verb, each.key) for each in cluster.writes] == [("patch", (SPACE, "nova-scheduler"))]
     result = called("restart", "compute", "--no-wait")
-    assert "StatefulSet nova-compute-x: left alone" in result.stdout
+    assert "StatefulSet nova-compute-x: not restarted" in result.stdout
     assert "Deployment nova-api: restarted" in result.stdout
     template = cluster.peek(DEPLOYMENT, (SPACE, "nova-api"))["spec"]["template"]  # type: ignore[index]
     assert RESTARTED in template["metadata"]["annotations"]
@@ -70,7 +70,7 @@ def test_a_restart_of_nothing_names_what_there_is(cluster: MemoryCluster) -> Non
     cluster.put(DEPLOYMENT, workload("nova-api", "api"))
     result = called("restart", "heat")
     assert result.exit_code == 1
-    assert "there are: nova" in result.stderr
+    assert "found: nova" in result.stderr
 
 
 def test_a_restart_that_never_gets_ready_ends_with_its_name(cluster: MemoryCluster) -> None:
@@ -92,7 +92,7 @@ def test_history_lists_each_kept_revision(cluster: MemoryCluster) -> None:
     ]
     result = called("history", "heat")
     assert result.exit_code == 1
-    assert "there is: openstack-nova" in result.stderr
+    assert "found: openstack-nova" in result.stderr
 
 
 def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) -> None:
@@ -121,7 +121,10 @@ def test_a_cloud_that_was_made_while_somebody_was_asked_is_not_deleted(
 
     monkeypatch.setattr("stackwright.cli.change.confirm.confirm", others_meanwhile)
     result = called("delete", "cloud", "--no-wait")
-    assert (result.exit_code, result.stderr) == (1, "Another cloud has this name now. Nothing was deleted.\n")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "The cloud was replaced by another one of the same name. Nothing was deleted.\n",
+    )
     found = cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
     assert found
     assert found["metadata"]["uid"] != shown["metadata"]["uid"]
@@ -210,7 +213,7 @@ def test_a_report_replaces_no_file_that_is_none(cluster: MemoryCluster, tmp_path
     path.write_bytes(content)
     result = called("report", "-f", str(path))
     assert result.exit_code == 1
-    assert f"--file {path}: is no report" in result.stderr
+    assert f"--file {path}: exists and is not a report" in result.stderr
     assert path.read_bytes() == content
 
 
@@ -277,7 +280,7 @@ def test_whoever_may_not_see_nodes_may_restart(cluster: MemoryCluster, monkeypat
 
     async def refusing(kind: Any, *more: Any) -> Any:
         if kind == NODE:
-            raise Refused("nodes is forbidden")
+            raise TerminalError("nodes is forbidden")
         return await real(kind, *more)
 
     monkeypatch.setattr(cluster, "list", refusing)

@@ -11,7 +11,7 @@ import typer
 
 from stackwright.cli import cluster, common
 from stackwright.cli.cluster import CliError, connected, kubeconfig, run
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import Unreachable
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_first_there_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_given_file_that_is_not_there_is_an_error(home: Path) -> None:
-    with pytest.raises(CliError, match="there is no such file"):
+    with pytest.raises(CliError, match="the file does not exist"):
         kubeconfig(home / "nowhere")
 
 
@@ -53,7 +53,7 @@ def test_a_variable_that_leads_nowhere_means_no_other_cluster(home: Path, monkey
     made(home / "home/.kube/config")
     for name in ("typo", f"typo{os.pathsep}other"):
         monkeypatch.setenv("KUBECONFIG", os.pathsep.join(f"{home}/{each}" for each in name.split(os.pathsep)))
-        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{home}/typo: there is no such file"):
+        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{home}/typo: the file does not exist"):
             kubeconfig(None)
     monkeypatch.setenv("KUBECONFIG", str(home))
     with pytest.raises(CliError, match="is not a file"):
@@ -68,9 +68,9 @@ def test_a_file_of_the_variable_that_cannot_be_read_is_an_error(home: Path, monk
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != sealed)
     for names in ([sealed], [fine, sealed], [sealed, fine], [home / "typo", sealed]):
         monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, names)))
-        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{sealed}: you may not read it"):
+        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{sealed}: permission denied"):
             kubeconfig(None)
-    with pytest.raises(CliError, match=f"--kubeconfig {sealed}: you may not read it"):
+    with pytest.raises(CliError, match=f"--kubeconfig {sealed}: permission denied"):
         kubeconfig(sealed)
 
 
@@ -93,7 +93,7 @@ def test_a_place_that_nobody_named_and_that_nobody_may_look_into_is_passed_over(
 
 def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     async def unreachable() -> None:
-        raise NotYet("list Pod: the Kubernetes API cannot be reached: refused")
+        raise Unreachable("list Pod: the Kubernetes API cannot be reached: refused")
 
     with pytest.raises(typer.Exit) as caught:
         run(unreachable())
@@ -105,9 +105,9 @@ def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[
     ("text", "why"),
     [
         ("", "it is empty"),
-        ("- x", "it is no mapping"),
-        ("a: b", "it has no list of clusters"),
-        ("clusters: []\ncontexts: 5", "it has no list of contexts"),
+        ("- x", "it is not a mapping"),
+        ("a: b", "it lacks the list clusters"),
+        ("clusters: []\ncontexts: 5", "it lacks the list contexts"),
         ("a: [b\nc: {", "line 2, column 2: expected ',' or ']', but got ':'"),
         (
             "a: \x00",

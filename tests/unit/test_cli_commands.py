@@ -14,12 +14,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.kinds import NAMESPACE, NODE, POD
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
 from stackwright.local import doctor
 from stackwright.runtime.memory import MemoryCluster
@@ -80,7 +80,7 @@ def test_apply_then_plan_then_status(cluster: MemoryCluster) -> None:
     assert "  + Keystone openstack/keystone  (for OpenStackDeployment openstack/cloud)" in result.stdout
     result = called("status")
     assert result.exit_code == 0
-    assert "the operator has not looked at it yet" in result.stdout
+    assert "the operator has not processed it yet" in result.stdout
     assert "No operator runs" in result.stdout
 
 
@@ -128,9 +128,9 @@ def test_changes_that_the_api_would_refuse_are_told_all_at_once(
     result = called(command, "-f", "-", stdin=f"{MANIFEST}---\n{other}")
     assert (result.exit_code, result.stdout) == (1, "")
     assert sorted(result.stderr.splitlines()) == [
-        "-: document 2: spec.flavor: cannot change; make another object",
-        "-: document 2: spec.image: cannot change; make another object",
-        "-: document 2: spec.ports: cannot change; make another object",
+        "-: document 2: spec.flavor: cannot change; create another object",
+        "-: document 2: spec.image: cannot change; create another object",
+        "-: document 2: spec.ports: cannot change; create another object",
         f"Nothing was {told}.",
     ]
     assert not cluster.writes
@@ -227,7 +227,7 @@ def test_doctor_says_that_the_variable_names_no_file(
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/typo")
     result = called("doctor")
     assert result.exit_code == 1
-    assert f"$KUBECONFIG: {tmp_path}/typo: there is no such file" in result.stdout
+    assert f"$KUBECONFIG: {tmp_path}/typo: the file does not exist" in result.stdout
     monkeypatch.delenv("KUBECONFIG")
     assert called("doctor").exit_code == 0
 
@@ -236,7 +236,7 @@ def test_a_cloud_that_is_in_a_manifest_is_not_planned_to_be_deleted(cluster: Mem
     assert called("apply", "-f", "-", stdin=MANIFEST).exit_code == 0
     result = called("plan", "-f", "-", "--delete", "cloud", stdin=MANIFEST)
     assert (result.exit_code, result.stdout) == (1, "")
-    told = "OpenStackDeployment openstack/cloud is in a manifest and in --delete; give one of the two"
+    told = "OpenStackDeployment openstack/cloud is in a manifest and in --delete; use only one of them"
     assert result.stderr.splitlines()[-1] == told
 
 
@@ -258,6 +258,6 @@ def test_a_fault_of_our_own_is_one_line_and_its_place(
     told = capsys.readouterr().err
     line = told.splitlines()[-1]
     assert ended.value.code == 1
-    assert line.startswith("Internal error: KeyError at simulate.py:")
-    assert line.endswith("please report this message, with what the command prints with --verbose")
+    assert line.startswith("Internal error: KeyError at runtime/cycle/cycle.py:")
+    assert line.endswith("please report this message and the output of the command with --verbose")
     assert ("Traceback" in told, "hunter2" in told) == (verbose, verbose)

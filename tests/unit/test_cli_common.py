@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,20 @@ def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: 
     assert result.exit_code == 1
     assert "Context 'three' not found" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_what_a_file_lacks_that_kubectl_merges_with_others_is_explained(
+    kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    other.write_text(KUBECONFIG.replace("name: two", "name: three"))
+    monkeypatch.setenv("KUBECONFIG", f"{kubeconfig}{os.pathsep}{tmp_path}/none{os.pathsep}{other}")
+    result = called("status", "--context", "three")
+    assert result.exit_code == 1
+    assert "Context 'three' not found" in result.stderr
+    assert f"Only the first file of $KUBECONFIG is used, not {other}." in result.stderr
+    named = called("status", "--kubeconfig", str(kubeconfig), "--context", "three")
+    assert "Only the first file" not in named.stderr
 
 
 def test_verbose_tells_each_request_and_where_an_error_came_from(kubeconfig: Path) -> None:

@@ -10,11 +10,11 @@ import pytest
 from server_objects import obj as good
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.runtime.memory import MemoryCluster
 
 SPEC = {"openstack_version": "epoxy", "preset": "core", "size": "single"}

@@ -1,4 +1,4 @@
-"""What is lost is shown first, and without a terminal it needs --yes."""
+"""Losses are listed first, and without a terminal they require --yes."""
 
 from __future__ import annotations
 
@@ -8,23 +8,29 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
 from stackwright.cli.change.confirm import confirm, foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan_render import CHANGE, DELETE, Entry
 from stackwright.cli.cluster import CliError
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.runtime.memory import MemoryCluster
 
 KEY = ("openstack", "cloud")
 SPEC = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
-LOST = [Entry(DELETE, "helm", "release openstack/nova"), Entry(DELETE, "delete", "Nova openstack/nova")]
+
+
+def deleted(kind: str, name: str) -> Entry:
+    return Entry(DELETE, "delete", f"{kind} openstack/{name}", subject=(kind, "openstack", name))
+
+
+LOST = [Entry(DELETE, "helm", "release openstack/nova"), deleted("Nova", "nova")]
 REPLACED = [
-    Entry(DELETE, "delete", "Job openstack/db-sync"),
-    Entry(DELETE, "delete", "HelmBundle openstack/openstack-nova"),
-    Entry(DELETE, "delete", "MessagingAccount openstack/nova"),
+    deleted("Job", "db-sync"),
+    deleted("HelmBundle", "openstack-nova"),
+    deleted("MessagingAccount", "nova"),
     Entry(CHANGE, "helm", "release openstack/glance"),
 ]
 
@@ -35,7 +41,7 @@ def called(*words: str, stdin: str = "") -> Any:
 
 def test_losses_are_releases_services_and_databases() -> None:
     assert losses([*LOST, *REPLACED]) == ["release openstack/nova", "Nova openstack/nova"]
-    assert losses([Entry(DELETE, "delete", "DatabaseAccount openstack/nova")])
+    assert losses([deleted("DatabaseAccount", "nova")])
 
 
 @pytest.mark.parametrize(
@@ -66,7 +72,8 @@ def test_at_a_terminal_somebody_is_asked(
 
 
 @pytest.mark.parametrize(
-    "error", [NotYet("etcd is away"), Refused("forbidden"), Conflict("changed", OpenStackDeployment.KIND, KEY)]
+    "error",
+    [TransientError("etcd is away"), TerminalError("forbidden"), Conflict("changed", OpenStackDeployment.KIND, KEY)],
 )
 async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     async def fails(*_: Any, **__: Any) -> Any:
@@ -77,7 +84,7 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
     cluster.put(OpenStackDeployment.KIND, there)
     found = await foreseen_losses(cluster, [Manifest(OpenStackDeployment.KIND, there)])
-    assert found == [f"unknown, because no plan can be made: {error}"]
+    assert found == [f"unknown, because the plan failed: {error}"]
 
 
 async def test_clouds_are_asked_by_the_credentials_that_are_in_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from test_cli_commands import MANIFEST, called, cluster
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
 from stackwright.cli.change import confirm
 from stackwright.cli.change.apply import check_namespaces
 from stackwright.cli.change.manifests import BadManifest, Manifest
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.plan import Object
-from stackwright.core.ports import Conflict, NotServed, Refused
+from stackwright.core.ports import Conflict, NotServed, TerminalError
 from stackwright.runtime.memory import MemoryCluster
 
 __all__ = ["cluster"]
@@ -61,7 +61,7 @@ def test_errors_of_all_files_are_told_and_nothing_is_applied(cluster: MemoryClus
 
 def test_standard_input_is_read_once(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", "-f", "-", stdin=MANIFEST)
-    assert (result.exit_code, "standard input can be read once only" in result.stderr) == (1, True)
+    assert (result.exit_code, "standard input can be read only once" in result.stderr) == (1, True)
 
 
 def test_plan_and_values_take_all_files(cluster: MemoryCluster, file: Any) -> None:
@@ -72,7 +72,7 @@ def test_plan_and_values_take_all_files(cluster: MemoryCluster, file: Any) -> No
     assert called("values", "keystone", "-f", cloud, "-f", more).exit_code == 0
     other = file("other", MANIFEST.replace("name: cloud", "name: other"))
     result = called("values", "keystone", "-f", cloud, "-f", other)
-    assert (result.exit_code, "there must be one OpenStackDeployment in it, not 2" in result.stderr) == (1, True)
+    assert (result.exit_code, "must contain exactly one OpenStackDeployment, not 2" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("command", [("apply",), ("plan",), ("values", "keystone")])
@@ -80,7 +80,7 @@ def test_a_namespace_that_is_not_the_given_one_is_refused(command: Any, cluster:
     placed = file("placed", MANIFEST.replace("name: cloud", "name: cloud, namespace: here"))
     result = called(*command, "-n", "there", "-f", placed)
     assert result.exit_code == 1
-    assert f"{placed}: metadata.namespace: 'here' is not that of --namespace, 'there'" in result.stderr
+    assert f"{placed}: metadata.namespace: 'here' differs from --namespace 'there'" in result.stderr
     assert not cluster.all(OpenStackDeployment.KIND)
     assert called(*command, "-n", "here", "-f", placed).exit_code in (0, 2)
 
@@ -107,7 +107,11 @@ def test_what_would_be_lost_is_asked_for_before_anything_is_applied(
 
 @pytest.mark.parametrize(
     "error",
-    [Refused("spec.x: no"), NotServed("no such kind"), Conflict("another owns it", CONFIGMAP, ("openstack", "two"))],
+    [
+        TerminalError("spec.x: no"),
+        NotServed("no such kind"),
+        Conflict("another owns it", CONFIGMAP, ("openstack", "two")),
+    ],
 )
 def test_whatever_the_api_server_refuses_in_the_dry_run_is_told_of_its_manifest(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -131,7 +135,7 @@ def test_only_a_manifest_can_ask_for_a_namespace(words: Any, cluster: MemoryClus
     result = called("apply", *words, "-f", "-", stdin=MANIFEST)
     assert result.exit_code == 1
     name = "typo" if words else "openstack"
-    assert f"There is no namespace {name}; write it as metadata.namespace" in result.stderr
+    assert f"Namespace {name} does not exist; set metadata.namespace" in result.stderr
     assert cluster.peek(NAMESPACE, ("", name)) is None
     document = f"\n---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"
     assert called("apply", *words, "-f", "-", stdin=MANIFEST + document).exit_code == 0
@@ -144,7 +148,7 @@ async def test_all_namespaces_that_are_missing_are_told_at_once(cluster: MemoryC
     with pytest.raises(BadManifest) as told:
         await check_namespaces(cluster, asked)
     names = [line.partition(";")[0] for line in str(told.value).splitlines()]
-    assert names == ["There is no namespace one", "There is no namespace two"]
+    assert names == ["Namespace one does not exist", "Namespace two does not exist"]
 
 
 def test_a_namespace_that_a_manifest_names_is_made(cluster: MemoryCluster) -> None:

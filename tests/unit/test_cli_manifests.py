@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stackwright.cli.change.manifests import LARGEST, BadManifest, check, load
 from stackwright.cli.change.yaml_documents import BadDocument, documents
-from stackwright.core.clusterapi import CLUSTER
+from stackwright.controllers.infra.clusterapi import CLUSTER
 
 CLOUD = """\
 apiVersion: lcm.mirantis.com/v1alpha1
@@ -110,8 +110,8 @@ def test_an_unknown_kind_names_the_known_ones(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("a: b\nc: [1, 2\nd: e\n", "m.yaml, line 3, column 2: expected ',' or ']', but got ':'"),
-        ("kind: x\nkind: y\n", "m.yaml, line 2, column 1: the key kind is here twice"),
-        ("", "m.yaml: there is nothing in it"),
+        ("kind: x\nkind: y\n", "m.yaml, line 2, column 1: the key kind occurs twice in this mapping"),
+        ("", "m.yaml: contains no manifest"),
         ("- a\n", "m.yaml: is not a mapping; write apiVersion, kind, metadata and spec"),
     ],
 )
@@ -140,31 +140,31 @@ META = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("metadata:\n  name: {{ name }}\n", "m.yaml, line 2, column 10: a key must be text; render templates"),
-        ("spec:\n  on: 1\n", "m.yaml, line 2, column 3: a key must be text, and this is read as something else; quote"),
-        ("spec:\n  5: 1\n", "m.yaml, line 2, column 3: a key must be text, and this is read as something else; quote"),
-        ("? [a]\n: 1\n", "m.yaml, line 1, column 3: a key must be text"),
-        (f"spec: {'9' * 5000}\n", "m.yaml, line 1, column 7: this is no number that the Kubernetes API can hold"),
-        ("spec: 9223372036854775808\n", "m.yaml, line 1, column 7: this is no number"),
-        ("spec: .nan\n", "m.yaml, line 1, column 7: this is no number"),
-        ("spec: 1e999\n", "m.yaml, line 1, column 7: this is no number"),
-        ("spec: &a\n  b: *a\n", "m.yaml, line 1, column 7: what this anchor names contains itself"),
-        ("spec: &a [*a]\n", "m.yaml, line 1, column 7: what this anchor names contains itself"),
-        ("spec: &a\n  <<: *a\n", "m.yaml, line 1, column 7: what this anchor names contains itself"),
+        ("metadata:\n  name: {{ name }}\n", "m.yaml, line 2, column 10: a key must be a string; render templates"),
+        ("spec:\n  on: 1\n", "m.yaml, line 2, column 3: a key must be a string, and YAML reads this one"),
+        ("spec:\n  5: 1\n", "m.yaml, line 2, column 3: a key must be a string, and YAML reads this one"),
+        ("? [a]\n: 1\n", "m.yaml, line 1, column 3: a key must be a string"),
+        (f"spec: {'9' * 5000}\n", "m.yaml, line 1, column 7: the Kubernetes API does not support this number"),
+        ("spec: 9223372036854775808\n", "m.yaml, line 1, column 7: the Kubernetes API does not support this number"),
+        ("spec: .nan\n", "m.yaml, line 1, column 7: the Kubernetes API does not support this number"),
+        ("spec: 1e999\n", "m.yaml, line 1, column 7: the Kubernetes API does not support this number"),
+        ("spec: &a\n  b: *a\n", "m.yaml, line 1, column 7: the value of this anchor contains itself"),
+        ("spec: &a [*a]\n", "m.yaml, line 1, column 7: the value of this anchor contains itself"),
+        ("spec: &a\n  <<: *a\n", "m.yaml, line 1, column 7: the value of this anchor contains itself"),
         ("[" * 3000 + "]" * 3000, "m.yaml, line 1, column 101: nested deeper than 100 levels"),
         ("{a: " * 3000 + "1" + "}" * 3000, "m.yaml, line 1, column 398: nested deeper than 100 levels"),
         ("a: !!python/object/apply:os.system [x]\n", "m.yaml, line 1, column 4: the tag !!python/object"),
         ("a: !!set {b}\n", "m.yaml, line 1, column 4: the tag !!set is not allowed"),
         ("a: !!map [b]\n", "m.yaml, line 1, column 4: the tag !!map is not allowed"),
-        ("a: !!int b\n", "m.yaml, line 1, column 4: this is no number"),
-        ("a: !!bool b\n", "m.yaml, line 1, column 4: this is no number"),
+        ("a: !!int b\n", "m.yaml, line 1, column 4: the Kubernetes API does not support this number"),
+        ("a: !!bool b\n", "m.yaml, line 1, column 4: the Kubernetes API does not support this number"),
         ('a: "\\ud800"\n', "m.yaml, line 1, column 4: half of a character"),
-        ('a: "\\U00110000"\n', "m.yaml: an escape or a directive in it has a number that is too large"),
+        ('a: "\\U00110000"\n', "m.yaml: an escape sequence or a directive contains a number that is too large"),
         ("a: b\nc: \x07\n", "m.yaml, line 2: the character #x0007 is not allowed in YAML"),
-        ("%YAML " + "9" * 5000 + ".1\n---\na: b\n", "m.yaml: an escape or a directive"),
+        ("%YAML " + "9" * 5000 + ".1\n---\na: b\n", "m.yaml: an escape sequence or a directive"),
         ("kind: [a]\n", 'm.yaml: kind: unknown kind ["a"]; allowed: '),
         ("kind: on\n", "m.yaml: kind: unknown kind true; allowed: "),
-        ("kind: Secret\napiVersion: on\nmetadata: {name: a}\n", "m.yaml: apiVersion: true is not that of Secret; "),
+        ("kind: Secret\napiVersion: on\nmetadata: {name: a}\n", "m.yaml: apiVersion: true is not an apiVersion of "),
     ],
 )  # fmt: skip
 def test_text_that_is_no_manifest_is_refused_with_its_place(tmp_path: Path, text: str, line: str) -> None:
@@ -201,10 +201,10 @@ def test_no_text_causes_a_traceback(text: str) -> None:
 
 
 METADATA = {
-    "finalizers: {a: 1}": "finalizers: takes a list of texts",
-    "finalizers: x": "finalizers: takes a list of texts",
-    "finalizers: [a.b/c, 5]": "finalizers[1]: is no name of a finalizer",
-    "finalizers: [a b]": "finalizers[0]: is no name of a finalizer",
+    "finalizers: {a: 1}": "finalizers: takes a list of strings",
+    "finalizers: x": "finalizers: takes a list of strings",
+    "finalizers: [a.b/c, 5]": "finalizers[1]: is not a valid name of a finalizer",
+    "finalizers: [a b]": "finalizers[0]: is not a valid name of a finalizer",
     "ownerReferences: x": "ownerReferences: takes a list of mappings",
     "ownerReferences: [5]": "ownerReferences[0]: takes a mapping of apiVersion, kind, name, uid, ",
     "ownerReferences: [{apiVersion: v1, kind: A, name: a}]": "ownerReferences[0].uid: is required",
@@ -223,8 +223,8 @@ METADATA = {
     "deletionGracePeriodSeconds: 1.5": "deletionGracePeriodSeconds: takes a whole number",
     "creationTimestamp: x": "creationTimestamp: takes a time such as 2026-",
     "deletionTimestamp: 5": "deletionTimestamp: takes a time such as 2026-",
-    "managedFields: [x]": "managedFields: is set by the API server; remove it",
-    "managedFields: 5": "managedFields: is set by the API server; remove it",
+    "managedFields: [x]": "managedFields: the API server sets this field; remove it",
+    "managedFields: 5": "managedFields: the API server sets this field; remove it",
 }
 EXPORTED = (
     'creationTimestamp: 2026-11-24T22:30:00Z, generation: 3, resourceVersion: "12", uid: u, selfLink: /a, '
@@ -249,7 +249,7 @@ def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: P
         (("name: cloud", "name: a, lables: {}"), "metadata.lables: unknown field; allowed: annotations, "),
         (("name: cloud", "name: a, labels: {a: true}"), "metadata.labels.a: takes text; quote it"),
         (("name: cloud", "name: a, labels: {a: b c}"), "metadata.labels.a: takes at most 63 letters"),
-        (("name: cloud", "name: a, labels: {a/b/c: d}"), "metadata.labels: 'a/b/c' is no name of a label"),
+        (("name: cloud", "name: a, labels: {a/b/c: d}"), "metadata.labels: 'a/b/c' is not a valid name of a label"),
         *((("name: cloud", f"name: a, {given}"), f"metadata.{told}") for given, told in METADATA.items()),
         (("size: single", 'size: single, draft: "true"'), "spec.draft: takes true or false, not 'true'"),
         (("size: single", "size: single, region_name: 1"), "spec.region_name: takes text; quote it, not 1"),
@@ -265,7 +265,7 @@ def test_what_the_api_server_would_refuse_is_told(tmp_path: Path, change: tuple[
     ("more", "told"),
     [
         ("data: {a: 1}\n", "data.a: takes text; quote it"),
-        ("data: {a b: c}\n", "data: 'a b' is no key"),
+        ("data: {a b: c}\n", "data: 'a b' is not a valid key"),
         ("spec: {}\n", "spec: unknown field; allowed: apiVersion, kind, metadata, data, binaryData, immutable"),
         ("binaryData: {a: hidden!}\n", "binaryData.a: takes base64"),
     ],

@@ -10,14 +10,14 @@ import pytest
 from server_objects import obj as good
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.services.kinds import Keystone
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.core.clusterapi import PAUSED
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.controllers.infra.clusterapi import PAUSED
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.keystone.kind import Keystone
 
 SPACE = "openstack"
 CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
@@ -64,10 +64,10 @@ def test_pause_and_resume_annotate_one_object(
 
     assert called("pause", word).stdout == f"{title}: paused\n"
     assert annotations()[annotation] == "true"
-    assert called("pause", word).stdout == f"{title}: was paused already\n"
+    assert called("pause", word).stdout == f"{title}: already paused\n"
     assert called("resume", word).stdout == f"{title}: resumed\n"
     assert annotation not in annotations()
-    assert called("resume", word).stdout == f"{title}: was resumed already\n"
+    assert called("resume", word).stdout == f"{title}: already resumed\n"
     assert [each.key for each in cluster.writes] == [(SPACE, name)] * 2
 
 
@@ -75,11 +75,11 @@ def test_what_is_not_there_is_answered_with_what_is(cluster: MemoryCluster) -> N
     result = called("pause", "heat")
     assert result.exit_code == 1
     assert result.stderr == (
-        "There is no heat in namespace openstack; there is: Keystone/keystone, OpenStackDeployment/cloud\n"
+        "No heat found in namespace openstack; found: Keystone/keystone, OpenStackDeployment/cloud\n"
     )
-    assert "there is: OpenStackServer/db, OpenStackServer/web" in called("pause", "OpenStackServer/x").stderr
+    assert "found: OpenStackServer/db, OpenStackServer/web" in called("pause", "OpenStackServer/x").stderr
     assert "unknown kind 'Pod'; allowed: " in called("resume", "Pod/x").stderr
-    assert "there is nothing to pause" in called("pause", "OpenStackMachineTemplate/x").stderr
+    assert "so stackwright cannot pause it" in called("pause", "OpenStackMachineTemplate/x").stderr
     for wrong in ("/x", "Keystone/"):
         assert called("pause", wrong).stderr == f"{wrong}: write KIND/NAME\n"
     assert not cluster.writes

@@ -17,7 +17,7 @@ from stackwright.cli.cluster import CliError
 from stackwright.cli.show import logs
 from stackwright.cli.show.logs import find_pods, readable, streams_of
 from stackwright.cli.use.shell import client_pod
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster
 
 
@@ -47,7 +47,7 @@ async def test_pods_by_service_by_program_and_by_name() -> None:
     assert await names("identity") == await names("keystone") == ["api", "client"]
     assert await names("database") == ["db"]
     assert await names("client") == ["client"]
-    with pytest.raises(CliError, match="there are pods of: keystone, keystoneclient, mariadb"):
+    with pytest.raises(CliError, match="found pods of: keystone, keystoneclient, mariadb"):
         await names("nova")
 
 
@@ -83,7 +83,7 @@ def test_what_has_run_has_written_a_log_also_if_it_has_ended(state: Any, begun: 
 
 async def test_the_client_pod_must_be_ready() -> None:
     assert await client_pod(cluster(pod("c", "keystoneclient", "c")), "openstack") == "c"
-    with pytest.raises(CliError, match="does not pass its readiness probe"):
+    with pytest.raises(CliError, match="its readiness probe fails"):
         await client_pod(cluster(pod("c", "keystoneclient", "c", ready=False)), "openstack")
     with pytest.raises(CliError, match="HelmBundle openstack/openstack-keystone: it does not exist"):
         await client_pod(cluster(), "openstack")
@@ -148,7 +148,7 @@ class Reader:
     async def lines(self, of: Any, part: Any, *, follow: bool) -> AsyncIterator[str]:
         yield f"begin of {of.pod}"
         if of.pod in self.broken:
-            raise NotYet(f"{of.pod}: broken")
+            raise TransientError(f"{of.pod}: broken")
 
 
 @pytest.mark.parametrize("more", [[], ["--follow"]])

@@ -1,4 +1,4 @@
-"""Texts of others, such as pods and API servers, reach no terminal with what it obeys."""
+"""Foreign texts, such as output of pods and API servers, reach a terminal without control characters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stackwright.cli.show.status import Answer, _changed_lines
 from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 
 EVIL = "no \x1b]0;evil\x07\x1b[2J\x9b2J\r\u202e"
 SEEN = "no \\x1b]0;evil\\x07\\x1b[2J\\x9b2J\\r\\u202e"
@@ -87,7 +87,7 @@ def test_why_a_pod_has_no_log_and_no_shell(monkeypatch: pytest.MonkeyPatch) -> N
 def test_errors_of_an_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
     class Away:
         async def list(self, *_: Any) -> Any:
-            raise Refused(EVIL)
+            raise TerminalError(EVIL)
 
     result = called(monkeypatch, Away(), "history")
     assert (result.exit_code, result.stderr) == (1, f"{SEEN}\n")

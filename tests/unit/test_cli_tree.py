@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DEPLOYMENT, POD
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone, MariaDB
 from stackwright.cli.show.resource_tree import World, trees
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, fitted, flat, folded, lines, troubles
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.mariadb.kind import MariaDB
 
 NOW = 1_750_000_000.0
 AT = "2025-06-15T15:05:40Z"  # 60 s before NOW
@@ -98,7 +99,7 @@ def test_troubles_leave_out_what_is_ready() -> None:
 def test_an_old_answer_of_the_operator_is_not_ready() -> None:
     cloud = obj("OpenStackDeployment", "cloud", metadata={"generation": 2}, status=ready())
     [tree] = trees(World(NOW, {OpenStackDeployment.KIND: [cloud]}))
-    assert (tree.state, tree.message) == (BUSY, "the operator has not looked at its last change yet")
+    assert (tree.state, tree.message) == (BUSY, "the operator has not processed its last change yet")
 
 
 def test_blocked_and_unseen_and_going() -> None:

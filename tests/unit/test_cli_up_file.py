@@ -1,4 +1,4 @@
-"""`up -f`: what is applied is what was asked about, object by object, and it is where the other commands look."""
+"""`up -f` applies exactly the objects that the user confirmed, where the other commands look for them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.change import confirm
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.machine.up import _applicable
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import key_of
 from stackwright.local import bringup
 from stackwright.local.commands import LocalError
@@ -96,7 +96,7 @@ def test_namespaces_are_made_as_apply_makes_them(cluster: MemoryCluster, tmp_pat
     named = {**CLOUD, "metadata": {"name": "cloud", "namespace": "another"}}
     assert [each["metadata"]["name"] for each in applied(file(tmp_path, named))] == ["another", "cloud"]
     cluster.remove(NAMESPACE, ("", "openstack"))
-    with pytest.raises(LocalError, match="There is no namespace openstack; write it"):
+    with pytest.raises(LocalError, match="Namespace openstack does not exist; set"):
         applied(file(tmp_path, CLOUD))
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openstack"}}
     assert [each["kind"] for each in applied(file(tmp_path, CLOUD, space))] == ["Namespace", "OpenStackDeployment"]

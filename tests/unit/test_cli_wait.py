@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
-from stackwright.api.services.kinds import Keystone
 from stackwright.cli.change.apply import _wait as apply_wait
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
 from stackwright.cli.operate import wait
 from stackwright.cli.operate.wait import Goal, Patience, asked, follow
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
 from stackwright.controllers.catalog import controllers
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.keystone.kind import Keystone
 
 KIND = OpenStackDeployment.KIND
 
@@ -100,7 +100,7 @@ async def test_what_somebody_has_just_mended_is_not_told_as_blocked() -> None:
 async def test_who_must_act_is_told_soon() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
-    with pytest.raises(CliError, match=r"somebody must act:\n✗ OpenStackDeployment openstack/cloud .*label a node"):
+    with pytest.raises(CliError, match=r"until a user acts:\n✗ OpenStackDeployment openstack/cloud .*label a node"):
         await follow(cluster, "openstack", "cloud", Patience(every=0.001, blocked=0.01), Told(cluster))
     patient = Patience(keep_waiting=True, every=0.001)
     await follow(cluster, "openstack", "cloud", patient, Told(cluster, cloud("True", "Ready")))
@@ -118,7 +118,7 @@ async def test_until_it_is_gone() -> None:
     cluster.put(KIND, cloud())
     told = Told(cluster, None)
     await follow(cluster, "openstack", "cloud", Patience(Goal.DELETED, every=0.001), told)
-    assert told[-1].endswith("is gone")
+    assert told[-1].endswith("is deleted")
     await follow(cluster, "openstack", None, Patience(Goal.DELETED), Told(cluster))
 
 
@@ -132,7 +132,7 @@ async def test_a_cloud_that_is_gone_is_gone_whatever_else_is_there(
         cluster.put(KIND, {**cloud(), "metadata": {"namespace": "openstack", "name": name}})
     told = Told(cluster)
     await follow(cluster, "openstack", "cloud", Patience(Goal.DELETED, timeout=0), told, kinds)
-    assert len(told) == 1 and told[0].endswith("is gone")
+    assert len(told) == 1 and told[0].endswith("is deleted")
 
 
 async def test_a_cloud_of_either_kind_is_waited_for_until_it_is_gone() -> None:
@@ -151,7 +151,7 @@ async def test_a_cloud_of_a_name_that_is_not_there_is_told_with_those_that_are()
 
 
 async def test_nothing_to_wait_for() -> None:
-    with pytest.raises(CliError, match="There is no cloud in namespace openstack"):
+    with pytest.raises(CliError, match="No cloud found in namespace openstack"):
         await follow(MemoryCluster(), "openstack", None, QUICK)
 
 
@@ -165,7 +165,7 @@ async def test_every_kind_that_gets_ready_is_waited_for(resource: type[Resource]
         await follow(cluster, "openstack", name, QUICK, told.append, kinds)
         assert told.pop().strip() == f"0s ✓ {kind.kind} openstack/first: is ready"
     kinds, name = asked(f"{kind.kind}/other")
-    with pytest.raises(CliError, match=f"There is no {kind.kind} other in namespace openstack"):
+    with pytest.raises(CliError, match=f"No {kind.kind} other found in namespace openstack"):
         await follow(cluster, "openstack", name, QUICK, told.append, kinds)
     await follow(cluster, "openstack", name, Patience(Goal.DELETED), told.append, kinds)
 
@@ -174,13 +174,13 @@ async def test_causes_of_a_service_are_those_below_it() -> None:
     blocked = {"status": cloud("False", "BlockedFailed", "Release x failed: lots")["status"]}
     cluster = Held((Keystone.KIND, named("keystone", blocked)))
     kinds, name = asked("keystone/keystone")
-    with pytest.raises(CliError, match=r"Keystone openstack/keystone is blocked; .*\n✗ Keystone .*lots"):
+    with pytest.raises(CliError, match=r"Keystone openstack/keystone is blocked until a user acts:\n✗ Keystone .*lots"):
         await follow(cluster, "openstack", name, Patience(every=0.001, blocked=0.01), lambda _: None, kinds)
 
 
 def test_kinds_without_a_condition_ready_and_unknown_ones_are_refused() -> None:
     assert asked("cloud") == (CLOUD_KINDS, "cloud") and asked(None) == (CLOUD_KINDS, None)
-    with pytest.raises(CliError, match="nothing to wait for"):
+    with pytest.raises(CliError, match="so stackwright cannot wait for it"):
         asked("openstackmachinetemplate/workers")
     with pytest.raises(CliError, match=r"unknown kind 'keystne'; allowed: .*Keystone"):
         asked("keystne/keystone")
@@ -275,9 +275,9 @@ async def test_a_cloud_that_was_made_anew_is_not_the_one_that_was_waited_for() -
             cluster.remove(KIND, ("openstack", "cloud"))
             cluster.put(KIND, cloud("True", "Ready"))
 
-    with pytest.raises(CliError, match="is blocked; somebody must act"):
+    with pytest.raises(CliError, match="is blocked until a user acts"):
         await follow(cluster, "openstack", "cloud", Patience(every=0.001, blocked=0.01), anew)
-    assert told[-1].endswith("it is gone")
+    assert told[-1].endswith("it was deleted")
 
 
 async def test_what_was_wrong_with_the_spec_of_before_says_nothing_of_the_one_of_now(clock: Clock) -> None:
@@ -287,4 +287,4 @@ async def test_what_was_wrong_with_the_spec_of_before_says_nothing_of_the_one_of
     with pytest.raises(CliError, match="was not ready after"):
         patience = Patience(every=0, blocked=5, timeout=20)
         await follow(Held((KIND, changed)), "openstack", "cloud", patience, told.append)
-    assert told[-1].endswith("its last change was not looked at yet")
+    assert told[-1].endswith("the operator has not processed its last change yet")

@@ -9,7 +9,9 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Trouble
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, CloudRef, Subscription, look
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 ID = "5b6c1d0e-0000-4000-8000-000000000001"
 
@@ -25,7 +27,10 @@ ID = "5b6c1d0e-0000-4000-8000-000000000001"
     ],
 )
 def test_what_differs_each_time_is_left_out(said: str, told: str) -> None:
-    assert (str(Trouble("Any", said)), str(Denied("Any", said))) == (told, told)
+    assert (str(TransientCloudError(Reason.CONFLICT, said)), str(TerminalCloudError(Reason.REJECTED, said))) == (
+        told,
+        told,
+    )
 
 
 async def test_user_data_that_is_not_there_is_waited_for() -> None:
@@ -37,15 +42,15 @@ async def test_user_data_that_is_not_there_is_waited_for() -> None:
         return {"metadata": {"name": key[1], "resourceVersion": "1", "uid": key[1]}, "data": data} if data else None
 
     clouds = OpenStackClouds(secrets, lambda controller, key: None)
-    call = CloudCall(CloudRef(("ns", "clouds"), "mine"), "create", SERVER, ID, user_data=(("ns", "data"), "value"))
-    await clouds.look(call.cloud, Asker("server", ("ns", "s"), ID, ()))
+    call = CloudCall(CloudRef(("ns", "clouds"), "mine"), "create", SERVER_KEY, ID, user_data=(("ns", "data"), "value"))
+    await look(clouds, call.cloud, Subscription("server", ("ns", "s"), ID, ()))
     for data in ({}, {"other": b"x"}):
         given["data"] = data
-        with pytest.raises(Trouble, match="Waiting for Secret ns/data with the key value") as raised:
-            await clouds.run(call)
+        with pytest.raises(TransientCloudError, match="Waiting for Secret ns/data with the key value") as raised:
+            await submit(clouds, call)
         assert raised.value.reason == "WaitingForUserData"
     given["data"] = {"value": b"x"}
-    with pytest.raises(Trouble) as raised:
-        await clouds.run(call)
+    with pytest.raises(TransientCloudError) as raised:
+        await submit(clouds, call)
     assert raised.value.reason != "WaitingForUserData"
     await clouds.close()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.clusterapi import get_if_served
-from stackwright.core.clusterapi import CLUSTER
+from stackwright.controllers.infra.clusterapi import CLUSTER
+from stackwright.controllers.infra.reads import get_if_served
 from stackwright.core.ports import NotServed
 
 KEY = ("ns", "shop")

@@ -2,6 +2,7 @@
 
 from stackwright.core.conditions import (
     Condition,
+    Wait,
     blocked,
     copied,
     done,
@@ -12,6 +13,7 @@ from stackwright.core.conditions import (
     merged,
     summary,
     waiting,
+    waiting_for,
     why_not_ready,
 )
 
@@ -72,7 +74,7 @@ def test_an_object_is_ready_only_if_ready_is_true_and_about_the_spec_of_now():
 def test_whoever_waits_for_an_object_gets_its_words_or_learns_that_there_are_none():
     assert why_not_ready(obj("False")) == "m"
     assert why_not_ready(None) == "it does not exist"
-    assert why_not_ready({"metadata": {}}) == "it was not looked at yet"
+    assert why_not_ready({"metadata": {}}) == "it was not processed yet"
 
 
 def test_a_condition_is_found_by_type_and_given_as_a_copy():
@@ -110,3 +112,21 @@ def test_two_versions_that_differ_in_words_alone_are_told_from_all_others():
     without = {name: value for name, value in before.items() if name != "status"}
     assert not is_reworded(without, without)
     assert not is_reworded(without, before)
+
+
+def test_the_message_of_a_wait_is_built_from_its_data():
+    stage = waiting_for("A", "MariaDB n/x", "it starts", "Starting")
+    assert (stage.status, stage.reason, stage.message) == (False, "Starting", "Waiting for MariaDB n/x: it starts")
+    assert stage.waits_for == Wait("MariaDB n/x")
+    assert waiting_for("A", "port 1", gone=True).message == f"Waiting for {Wait('port 1', gone=True)}"
+
+
+def test_ready_waits_for_what_its_worst_stage_waits_for():
+    ready, _ = summary([done("A"), waiting_for("B", "MariaDB n/x"), waiting("C", "other")])
+    assert ready.waits_for == Wait("MariaDB n/x")
+
+
+def test_what_a_condition_waits_for_is_no_part_of_the_status():
+    stage = waiting_for("A", "MariaDB n/x")
+    assert stage == waiting("A", stage.message)
+    assert "waits_for" not in stage.as_dict(1, "now")

@@ -1,4 +1,4 @@
-"""Who may speak to whom: network policies of a whole cloud, held against the charts that get them."""
+"""Allowed connections: network policies of a whole cloud, compared with the charts."""
 
 import dataclasses
 import functools
@@ -10,7 +10,7 @@ import yaml
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.connections import CONNECTIONS, policies
-from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
+from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
 from stackwright.services.registry import SERVICES
 
 GOLDEN = Path(__file__).parents[1] / "golden/charts"
@@ -83,6 +83,35 @@ def test_every_deployment_and_statefulset_is_in_the_table():
     }
     assert len(made) > 15
     assert made <= told, "what is not in the table takes everything"
+
+
+def calls(application, port):
+    return any(application in c.sources and port in c.ports for c in CONNECTIONS)
+
+
+def test_whoever_logs_in_to_the_cloud_or_names_an_address_in_it_reaches_it():
+    """Clients with the administrator's clouds.yaml set up their own API; addresses are in configuration files."""
+    listening = {port: c.application for c in CONNECTIONS for port in c.ports}
+    apis = {c.application: c.ports for c in CONNECTIONS if "ingress" in c.sources and c.component != "novncproxy"}
+    wanted = {("keystoneclient", *ports) for ports in apis.values() if ports != apis["horizon"]}
+    # A user's browser is sent there, through the ingress or by itself.
+    browsers = {("nova", 6080)}
+    for path in GOLDEN.glob("*/*/rendered.yaml"):
+        chart = path.parents[1].name
+        for text in path.read_text().split("\n---\n"):
+            if re.search(r"mountPath: /etc/openstack\b(?!-)", text):
+                wanted |= {(chart, 5000), (chart, *apis.get(chart, (5000,)))}
+            ports = re.findall(r"(?:https?://|tcp:)[\w.$()-]+:(\d+)", text)
+            wanted |= {(chart, int(port)) for port in ports if int(port) in listening} - browsers
+    assert len(wanted) > 12
+    assert {each for each in wanted if not calls(*each)} == set()
+
+
+def test_the_dashboard_reaches_every_api_for_users():
+    apis = {(c.application, c.ports) for c in CONNECTIONS if "ingress" in c.sources}
+    others = {(name, ports) for name, ports in apis if name != "horizon" and ports != (6080,)}
+    assert len(others) > 5
+    assert {name for name, ports in others if not calls("horizon", *ports)} == set()
 
 
 def test_pods_in_their_nodes_network_are_named_by_the_addresses_of_their_nodes():

@@ -14,9 +14,9 @@ import pytest
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.runtime import x509
-from stackwright.services import libvirt
-from stackwright.services.declaration import COMPUTE, Context, NodeRef
-from stackwright.services.nova import SERVICE, NovaSettings
+from stackwright.services.context import COMPUTE, Context, NodeRef
+from stackwright.services.nova import SERVICE, libvirt
+from stackwright.services.nova.features import NovaSettings
 
 SCRIPT = Path(__file__).parents[2] / "charts/nova/bin/novncproxy.py"
 

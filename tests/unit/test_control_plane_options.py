@@ -1,4 +1,4 @@
-"""What upstream manifests write to ask for nothing, or for what is so anyway, is taken; anything beyond it is named."""
+"""Upstream manifests that disable a feature, or set its default, are accepted; other values are rejected by name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from stackwright.api.infra.cluster.changes import CHANGES
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.cloud.converge import converge
-from stackwright.controllers.cloud.objects import service_object, wanted_services
+from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.selection import wanted_services
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.levels import levels
 from stackwright.controllers.controlplane.objects import deployment
@@ -97,12 +98,12 @@ def test_urls_of_artifacts_are_taken_and_told_as_unused():
         assert ("UnusedFields" in found) is bool(artifacts)
         if artifacts:
             assert found["UnusedFields"].status is True
-            assert f"spec.artifacts.{unused} not used" in found["UnusedFields"].message
+            assert f"spec.artifacts.{unused} accepted but not used" in found["UnusedFields"].message
             assert found["Ready"].reason != found["UnusedFields"].reason
         only = {"images_base_url": "registry.example"}
     spec, _ = parse_deployment(cloud(artifacts=only))
     (condition,) = [each for each in converge(Observed(Settings(), cloud()), spec).conditions if "Unused" in each.type]
-    assert condition.message.startswith("spec.artifacts.images_base_url is not used")
+    assert condition.message.startswith("spec.artifacts.images_base_url is accepted but not used")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What somebody else changed of our things is set back; what others only added stays."""
+"""Changes of our resources by other clients are reverted; their additions are kept."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from stackwright.controllers.infra.drift import corrections, strangers
-from stackwright.core.openstack.clouds import SERVER, CloudRef, Look, Slot, Thing, mark
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
+from stackwright.controllers.infra.drift import corrections, unmanaged_rules
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudRef, CloudResource, ProjectView, ResourceKey, mark
 
 OWNER = Owner(CloudRef(("ns", "secret"), "cloud"), "uid")
-GROUP: Slot = ("security-group", "worker")
-RULE: Slot = ("security-group-rule", "worker ssh")
+GROUP: ResourceKey = ("security-group", "worker")
+RULE: ResourceKey = ("security-group-rule", "worker ssh")
 
 
-def changes(slot: Slot, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    thing = Thing(slot[0], "1", facts=have)
-    found = Step({slot: "1"}, things={slot: thing})
-    return [call.body for call in corrections(OWNER, [Part(slot, lambda record: wanted)], found)]
+def changes(slot: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    thing = CloudResource(slot[0], "1", facts=have)
+    found = Progress({slot: "1"}, things={slot: thing})
+    return [call.body for call in corrections(OWNER, [DesiredResource(slot, lambda record: wanted)], found)]
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,8 @@ def changes(slot: Slot, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> l
         ("port", {"security_groups": ["1", "2"]}, {"security_groups": ["2", "1"]}),
         ("port", {"allowed_address_pairs": [{"ip_address": "10.0.0.9"}]},
                  {"allowed_address_pairs": [{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:00:00:01"}]}),
+        ("port", {"allowed_address_pairs": [{"ip_address": "10.0.0.20"}, {"ip_address": "10.0.0.100"}]},
+                 {"allowed_address_pairs": [{"ip_address": "10.0.0.100"}, {"ip_address": "10.0.0.20"}]}),
         ("router", {"external_gateway_info": {"network_id": "n"}},
                    {"external_gateway_info": {"network_id": "n", "external_fixed_ips": [{"ip_address": "192.0.2.7"}]}}),
     ],
@@ -54,15 +56,17 @@ def test_what_was_said_is_set_back(what: Any, wanted: Any, have: Any) -> None:
 
 
 def test_tags_of_others_stay_when_ours_are_put_back() -> None:
-    assert changes(SERVER, {"tags": ["ours"]}, {"tags": ["theirs"]}) == [{"tags": ["ours", "theirs"]}]
+    assert changes(SERVER_KEY, {"tags": ["ours"]}, {"tags": ["theirs"]}) == [{"tags": ["ours", "theirs"]}]
 
 
 def test_a_rule_goes_that_is_neither_recorded_nor_marked_nor_in_another_group() -> None:
     """One that was recorded before it could be marked is ours."""
 
-    def rule(id_: str, group: str = "g", mark_: str = "") -> Thing:
-        return Thing("security-group-rule", id_, mark=mark_, facts={"security_group_id": group})
+    def rule(id_: str, group: str = "g", mark_: str = "") -> CloudResource:
+        return CloudResource("security-group-rule", id_, mark=mark_, facts={"security_group_id": group})
 
     things = (rule("recorded"), rule("marked", mark_=mark("uid", RULE)), rule("elsewhere", "other"), rule("foreign"))
-    found = Step({GROUP: "g", RULE: "recorded"}, things={GROUP: Thing("security-group", "g")})
-    assert [(call.do, call.id) for call in strangers(OWNER, found, Look(things))] == [("delete", "foreign")]
+    found = Progress({GROUP: "g", RULE: "recorded"}, things={GROUP: CloudResource("security-group", "g")})
+    assert [(call.do, call.id) for call in unmanaged_rules(OWNER, found, ProjectView(things))] == [
+        ("delete", "foreign")
+    ]

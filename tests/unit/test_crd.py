@@ -9,7 +9,7 @@ import yaml
 
 from stackwright.api.crd import KEEP, MARK
 from stackwright.api.crd import crd as generated
-from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
+from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitions", "examples", MARK}
@@ -147,9 +147,9 @@ def test_every_unsupported_field_is_refused_by_name_at_its_place():
             assert rule["message"].startswith(f"{name} is not supported"), path
             assert name in node["properties"], path
         for name, child in (node.get("properties") or {}).items():
-            if "Not supported by this version" in child.get("description", ""):
+            if "the field is rejected" in child.get("description", ""):
                 assert f"{path}.{name}" in rules
-            if "false only" in child.get("description", ""):
+            if "only false is allowed" in child.get("description", ""):
                 assert any(rule["fieldPath"] == ".enabled" for rule in child["x-kubernetes-validations"][:1]), path
 
 

@@ -1,4 +1,4 @@
-"""What was wrong once with decisions about things in an OpenStack: found by properties, each told by itself."""
+"""Former errors in decisions about resources in an OpenStack, found by properties, one test each."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from stackwright.controllers.capicluster.objects import gateway_of
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
+from stackwright.controllers.infra.clusterapi import CLAIM, NAME
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, plan_next, plan_removal
+from stackwright.controllers.infra.teardown import POLL
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.objects import devices, parts
 from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
-from stackwright.core.clusterapi import CLAIM, NAME
 from stackwright.core.objects import FINALIZER, owner_reference
-from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER, CloudCall, Look, Slot
-from stackwright.core.openstack.managed_resources import Owner, Part, removal, step
-from stackwright.core.openstack.teardown import POLL
+from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER_KEY, CloudCall, ProjectView, ResourceKey
 from stackwright.core.plan import Apply, Object, Plan
 
-PORT: Slot = ("port", "web-0")
-DISK: Slot = ("volume", "root")
+PORT: ResourceKey = ("port", "web-0")
+DISK: ResourceKey = ("volume", "root")
 SPEC: Object = {
     "identityRef": {"name": "clouds", "cloudName": "mine"},
     "flavorID": "7",
@@ -53,7 +53,7 @@ def an(model: Any, spec: Object, **more: Any) -> tuple[Object, Object]:
     return {"apiVersion": model.KIND.api_version, "kind": model.KIND.kind, "metadata": meta, "spec": spec}, found
 
 
-def server(look: Look, volumes: tuple[str, ...] = (), **spec: Any) -> Observed:
+def server(look: ProjectView, volumes: tuple[str, ...] = (), **spec: Any) -> Observed:
     """One that was well."""
     obj, parsed = an(OpenStackServer, {**SPEC, **spec})
     disks = {"volumes": [{"name": name, "id": uuid(5)} for name in volumes]}
@@ -66,7 +66,7 @@ def server(look: Look, volumes: tuple[str, ...] = (), **spec: Any) -> Observed:
     return Observed({**obj, "status": status}, 0.0, parsed, cloud=CLOUD, look=look)
 
 
-YOUNG = Look((thing(SERVER, uuid(1), "ACTIVE"),), unseen=frozenset({"port", "trunk", "volume"}))
+YOUNG = ProjectView((thing(SERVER_KEY, uuid(1), "ACTIVE"),), unseen=frozenset({"port", "trunk", "volume"}))
 
 
 def test_a_server_is_well_also_while_its_ports_were_not_looked_at_yet() -> None:
@@ -77,19 +77,19 @@ def test_a_server_is_well_also_while_its_ports_were_not_looked_at_yet() -> None:
 
 def test_nothing_is_told_of_a_server_while_the_list_of_them_is_on_its_way() -> None:
     """At a start with hundreds of them it takes a while, and nothing shall be written for what is well."""
-    plan = decide(server(Look(unseen=frozenset({"server", "port", "trunk", "volume"}))))
+    plan = decide(server(ProjectView(unseen=frozenset({"server", "port", "trunk", "volume"}))))
     assert plan == Plan(requeue=plan.requeue)
     assert plan.requeue
 
 
 def test_what_was_not_looked_at_is_neither_missed_nor_made_nor_taken_to_be_gone() -> None:
     look, owner = replace(YOUNG, things=()), Owner(CLOUD, UID)
-    wanted = [Part(PORT, lambda _: {}), Part(SERVER, lambda _: {})]
-    assert step(owner, wanted, {SERVER: uuid(1)}, look).lost == ()
-    assert step(owner, wanted, {}, look).calls == ()
-    assert step(owner, wanted, {}, look).wait
-    assert removal(owner, {PORT: uuid(2)}, look).record == {PORT: uuid(2)}
-    assert not removal(owner, {}, look).whole
+    wanted = [DesiredResource(PORT, lambda _: {}), DesiredResource(SERVER_KEY, lambda _: {})]
+    assert plan_next(owner, wanted, {SERVER_KEY: uuid(1)}, look).lost == ()
+    assert plan_next(owner, wanted, {}, look).calls == ()
+    assert plan_next(owner, wanted, {}, look).wait
+    assert plan_removal(owner, {PORT: uuid(2)}, look).record == {PORT: uuid(2)}
+    assert not plan_removal(owner, {}, look).whole
 
 
 def test_the_disks_of_a_server_that_is_lost_are_looked_at_before_it_is_forgotten() -> None:
@@ -102,21 +102,21 @@ def test_the_disks_of_a_server_that_is_lost_are_looked_at_before_it_is_forgotten
 
 def test_no_state_is_told_of_a_server_that_is_to_be_made_again() -> None:
     """Its machine took the state for that of a server without an id, and told Kubernetes so."""
-    plan = decide(server(Look((thing(PORT, uuid(2)),)), recreatePolicy="Always"))
+    plan = decide(server(ProjectView((thing(PORT, uuid(2)),)), recreatePolicy="Always"))
     assert (plan.status["instanceID"], plan.status["instanceState"], plan.status["addresses"]) == ("", "", [])
 
 
 def test_a_volume_that_is_being_made_is_no_error_whatever_its_name() -> None:
     device = {"name": "errors", "sizeGiB": 1, "storage": {"type": "Volume"}}
     things = (thing(PORT, uuid(2)), thing(("volume", "errors"), uuid(5), "creating"))
-    seen = server(Look(things), ("errors",), additionalBlockDevices=[device])
+    seen = server(ProjectView(things), ("errors",), additionalBlockDevices=[device])
     seen.obj["status"]["instanceID"] = ""
     assert {condition.reason for condition in decide(seen).conditions} == {"Done", "Waiting"}
 
 
 def test_a_volume_in_error_is_told_as_that_and_looked_at_again() -> None:
     things = (thing(PORT, uuid(2)), thing(DISK, uuid(5), "error"))
-    seen = server(Look(things), ("root",), rootVolume={"sizeGiB": 10})
+    seen = server(ProjectView(things), ("root",), rootVolume={"sizeGiB": 10})
     seen.obj["status"]["instanceID"] = ""
     plan = decide(seen)
     assert {condition.reason for condition in plan.conditions} == {"Done", "VolumeError"}
@@ -125,7 +125,7 @@ def test_a_volume_in_error_is_told_as_that_and_looked_at_again() -> None:
 
 def test_what_was_asked_for_is_followed_at_once_by_what_comes_next() -> None:
     """A second for each port, disk and server adds up where a cluster makes hundreds of machines."""
-    seen = server(Look((thing(PORT, uuid(2)),)), rootVolume={"sizeGiB": 10})
+    seen = server(ProjectView((thing(PORT, uuid(2)),)), rootVolume={"sizeGiB": 10})
     seen.obj["status"]["instanceID"] = ""
     plan = decide(seen)
     assert [action.target for action in plan.actions] == ["create volume web-root"]
@@ -142,15 +142,15 @@ def test_what_was_asked_for_is_followed_at_once_by_what_comes_next() -> None:
 def test_what_somebody_detached_is_given_back_to_the_server(
     facts: Object, device: str, body: Object, name: str
 ) -> None:
-    it = thing(SERVER, uuid(1), "ACTIVE", addresses={}, **facts)
+    it = thing(SERVER_KEY, uuid(1), "ACTIVE", addresses={}, **facts)
     port = thing(
         PORT, uuid(2), device_id=device, mac_address="fa:16:3e:00:00:01", fixed_ips=[{"ip_address": "10.0.0.5"}]
     )
     disk = thing(DISK, uuid(5), "available")
-    plan = decide(server(Look((it, port, disk)), ("root",), rootVolume={"sizeGiB": 10}))
+    plan = decide(server(ProjectView((it, port, disk)), ("root",), rootVolume={"sizeGiB": 10}))
     (call,) = [action for action in plan.actions if isinstance(action, CloudCall)]
-    assert (call.do, call.slot, call.id, call.body) == ("update", SERVER, uuid(1), body)
-    assert plan.conditions[0].message == f"Somebody else detached {name}; it is attached again"
+    assert (call.do, call.slot, call.id, call.body) == ("update", SERVER_KEY, uuid(1), body)
+    assert plan.conditions[0].message == f"Another client detached {name}; the operator attaches it again"
     assert (plan.status["ready"], plan.status["instanceID"], plan.requeue) == (False, uuid(1), POLL)
 
 
@@ -222,8 +222,8 @@ def test_the_gateway_of_the_smallest_range() -> None:
 def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
     spec = {"identityRef": SPEC["identityRef"], "reclaimPolicy": "Delete"}
     obj, parsed = an(OpenStackFloatingIPPool, spec)
-    address: Slot = ("floating-ip", "0")
-    look = Look((thing(address, uuid(3), floating_ip_address="192.0.2.1"),))
+    address: ResourceKey = ("floating-ip", "0")
+    look = ProjectView((thing(address, uuid(3), floating_ip_address="192.0.2.1"),))
     obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
     seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(), found=Found({"id": ID}, {}))
     assert [action.target for action in decide_pool(seen).actions] == [f"delete floating-ip 0 {uuid(3)}"]
@@ -233,11 +233,11 @@ def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
 def lost_root(**more: Any) -> Observed:
     """A server with two disks, one of which somebody deleted."""
     device = {"name": "data", "sizeGiB": 1, "storage": {"type": "Volume"}}
-    seen = server(Look(), ("root", "data"), rootVolume={"sizeGiB": 10}, additionalBlockDevices=[device], **more)
+    seen = server(ProjectView(), ("root", "data"), rootVolume={"sizeGiB": 10}, additionalBlockDevices=[device], **more)
     disks = [{"name": "root", "id": uuid(5)}, {"name": "data", "id": uuid(6)}]
     seen.obj["status"]["resources"]["volumes"] = disks
-    things = (thing(SERVER, uuid(1), "ACTIVE"), thing(PORT, uuid(2)), thing(("volume", "data"), uuid(6), "in-use"))
-    return replace(seen, look=Look(things))
+    things = (thing(SERVER_KEY, uuid(1), "ACTIVE"), thing(PORT, uuid(2)), thing(("volume", "data"), uuid(6), "in-use"))
+    return replace(seen, look=ProjectView(things))
 
 
 def test_the_disks_that_are_left_go_after_the_server_that_holds_them() -> None:
@@ -245,7 +245,7 @@ def test_the_disks_that_are_left_go_after_the_server_that_holds_them() -> None:
     seen = lost_root(recreatePolicy="Always")
     assert [action.target for action in decide(seen).actions] == [f"delete server {uuid(1)}"]
     assert seen.look
-    without = replace(seen, look=Look(seen.look.things[1:]))
+    without = replace(seen, look=ProjectView(seen.look.things[1:]))
     assert [action.target for action in decide(without).actions] == [f"delete volume data {uuid(6)}"]
 
 
@@ -296,7 +296,7 @@ def test_a_claim_is_served_once_it_is_known_which_address_its_server_has() -> No
     """After a restore it may have one already, of which a list that is not settled says nothing."""
     obj, parsed = an(OpenStackFloatingIPPool, {"identityRef": SPEC["identityRef"]})
     obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
-    look = Look((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))
+    look = ProjectView((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))
     meta = {"namespace": KEY[0], "name": "c", "uid": "c"}
     claim = {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": meta, "spec": {}}
     seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(claim,), found=Found({"id": ID}, {}))

@@ -1,4 +1,4 @@
-"""Whatever is there, and whatever was there before, the laws hold of every decision about things in an OpenStack."""
+"""Properties of every decision about resources in an OpenStack, for any present and past state."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.objects import Wanted, parts
 from stackwright.controllers.floatingippool.objects import part
 from stackwright.controllers.floatingippool.observe import Found, Observed
-from stackwright.core.openstack.clouds import CloudCall, Slot
+from stackwright.core.openstack.clouds import CloudCall, ResourceKey
 from stackwright.core.plan import Object
 
 SPEC: Object = {
@@ -30,7 +30,7 @@ SPEC: Object = {
 NAME = "n" * 253
 
 
-def sent(slot: Slot, body: Any) -> str:
+def sent(slot: ResourceKey, body: Any) -> str:
     """The description as Neutron gets it."""
     asked: list[str] = []
 

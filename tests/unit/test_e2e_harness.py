@@ -1,4 +1,4 @@
-"""The polls of the end-to-end tests: what counts as an answer, and what is tried again."""
+"""The polls of the end-to-end tests: what counts as a response, and what is retried."""
 
 from __future__ import annotations
 

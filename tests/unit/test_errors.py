@@ -5,12 +5,12 @@ from typing import Literal
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages, repeatable
 from stackwright.api.meta import Model
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.helmbundle import HelmBundleSpec
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.cloud.registry import RESOURCES
 
 GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 

@@ -1,4 +1,4 @@
-"""How a member of etcd begins: alone it forms no cluster, and one whose data is lost joins as a new member."""
+"""The start of a member of etcd: it never forms a cluster alone, and rejoins as a new member if its data is lost."""
 
 from __future__ import annotations
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.change.manifests import load
-from stackwright.controllers.cloud.objects import service_object, wanted_services
+from stackwright.cloud.registry import BY_KIND
+from stackwright.controllers.cloud.objects import service_object
+from stackwright.controllers.cloud.selection import wanted_services
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.identity import IDENTITY

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import AUTHORITY as ISSUER
 from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER, annotation
 from stackwright.core.plan import (
@@ -21,10 +21,10 @@ from stackwright.core.plan import (
     SetStatus,
     SqlAccount,
 )
-from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
+from stackwright.core.ports import Conflict, Ports, TerminalError, TransientError, secret_data
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -109,7 +109,7 @@ async def test_a_password_that_a_user_put_there_first_is_taken_over(ports, owner
 
 async def test_a_password_that_a_user_chose_is_taken_once_and_waited_for_until_then(ports, owner):
     action = EnsureSecret(KEY, owner, templates={"yaml": "p: {password!j}"}, given={"password": ("mine", "p")})
-    with pytest.raises(NotYet, match="key p of Secret n/mine"):
+    with pytest.raises(TransientError, match="key p of Secret n/mine"):
         await execute([action], ports, "m")
     put_secret(ports, "mine", {"p": '1"{x}'})
     await execute([action], ports, "m")
@@ -191,7 +191,7 @@ async def test_options_are_copied_from_their_secrets_into_one_snippet(ports, own
 
 
 async def test_a_missing_source_of_an_option_is_named(ports, owner):
-    with pytest.raises(NotYet, match="key k of Secret n/a"):
+    with pytest.raises(TransientError, match="key k of Secret n/a"):
         await execute([CopySecret(KEY, owner, "x.conf", {"s": {"o": ("a", "k")}})], ports, "m")
 
 
@@ -207,11 +207,11 @@ async def test_nothing_is_made_for_an_object_that_went_before_it_got_its_finaliz
     obj = ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
     ports.cluster.remove(CONFIGMAP, KEY)
     upgrade = HelmUpgrade(("n", "r"), "c", "", {}, "d", obj)
-    with pytest.raises(Conflict, match="gone"):
+    with pytest.raises(Conflict, match="does not exist"):
         await execute([Finalizer(CONFIGMAP, obj, True), upgrade], ports, "m")
     assert not ports.helm.calls
     ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
-    with pytest.raises(Conflict, match="gone"):
+    with pytest.raises(Conflict, match="does not exist"):
         await execute([Finalizer(CONFIGMAP, obj, True)], ports, "m")
     await execute([Finalizer(CONFIGMAP, obj, False)], ports, "m")
 
@@ -247,9 +247,9 @@ async def test_helm_upgrades_run_side_by_side_and_what_follows_waits_for_all(por
 
 
 async def test_an_upgrade_that_fails_does_not_stop_those_beside_it_and_is_told(ports, owner):
-    ports.helm.fail["bad"] = Refused("broken chart")
+    ports.helm.fail["bad"] = TerminalError("broken chart")
     upgrades = [HelmUpgrade(("n", name), name, "", {}, "d", owner) for name in ("bad", "good")]
-    with pytest.raises(Refused, match="broken chart"):
+    with pytest.raises(TerminalError, match="broken chart"):
         await execute(upgrades, ports, "m")
     assert ("upgrade", ("n", "good")) in ports.helm.calls
 
@@ -274,10 +274,10 @@ async def test_an_account_is_made_with_the_password_of_its_secret(ports):
 
 
 async def test_an_account_whose_secrets_are_missing_is_waited_for_by_name(ports):
-    with pytest.raises(NotYet, match="Secret n/admin"):
+    with pytest.raises(TransientError, match="Secret n/admin"):
         await execute([account()], ports, "m")
     put_secret(ports, "admin", {"password": "r"})
-    with pytest.raises(NotYet, match="Secret n/x"):
+    with pytest.raises(TransientError, match="Secret n/x"):
         await execute([account()], ports, "m")
     assert not ports.sql.calls
 
@@ -294,7 +294,7 @@ async def test_an_action_that_nobody_knows_is_a_mistake_of_ours(ports):
         verb = "what"
         target = "is this"
 
-    with pytest.raises(TypeError, match="no way to execute what is this"):
+    with pytest.raises(TypeError, match="no executor for what is this"):
         await execute([Unknown()], ports, "m")
 
 
@@ -402,7 +402,7 @@ async def test_an_authority_that_would_end_first_is_made_anew_so_that_no_certifi
 @pytest.mark.parametrize("data", [{"ca.crt": "x", "ca.key": "y"}, {"ca.key": "y"}])
 async def test_an_authority_that_somebody_put_there_and_is_none_is_refused_by_name(ports, owner, data):
     put_secret(ports, "ca", data)
-    with pytest.raises(Refused, match="Secret n/ca holds no usable authority"):
+    with pytest.raises(TerminalError, match="Secret n/ca contains no usable CA"):
         await execute([certificate(owner)], ports, "m")
     assert secret(ports, "ca") == data
 
@@ -410,7 +410,7 @@ async def test_an_authority_that_somebody_put_there_and_is_none_is_refused_by_na
 async def test_fields_are_gathered_from_the_secrets_of_users_and_missing_ones_are_named(ports, owner):
     action = GatherSecret(KEY, owner, {"tls.crt": ("mine", "cert"), "tls.key": ("keys", "key")}, "d")
     put_secret(ports, "mine", {"cert": "CERTIFICATE"})
-    with pytest.raises(NotYet, match="Waiting for key key of Secret n/keys"):
+    with pytest.raises(TransientError, match="Waiting for key key of Secret n/keys"):
         await execute([action], ports, "m")
     put_secret(ports, "keys", {"key": "KEY", "other": "x"})
     await execute([action], ports, "m")

@@ -10,11 +10,12 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-from stackwright.services.cinder import RBD
-from stackwright.services.sizes import PRESETS
-from stackwright.services.support import DRIVER, NAMED, TESTED, accepted, untested
+from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.cloud.support import NAMED, TESTED, accepted, untested
+from stackwright.services.cinder.features import RBD
+from stackwright.services.registry import PRESETS
 
+DRIVER = "features.cinder.volume.backends.<name>.values.conf.backends.<name>.volume_driver"
 ROOT = Path(__file__).parents[2]
 CLOUDS = ("cloud", "storage", "identity")
 """Examples that the end-to-end tests use."""

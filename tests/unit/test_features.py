@@ -36,25 +36,25 @@ def subnet(**more):
 NEUTRON = [
     (
         neutron(external_networks=[]),
-        "spec.features.neutron: floating_network.physnet: physnet1 is not in external_networks; there are: none",
+        "spec.features.neutron: floating_network.physnet: physnet1 is not in external_networks; allowed: none",
     ),
     (
         floating(physnet="other"),
-        "spec.features.neutron: floating_network.physnet: other is not in external_networks; there are: physnet1",
+        "spec.features.neutron: floating_network.physnet: other is not in external_networks; allowed: physnet1",
     ),
     (
         neutron(external_networks=[EXTERNAL, {**EXTERNAL, "bridge": "br-two"}]),
-        "spec.features.neutron: external_networks: a physnet stands there twice: physnet1, physnet1",
+        "spec.features.neutron: external_networks: duplicate physnet: physnet1, physnet1",
     ),
-    (floating(physnet=None), "spec.features.neutron.floating_network: enabled needs physnet and subnet"),
-    (floating(subnet=None), "spec.features.neutron.floating_network: enabled needs physnet and subnet"),
+    (floating(physnet=None), "spec.features.neutron.floating_network: enabled requires physnet and subnet"),
+    (floating(subnet=None), "spec.features.neutron.floating_network: enabled requires physnet and subnet"),
     (
         floating(network_type="vlan"),
-        "spec.features.neutron.floating_network: segmentation_id is for network_type vlan, which needs it",
+        "spec.features.neutron.floating_network: segmentation_id and network_type vlan require each other",
     ),
     (
         floating(segmentation_id=7),
-        "spec.features.neutron.floating_network: segmentation_id is for network_type vlan, which needs it",
+        "spec.features.neutron.floating_network: segmentation_id and network_type vlan require each other",
     ),
     (
         floating(network_type="vlan", segmentation_id=4095),
@@ -94,11 +94,11 @@ NEUTRON = [
     ),
     (
         neutron(tenant_network_types=["vlan"]),
-        "spec.features.neutron: tenant_network_types: vlan needs vlan_ranges in one of external_networks",
+        "spec.features.neutron: tenant_network_types: vlan requires vlan_ranges in one of external_networks",
     ),
     (
         neutron(tenant_network_types=["geneve"]),
-        "spec.features.neutron: tenant_network_types: geneve needs backend ml2/ovn",
+        "spec.features.neutron: tenant_network_types: geneve requires backend ml2/ovn",
     ),
     (
         neutron(tenant_network_types=["gre"]),
@@ -123,11 +123,11 @@ NEUTRON = [
     ),
     (
         neutron(external_networks=[{**EXTERNAL, "vlan_ranges": "100:199,9:8"}]),
-        "spec.features.neutron.external_networks[0]: vlan_ranges: 9:8 is no range within 1:4094",
+        "spec.features.neutron.external_networks[0]: vlan_ranges: 9:8 is not a range within 1:4094",
     ),
     (
         neutron(external_networks=[{**EXTERNAL, "vlan_ranges": "4000:4095"}]),
-        "spec.features.neutron.external_networks[0]: vlan_ranges: 4000:4095 is no range within 1:4094",
+        "spec.features.neutron.external_networks[0]: vlan_ranges: 4000:4095 is not a range within 1:4094",
     ),
     (
         neutron(external_networks=[{**EXTERNAL, "mtu": 9}]),
@@ -169,11 +169,12 @@ OTHERS = [
     ),
     (
         {"glance": {"backends": {"rbd": {"one": {}}, "cinder": {"two": {}}}}},
-        "spec.features.glance.backends: exactly one of several stores is the default; there are: none",
+        "spec.features.glance.backends: exactly one of several stores must be the default; defaults: none",
     ),
     (
         {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {}}}}}}}},
-        "spec.features.cinder.volume.backends.x: values.conf.backends: takes section → option → value, one section at",
+        "spec.features.cinder.volume.backends.x: values.conf.backends: "
+        "takes section → option → value, with at least one section",
     ),
     (
         {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {"x": {}}, "cinder": None}}}}}}},
@@ -229,14 +230,14 @@ def test_rules_that_only_a_service_knows_are_told_before_anything_is_made_of_the
     """Of the service's own model, so that its object would be refused later; here it is no cloud at all."""
     bridges = [EXTERNAL, {**EXTERNAL, "physnet": "physnet2"}]
     assert errors(neutron={"external_networks": bridges}) == [
-        "spec.features.neutron: external_networks: bridge br-ex stands there twice"
+        "spec.features.neutron: external_networks: duplicate bridge br-ex"
     ]
     assert errors(neutron={"external_networks": [{**EXTERNAL, "bridge": "br-int"}]}) == [
-        "spec.features.neutron: external_networks: bridge br-int is one of Neutron's own; take another name"
+        "spec.features.neutron: external_networks: bridge br-int is reserved for Neutron; choose another name"
     ]
     shared = {"external_networks": [{**EXTERNAL, "interface": "eth1"}], "tunnel_interface": "eth1"}
     assert errors(neutron=shared) == [
-        "spec.features.neutron: external_networks: interface eth1 is tunnel_interface; take two"
+        "spec.features.neutron: external_networks: interface eth1 is also tunnel_interface; use two interfaces"
     ]
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.secrets.fernet import rotate, start
 from stackwright.services import keystone
-from stackwright.services.declaration import Context
+from stackwright.services.context import Context
+from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, TOKEN_EXPIRATION
 
 
 def turns(count, max_active):
@@ -63,8 +64,8 @@ def test_a_smaller_limit_drops_the_oldest_and_keeps_the_staged_and_the_primary()
 
 def test_keystone_turns_its_keys_slowly_enough_for_its_tokens():
     keys = {k.name: k for k in keystone.SERVICE.keys(Context("keystone", "openstack", ServiceSpec(), {}))}
-    fernet = keys[keystone.FERNET_KEYS]
+    fernet = keys[FERNET_KEYS]
     # A token lives, and is taken for two days more by services that work for its owner.
-    assert fernet.every * (fernet.max_active - 2) >= keystone.TOKEN_EXPIRATION + 2 * 24 * 3600
+    assert fernet.every * (fernet.max_active - 2) >= TOKEN_EXPIRATION + 2 * 24 * 3600
     # No credential may lose its key within a life of the cloud.
-    assert keys[keystone.CREDENTIAL_KEYS].max_active * keys[keystone.CREDENTIAL_KEYS].every > 8 * 365 * 24 * 3600
+    assert keys[CREDENTIAL_KEYS].max_active * keys[CREDENTIAL_KEYS].every > 8 * 365 * 24 * 3600

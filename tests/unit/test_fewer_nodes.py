@@ -1,4 +1,4 @@
-"""How many nodes there are is known or told, never guessed; and nobody loses one, with its data, unasked."""
+"""The number of nodes is known or given, never guessed; no node is removed with its data without confirmation."""
 
 from __future__ import annotations
 
@@ -190,7 +190,9 @@ def test_no_node_leaves_whose_server_votes_with_others(
     running.servers = servers
     fewer = Context(three.cluster, 2)
     if refused:
-        with pytest.raises(LocalError, match=r"(?s)node3 cannot leave.*openstack/mariadb.*allowed: \d or more") as told:
+        with pytest.raises(
+            LocalError, match=r"(?s)node3 cannot be removed.*openstack/mariadb.*allowed: \d or more"
+        ) as told:
             nodes.run(fewer, quiet)
         assert (running.deleted, remembered_nodes(three.cluster)) == ([], 3)
         result, _ = up(monkeypatch, "--nodes", "2")

@@ -1,4 +1,4 @@
-"""Texts with fields: what a user wrote stands in them as it is, and nothing in it is obeyed."""
+"""Templates with fields: users' values are inserted literally, without any interpretation."""
 
 from __future__ import annotations
 

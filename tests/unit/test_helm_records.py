@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.adapters.helm.command import HelmCli
-from stackwright.adapters.helm.records import KINDS, check_records, heads
+from stackwright.adapters.helm.records import KINDS, check_records, document_headers
 from stackwright.api.kinds import INGRESS_CLASS
 from stackwright.core.helm.records import CHECKED, Unreadable, record_of
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 from stackwright.main import Options, runtime
 
 GOLDEN = Path(__file__).parents[1] / "golden/charts"
@@ -81,7 +81,9 @@ async def test_a_record_of_a_shipped_chart_is_fine():
     ],
 )  # fmt: skip
 async def test_a_record_that_says_anything_else_is_refused(payload):
-    with pytest.raises(Refused, match=r"^Secret mine/sh\.helm\.release\.v1\.x\.v1, a record of release x, ") as error:
+    with pytest.raises(
+        TerminalError, match=r"^Secret mine/sh\.helm\.release\.v1\.x\.v1, a record of release x, "
+    ) as error:
         await check_records(Kubernetes(secret(payload)), OWN)
     assert "victim" not in str(error.value)
 
@@ -116,14 +118,14 @@ async def test_a_record_that_says_anything_else_is_refused(payload):
     ],
 )  # fmt: skip
 async def test_an_object_that_is_not_of_the_release_is_refused_however_it_is_written(manifest):
-    with pytest.raises(Refused, match=r"so Helm would touch what is not of this release"):
+    with pytest.raises(TerminalError, match=r"so Helm would change objects of other releases"):
         await check_records(Kubernetes(secret(record(manifest))), OWN)
 
 
 async def test_the_record_to_roll_back_to_needs_no_labels():
     evil = secret(record(EVIL), labels=False)
     await check_records(Kubernetes(evil), OWN)
-    with pytest.raises(Refused):
+    with pytest.raises(TerminalError):
         await check_records(Kubernetes(evil), OWN, 1)
 
 
@@ -143,7 +145,7 @@ async def test_an_ingress_class_is_of_the_release_that_helm_marked_on_it(marks, 
     if fine:
         await check_records(reader, OWN)
         return
-    with pytest.raises(Refused, match="holds an IngressClass of another release"):
+    with pytest.raises(TerminalError, match="contains an IngressClass of another release"):
         await check_records(reader, OWN)
 
 
@@ -151,7 +153,7 @@ async def test_helm_is_not_started_on_a_forged_record(tmp_path):
     """The program is none: to start it would be another error."""
     helm = HelmCli(tmp_path, binary="/nowhere", records=Kubernetes(secret(record(EVIL))))
     for call in (helm.uninstall(OWN), helm.rollback(OWN, 1)):
-        with pytest.raises(Refused, match="a record of release x"):
+        with pytest.raises(TerminalError, match="a record of release x"):
             await call
     helm.close()
 
@@ -160,7 +162,7 @@ def test_the_kinds_are_those_of_the_charts_that_helm_bundles_install():
     """And every chart passes."""
     found = set()
     for path in GOLDEN.glob("*/*/rendered.yaml"):
-        for head in heads(path.read_text()):
+        for head in document_headers(path.read_text()):
             if path.parents[1].name not in ("stackwright", "local-volume-provisioner"):
                 found.add((head["apiversion"].rpartition("/")[0], head["kind"]))
     assert found - {(INGRESS_CLASS.group, INGRESS_CLASS.kind)} == KINDS
@@ -193,7 +195,7 @@ async def test_a_hostile_record_takes_no_more_than_a_few_times_its_text(name):
     cluster = Kubernetes(secret(packed(head + HOSTILE.get(name, "") + "}")))
     tracemalloc.start()
     try:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(TerminalError):
             await check_records(cluster, OWN)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -219,7 +221,7 @@ def test_what_is_read_of_a_record_is_what_a_parser_reads(fields, indent, ascii_o
 
 def test_a_manifest_is_text():
     with pytest.raises(Unreadable):
-        heads(["a"])
+        document_headers(["a"])
 
 
 @pytest.mark.parametrize("unrestricted", [False, True])
@@ -228,7 +230,7 @@ async def test_the_operator_checks_records_unless_helm_bundles_are_unrestricted(
 
     async def run(*arguments, **more):
         started.append(arguments[1])
-        raise NotYet("no helm here")
+        raise TransientError("no helm here")
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", run)
     monkeypatch.setattr("stackwright.main.settings", lambda options: None)
@@ -236,9 +238,9 @@ async def test_the_operator_checks_records_unless_helm_bundles_are_unrestricted(
     wired = runtime(Kubernetes(secret(record(EVIL))), Options(unrestricted=unrestricted)).ports
     with contextlib.closing(wired.helm):
         if unrestricted:  # then a HelmBundle may name other namespaces and charts with any object
-            with pytest.raises(NotYet):
+            with pytest.raises(TransientError):
                 await wired.helm.uninstall(OWN)
         else:
-            with pytest.raises(Refused, match="a record of release x"):
+            with pytest.raises(TerminalError, match="a record of release x"):
                 await wired.helm.uninstall(OWN)
     assert started == (["uninstall"] if unrestricted else [])

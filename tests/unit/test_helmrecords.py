@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.core.helm.records import cause_only, releases, revisions, told
-from stackwright.runtime.cache import slim
-from stackwright.simulate import Snapshot
+from stackwright.core.helm.records import cause_only, error_message, releases, revisions
+from stackwright.runtime.cluster.cache import slim
+from stackwright.runtime.memory.snapshot import Snapshot
 
 SAID = 'cannot patch "api" with kind Deployment: quantities must match the regular expression'
 
@@ -125,20 +125,22 @@ QUOTED = (
 @pytest.mark.parametrize("value", QUOTED)
 def test_no_value_is_told_in_whatever_form_it_is_quoted(value: str) -> None:
     field = 'Deployment.apps "a" is invalid: spec.x[0].y'
-    assert told(f"{field}: Invalid value: {value}: {WRONG}") == f"{field}: Invalid value: …: {WRONG}"
-    assert told(f"{field}: Duplicate value: {value}") == f"{field}: Duplicate value: …"
+    assert error_message(f"{field}: Invalid value: {value}: {WRONG}") == f"{field}: Invalid value: …: {WRONG}"
+    assert error_message(f"{field}: Duplicate value: {value}") == f"{field}: Duplicate value: …"
     unsupported = f'{field}: Unsupported value: {value}: supported values: "A", "B"'
-    assert told(unsupported) == f"{field}: Unsupported value: …"
+    assert error_message(unsupported) == f"{field}: Unsupported value: …"
     both = f'Deployment.apps "a" is invalid: [x: Invalid value: {value}: no, y: Invalid value: {value}: {WRONG}]'
-    assert told(both) == f'Deployment.apps "a" is invalid: [x: Invalid value: …: {WRONG}'
-    assert "hush" not in told(f'Deployment.apps "a" is invalid: [x: Required value, y: Duplicate value: {value}]')
-    assert told(f"{field}: Not found: {value}") == f"{field}: Not found:"
+    assert error_message(both) == f'Deployment.apps "a" is invalid: [x: Invalid value: …: {WRONG}'
+    assert "hush" not in error_message(
+        f'Deployment.apps "a" is invalid: [x: Required value, y: Duplicate value: {value}]'
+    )
+    assert error_message(f"{field}: Not found: {value}") == f"{field}: Not found:"
 
 
 def test_other_ways_to_quote_an_object_are_cut_off() -> None:
     order = "The order in patch list: [map[name:P value:hush: hush]] doesn't match $setElementOrder list: [map[name:A]]"
-    assert told(order) == "The order in patch list:"
-    assert told(f'{WRONG}, error found in #10 byte of ...|"p: hush"|..., bigger context') == WRONG
+    assert error_message(order) == "The order in patch list:"
+    assert error_message(f'{WRONG}, error found in #10 byte of ...|"p: hush"|..., bigger context') == WRONG
 
 
 @pytest.mark.parametrize("part", ["Invalid value: {", 'Invalid value: "', "patch list: ", "}: ", '": ', "[", "\\"])

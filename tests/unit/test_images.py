@@ -165,7 +165,7 @@ def test_list_shows_what_is_built(empty_cache):
 def test_an_unknown_image_is_refused_with_the_names_there_are(empty_cache):
     result = CliRunner().invoke(app, ["build", "keystoen"])
     assert result.exit_code == 1
-    assert "no image 'keystoen', only: pause, coredns" in result.output
+    assert "Unknown image 'keystoen'; allowed: base, base-python" in result.output
 
 
 def test_what_is_built_is_not_built_again(empty_cache, monkeypatch):

@@ -115,7 +115,7 @@ def test_closure_and_chain():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(ValidationError, match="no such image to build on: nothing"):
+    with pytest.raises(ValidationError, match="unknown base image: nothing"):
         catalogue(low={"base": "nothing"})
     with pytest.raises(ValidationError, match="cycle"):
         catalogue(a={"base": "b"}, b={"base": "a"})
@@ -123,7 +123,7 @@ def test_mistakes_are_named():
         catalogue(low={"colour": "red"})
     with pytest.raises(ValidationError, match="package"):
         catalogue(low={"sources": {"x": "/etc"}})
-    with pytest.raises(LocalError, match="no image 'hight', only: low"):
+    with pytest.raises(LocalError, match="Unknown image 'hight'; allowed: low"):
         catalogue(low={}).recipe("hight")
 
 

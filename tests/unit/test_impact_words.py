@@ -12,9 +12,9 @@ from stackwright.core.plan import Apply, HelmUninstall, SqlAccount
 from stackwright.impact import Facts, Restart, lost, restarts
 from stackwright.simulate import Step
 
-SURGE = "new ones come before old ones go"
-NOBODY = "nobody serves meanwhile"
-OTHERS = "the others serve meanwhile"
+SURGE = "new pods start before old ones end"
+NOBODY = "the service is interrupted"
+OTHERS = "the other pods serve requests"
 
 
 def workload(kind: str, content: int = 1, name: str = "a", **spec: Any) -> dict[str, Any]:
@@ -47,12 +47,12 @@ def workload(kind: str, content: int = 1, name: str = "a", **spec: Any) -> dict[
         (
             "StatefulSet",
             {"updateStrategy": {"type": "OnDelete"}},
-            Restart("StatefulSet a", "1 pod", "each once somebody deletes it"),
+            Restart("StatefulSet a", "1 pod", "each is replaced when it is deleted"),
         ),
         (
             "DaemonSet",
             {},
-            Restart("DaemonSet a", "one pod on each node", "a node is without it meanwhile", away=True),
+            Restart("DaemonSet a", "one pod on each node", "interrupted on each node in turn", away=True),
         ),
         (
             "DaemonSet",

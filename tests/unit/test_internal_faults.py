@@ -1,4 +1,4 @@
-"""Errors of our own code: told where users look, without a value, and nothing ends by them."""
+"""Internal errors are reported in conditions, without values, and stop no worker, watch or resync."""
 
 import asyncio
 import json
@@ -7,9 +7,8 @@ import pytest
 import structlog
 from test_runtime import KEY, Operator, controller, plan, put
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD
-from stackwright.api.services.kinds import Keystone, Memcached
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.conditions import done
 from stackwright.core.controller import Watch
@@ -18,6 +17,8 @@ from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict
 from stackwright.core.settings import Settings
 from stackwright.runtime import faults
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 SECRET_TEXT = "hunter2-of-a-user"
@@ -55,7 +56,7 @@ async def test_an_exception_in_observe_or_decide_becomes_a_condition_without_its
         await operator.run(60)
     ready = operator.condition()
     assert (ready["status"], ready["reason"]) == ("False", "InternalError")
-    assert f": {name} at runtime/reconcile.py:" in ready["message"]
+    assert f": {name} at runtime/cycle/cycle.py:" in ready["message"]
     assert "stackwright report" in ready["message"]
     assert operator.condition(type_="Progressing")["status"] == "False"
     assert SECRET_TEXT not in json.dumps([operator.cluster.all(Memcached.KIND), logs], default=str)
@@ -107,7 +108,7 @@ async def test_all_else_that_the_status_says_is_kept_and_the_next_success_mends_
     assert operator.condition()["reason"] == "Ready"
 
 
-@pytest.mark.parametrize("more", [{"ready": False}, {"reports": False}])
+@pytest.mark.parametrize("more", [{"owns_ready": False}, {"reports": False}])
 async def test_where_ready_is_not_the_controllers_it_is_told_by_an_event(more):
     operator = Operator(controller(decide=raising(), **more))
     put(operator)
@@ -121,7 +122,7 @@ async def test_where_ready_is_not_the_controllers_it_is_told_by_an_event(more):
 def test_ready_of_each_kind_is_of_exactly_one_controller():
     owners = {}
     for each in controllers(Settings({}, {})):
-        owners.setdefault(each.kind, []).append(each.name if each.reports and each.ready else "")
+        owners.setdefault(each.kind, []).append(each.name if each.reports and each.owns_ready else "")
     assert {kind.kind: len([name for name in names if name]) for kind, names in owners.items()} == {
         kind.kind: 1 for kind in owners
     }

@@ -1,4 +1,4 @@
-"""What the Kubernetes API's answers mean to who asked."""
+"""The errors that responses of the Kubernetes API become."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from test_naming import Server
 
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
-from stackwright.core.clusterapi import MACHINE
-from stackwright.core.ports import Conflict, NotServed, Refused
+from stackwright.controllers.infra.clusterapi import MACHINE
+from stackwright.core.ports import Conflict, NotServed, TerminalError
 
 CALL = Call("get", MACHINE, "ns/m")
 
@@ -25,7 +25,7 @@ def test_a_kind_that_is_not_installed_is_not_an_object_that_is_not_there() -> No
 def test_a_refusal_does_not_repeat_an_object_and_takes_no_time_to_read() -> None:
     said = 'Secret "a" is invalid: "": Invalid value: "{\\"p\\":\\"hush\\"}": data: must be text'
     told = error_of(CALL, 422, json.dumps({"message": said}).encode())
-    assert isinstance(told, Refused) and str(told).endswith('Secret "a" is invalid: "": data: must be text')
+    assert isinstance(told, TerminalError) and str(told).endswith('Secret "a" is invalid: "": data: must be text')
     since = time.process_time()
     error_of(CALL, 422, json.dumps({"message": 'Invalid value: "{' * 7_500 + "}" * 100_000}).encode())
     assert time.process_time() - since < 1, "seconds"
@@ -36,7 +36,7 @@ def test_an_object_that_was_replaced_by_one_of_its_name_is_looked_at_again() -> 
     assert isinstance(error_of(CALL, 422, json.dumps(told).encode()), Conflict)
     assert isinstance(error_of(CALL, 409, b"{}"), Conflict)
     other = {"message": 'machines "m" is invalid: spec.version: Invalid value: "a": must be b'}
-    assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), Refused)
+    assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), TerminalError)
 
 
 async def test_what_is_deleted_takes_along_what_it_owns() -> None:

@@ -1,4 +1,4 @@
-"""A kubeconfig whose user logs in by a command or a file: it works, or says in a sentence why it does not."""
+"""A kubeconfig whose user authenticates by a command or a file: it works, or the cause is reported in a sentence."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from lightkube.core.generic_client import GenericAsyncClient
 
 from stackwright.adapters.kubernetes import login
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
+from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
 from stackwright.api.kinds import NODE
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 from stackwright.runtime import x509
 
 API = "client.authentication.k8s.io"
@@ -54,7 +54,7 @@ def configured(folder: Path, user: dict[str, Any]) -> Path:
 async def told(folder: Path, user: dict[str, Any], tell: Any = None) -> str:
     cluster = KubernetesCluster.from_file(str(configured(folder, user)), tell=tell)
     try:
-        with pytest.raises(NotYet) as raised:
+        with pytest.raises(TransientError) as raised:
             await cluster.get(NODE, ("", "n"))
     finally:
         await cluster.close()
@@ -109,14 +109,14 @@ async def test_a_command_gives_a_token(tmp_path: Path, version: str) -> None:
 
 async def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
     found = await told(tmp_path, command("echo log in first >&2; exit 3"))
-    assert "no login by the kubeconfig" in found
+    assert "authentication with the kubeconfig failed" in found
     assert "log in first" in found
 
 
 @pytest.mark.parametrize("answer", ["hush", "[]", '{"status": {"hush": 1}}', '{"status": null}'])
 async def test_a_command_that_gives_something_else_is_told_without_it(tmp_path: Path, answer: str) -> None:
     found = await told(tmp_path, command(f"echo '{answer}'"))
-    assert "gives no ExecCredential" in found
+    assert "returned no ExecCredential" in found
     assert "hush" not in found
 
 
@@ -129,28 +129,28 @@ async def test_a_command_that_cannot_be_run_is_told_and_not_that_the_api_is_away
     tmp_path: Path, name: str, why: str
 ) -> None:
     found = await told(tmp_path, {"exec": {"apiVersion": f"{API}/v1", "command": name}})
-    assert f"no login by the kubeconfig: its command {name} cannot be run: {why}" in found
+    assert f"authentication with the kubeconfig failed: its command {name} could not be started: {why}" in found
     assert "cannot be reached" not in found
 
 
 async def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "LOGIN", 0.5)
     found = await told(tmp_path, command(f"echo $$ > {tmp_path}/pid; exec sleep 100"))
-    assert "no login by the kubeconfig: its command /bin/sh has not ended after " in found
+    assert "authentication with the kubeconfig failed: its command /bin/sh was not finished after " in found
     await asyncio.sleep(0.2)
     assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
 
 
 async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> None:
     found = await told(tmp_path, command("echo token: hush >&2; exit 3"))
-    assert "its command /bin/sh ended with 3: token: ***" in found
+    assert "its command /bin/sh ended with exit code 3: token: ***" in found
 
 
 async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "LOGIN", 0.5)
     reader = log_reader(configured(tmp_path, command("sleep 100")))
-    with pytest.raises(NotYet, match="/bin/sh has not ended after"):
-        [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match="/bin/sh was not finished after"):
+        [line async for line in reader.lines(Container("n", "p", "c"), LogRange(), follow=False)]
 
 
 async def _request(reader: asyncio.StreamReader) -> bytes:
@@ -288,7 +288,7 @@ async def test_many_requests_at_once_share_a_login_that_fails(tmp_path: Path) ->
     for runs in (1, 2):
         asked = (cluster.get(NODE, ("", "n")) for _ in range(20))
         found = await asyncio.gather(*asked, return_exceptions=True)
-        assert [isinstance(each, NotYet) and "log in first" in str(each) for each in found] == [True] * 20
+        assert [isinstance(each, TransientError) and "log in first" in str(each) for each in found] == [True] * 20
         assert len((tmp_path / "runs").read_text()) == runs
     await cluster.close()
 
@@ -320,7 +320,7 @@ async def test_a_login_goes_on_where_the_request_that_began_it_is_given_up(tmp_p
 async def test_half_a_credential_is_told(tmp_path: Path, status: dict[str, Any]) -> None:
     found = await told(tmp_path, command(f"echo '{json.dumps({'status': status})}'"))
     wanted = "status.token, or status.clientCertificateData and status.clientKeyData"
-    assert f"its command /bin/sh gives no ExecCredential with {wanted}" in found
+    assert f"its command /bin/sh returned no ExecCredential with {wanted}" in found
     assert "hush" not in found
 
 
@@ -339,20 +339,20 @@ async def test_a_certificate_that_cannot_be_used_is_told_without_it(tmp_path: Pa
         answer = json.dumps({"status": {"clientCertificateData": certificate, "clientKeyData": private}})
         (tmp_path / "answer").write_text(answer)
         found = await told(tmp_path, command(f"cat {tmp_path}/answer"))
-        assert "its command /bin/sh gives a certificate and a key that do not belong together" in found
+        assert "its command /bin/sh returned a certificate and a key that do not match" in found
         assert "hush" not in found and "BEGIN" not in found
 
 
 async def test_logs_say_what_is_wrong_with_a_login_too(tmp_path: Path) -> None:
     reader = log_reader(configured(tmp_path, command("echo hush")))
-    with pytest.raises(NotYet, match="/bin/sh gives no ExecCredential"):
-        [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match="/bin/sh returned no ExecCredential"):
+        [line async for line in reader.lines(Container("n", "p", "c"), LogRange(), follow=False)]
 
 
 async def test_a_file_of_a_token_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"hush\xff")
     found = await told(tmp_path, {"tokenFile": str(tmp_path / "token")})
-    assert "the file of its token is no text" in found
+    assert "the file of its token is not text" in found
     assert "hush" not in found
 
 
@@ -370,7 +370,7 @@ async def test_a_token_that_no_header_can_have_is_not_told(tmp_path: Path, form:
     path = configured(tmp_path, user)
     path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
     cluster = KubernetesCluster.from_file(str(path))
-    with pytest.raises(NotYet, match="characters that no header has") as raised:
+    with pytest.raises(TransientError, match="characters that are not allowed in HTTP headers") as raised:
         await cluster.get(NODE, ("", "n"))
     assert "hunter2" not in str(raised.value)
     assert raised.value.__suppress_context__
@@ -384,7 +384,7 @@ async def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
 
 async def test_half_of_a_character_is_no_matter_of_the_login(tmp_path: Path) -> None:
     cluster = KubernetesCluster.from_file(str(configured(tmp_path, {})))
-    with pytest.raises(Refused, match="apply Node n: a text in it is not Unicode"):
+    with pytest.raises(TerminalError, match="apply Node n: a string in the object is not valid Unicode"):
         await cluster.apply(NODE, {"metadata": {"name": "n", "labels": {"a": "\ud800"}}}, "test")
     await cluster.close()
 
@@ -396,7 +396,7 @@ async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, wha
     script += " do sleep 0.05; done; echo thanks >&2; exit 3"
     path = configured(tmp_path, command(script))
     if what == "logs":
-        lines = log_reader(path, said.append).lines(Container("n", "p", "c"), Part(), follow=False)
+        lines = log_reader(path, said.append).lines(Container("n", "p", "c"), LogRange(), follow=False)
         asked: Any = asyncio.create_task(anext(lines))
     else:
         cluster = KubernetesCluster.from_file(str(path), tell=said.append)
@@ -408,7 +408,7 @@ async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, wha
     assert "".join(said) == "open https://login.example/device\nand enter: ", "a question is told, too"
     assert not asked.done()
     (tmp_path / "done").touch()
-    with pytest.raises(NotYet, match=r"its command /bin/sh ended with 3$"):
+    with pytest.raises(TransientError, match=r"its command /bin/sh ended with exit code 3$"):
         await asked
     assert "".join(said) == "open https://login.example/device\nand enter: thanks\n"
 
@@ -429,7 +429,7 @@ async def test_the_last_line_of_a_command_that_does_not_end_is_told(
     monkeypatch.setattr(login, "LOGIN", 0.5)
     for tell in (None, [].append):
         found = await told(tmp_path, command("echo one >&2; printf 'enter token: hush' >&2; exec sleep 100"), tell)
-        assert found.endswith("has not ended after 0 s; it said last: enter token: ***")
+        assert found.endswith("was not finished after 0 s; its last message: enter token: ***")
 
 
 @pytest.mark.parametrize("end", ["", "; exec >&-; sleep 0.5"], ids=["at once", "after its answer"])
@@ -450,7 +450,7 @@ async def information(folder: Path, user: dict[str, Any], tell: Any = None, **cl
     config["clusters"][0]["cluster"] |= cluster
     path.write_text(json.dumps(config))
     client = KubernetesCluster.from_file(str(path), tell=tell)
-    with pytest.raises(NotYet):
+    with pytest.raises(TransientError):
         await client.get(NODE, ("", "n"))
     await client.close()
     found: dict[str, Any] = json.loads((folder / "info").read_text())
@@ -482,8 +482,8 @@ async def test_a_command_knows_whether_it_may_ask(
 async def test_a_command_that_must_ask_is_not_run_where_nobody_is(tmp_path: Path) -> None:
     user = command(f"touch {tmp_path}/run", interactiveMode="Always")
     for tell in (None, [].append):
-        assert "wants to ask somebody" in await told(tmp_path, user, tell)
-    assert "interactiveMode Often, which" in await told(tmp_path, command("true", interactiveMode="Often"))
+        assert "requires a terminal" in await told(tmp_path, user, tell)
+    assert "the unknown interactiveMode Often" in await told(tmp_path, command("true", interactiveMode="Often"))
     assert not (tmp_path / "run").exists()
 
 
@@ -500,7 +500,7 @@ async def test_a_command_that_may_not_ask_has_no_standard_input(
         os.dup2(before, 0)
         for each in (read, write, before):
             os.close(each)
-    assert found.endswith("ended with 3: that was all")
+    assert found.endswith("ended with exit code 3: that was all")
 
 
 async def test_a_command_is_told_of_the_cluster_if_it_wants_to(tmp_path: Path) -> None:
@@ -543,11 +543,11 @@ async def test_a_command_with_a_slash_and_the_file_of_a_token_are_beside_the_kub
     for each in (user, {"tokenFile": "token"}):
         configured(tmp_path, each)
         cluster = KubernetesCluster.from_file("config")
-        with pytest.raises(NotYet, match="cannot be reached"):
+        with pytest.raises(TransientError, match="cannot be reached"):
             await cluster.get(NODE, ("", "n"))
         await cluster.close()
     plain = {"exec": {"apiVersion": f"{API}/v1", "command": "login.sh"}}
-    assert "its command login.sh cannot be run" in await told(tmp_path, plain), "without a slash it is in $PATH"
+    assert "its command login.sh could not be started" in await told(tmp_path, plain), "without a slash it is in $PATH"
 
 
 @pytest.mark.parametrize("token", ["hunter2\n", "hunter2\0"])
@@ -555,8 +555,8 @@ async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, 
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
     path = configured(tmp_path, {"token": token})
     path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
-    with pytest.raises(NotYet, match=r"p/c: .*characters that no header has") as raised:
-        [line async for line in log_reader(path).lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match=r"p/c: .*characters that are not allowed in HTTP headers") as raised:
+        [line async for line in log_reader(path).lines(Container("n", "p", "c"), LogRange(), follow=False)]
     assert "hunter2" not in str(raised.value) and raised.value.__suppress_context__
     server.close()
 
@@ -564,9 +564,9 @@ async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, 
 async def test_who_reads_logs_logs_in_once(tmp_path: Path) -> None:
     path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; echo '{json.dumps({'status': {'token': 't'}})}'"))
     cluster = KubernetesCluster.from_file(str(path))
-    with pytest.raises(NotYet, match="cannot be reached"):
+    with pytest.raises(TransientError, match="cannot be reached"):
         await cluster.get(NODE, ("", "n"))
-    with pytest.raises(NotYet, match="cannot be reached"):
-        [line async for line in LogReader(cluster).lines(Container("n", "p", "c"), Part(), follow=False)]
+    with pytest.raises(TransientError, match="cannot be reached"):
+        [line async for line in LogReader(cluster).lines(Container("n", "p", "c"), LogRange(), follow=False)]
     await cluster.close()
     assert len((tmp_path / "runs").read_text()) == 1

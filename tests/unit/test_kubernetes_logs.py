@@ -1,4 +1,4 @@
-"""Logs by way of HTTP: what is asked for, what comes, and how it ends."""
+"""Logs by HTTP: requests, responses, and errors."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from test_kubernetes_login import configured
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
-from stackwright.core.ports import NotYet
+from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
+from stackwright.core.ports import TransientError
 
 POD = Container("n", "p", "c")
 
@@ -41,7 +41,7 @@ async def answering(folder: Path, answer: bytes, seen: list[str]) -> AsyncIterat
 async def test_lines_come_without_their_ends(tmp_path: Path, follow: bool) -> None:
     seen: list[str] = []
     async with answering(tmp_path, b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\na\nb \xff", seen) as reader:
-        found = [line async for line in reader.lines(POD, Part(tail=5, since=60, previous=True), follow=follow)]
+        found = [line async for line in reader.lines(POD, LogRange(tail=5, since=60, previous=True), follow=follow)]
     assert found == ["a", "b \ufffd"]
     for each in ("/api/v1/namespaces/n/pods/p/log?", "container=c", "tailLines=5", "sinceSeconds=60", "previous=true"):
         assert each in seen[0]
@@ -51,13 +51,13 @@ async def test_a_log_that_is_not_there_is_told_in_the_words_of_kubernetes(tmp_pa
     body = json.dumps({"kind": "Status", "message": "previous terminated container not found", "code": 400}).encode()
     head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     async with answering(tmp_path, head.encode() + body, []) as reader:
-        with pytest.raises(NotYet, match="p/c: the log ended: previous terminated container not found"):
-            [line async for line in reader.lines(POD, Part(), follow=False)]
+        with pytest.raises(TransientError, match="p/c: the log ended: previous terminated container not found"):
+            [line async for line in reader.lines(POD, LogRange(), follow=False)]
 
 
 async def test_a_log_that_breaks_is_told_after_what_came(tmp_path: Path) -> None:
     async with answering(tmp_path, b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\na\nb", []) as reader:
-        lines = reader.lines(POD, Part(), follow=False)
+        lines = reader.lines(POD, LogRange(), follow=False)
         assert await anext(lines) == "a"
-        with pytest.raises(NotYet, match="p/c: the log ended: "):
+        with pytest.raises(TransientError, match="p/c: the log ended: "):
             await anext(lines)

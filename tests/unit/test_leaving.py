@@ -1,4 +1,4 @@
-"""What becomes of things in an OpenStack when their object goes: they go first, unless their owner said otherwise."""
+"""Resources in an OpenStack when their object is deleted: deleted first, unless a policy keeps them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ from typing import Any
 
 import pytest
 
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error
+from stackwright.controllers.infra.pausing import held
+from stackwright.controllers.infra.teardown import tear_down
 from stackwright.controllers.server.observe import KIND
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.cloud_observation import Seen, troubled
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Slot, Thing, Trouble
-from stackwright.core.openstack.teardown import leave
-from stackwright.core.pausing import held
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, CloudResource, ProjectView, ResourceKey
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import Finalizer, Object, Plan, Warn
 
-PORT: Slot = ("port", "web-0")
+PORT: ResourceKey = ("port", "web-0")
 OBJ: Object = {
     "apiVersion": KIND.api_version,
     "kind": KIND.kind,
     "metadata": {"name": "web", "namespace": "ns", "uid": "u", "finalizers": [FINALIZER], "deletionTimestamp": "now"},
     "status": {"ready": True, "project": "p"},
 }
-AWAY, REFUSED = Trouble("Unreachable", "timed out"), Trouble("AuthenticationFailed", "401")
-GONE = Trouble("CredentialsMissing", "there is no Secret")
+AWAY, REFUSED = TransientCloudError("Unreachable", "timed out"), TransientCloudError("AuthenticationFailed", "401")
+GONE = TransientCloudError("CredentialsMissing", "there is no Secret")
 
 
-def going(policy: str | None, trouble: Trouble | None = None) -> Plan:
+def going(policy: str | None, trouble: TransientCloudError | None = None) -> Plan:
     spec = {"credentialsLostPolicy": policy} if policy else {}
-    seen = Seen(OBJ, 0.0, spec, cloud=CloudRef(("ns", "clouds"), "mine"), look=Look((Thing(*PORT[:1], "1"),)))
-    seen = troubled(replace(seen, look=None), trouble) if trouble else seen
-    return leave(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())})
+    seen = CloudObservation(
+        OBJ, 0.0, spec, cloud=CloudRef(("ns", "clouds"), "mine"), look=ProjectView((CloudResource(*PORT[:1], "1"),))
+    )
+    seen = with_error(replace(seen, look=None), trouble) if trouble else seen
+    return tear_down(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())})
 
 
 @pytest.mark.parametrize("policy", [None, "Wait", "Detach"])
@@ -74,6 +77,6 @@ def test_what_is_paused_while_it_goes_is_not_ready_and_says_why() -> None:
     plan = held(OBJ, "the annotation x")
     assert plan.actions == ()
     assert plan.status == {"ready": False, "project": "p"}
-    assert "what it has in OpenStack stays until that is removed" in plan.conditions[0].message
+    assert "its resources in OpenStack are kept until the pause ends" in plan.conditions[0].message
     there = {**OBJ, "metadata": {**OBJ["metadata"], "deletionTimestamp": ""}}
     assert held(there, "the annotation x").status == {"ready": True, "project": "p"}

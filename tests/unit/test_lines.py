@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
 from stackwright.api.crd import KEEP, VALIDATIONS, crd
 from stackwright.api.fields import ini
 from stackwright.api.fields.lines import LINE, OPTION
-from stackwright.api.registry import RESOURCES
 from stackwright.api.support import Refused
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.registry import RESOURCES
 from stackwright.services.registry import SERVICES
 
 # What several lines are made for. The names end the path of the field. Certificates are no texts any more when a model
-# has read them: api/cloud/certificates.py.
+# has read them: services/ingress/features.py.
 MANY_LINES = {
     "customServiceConfig": "an INI file, which is read option by option (test_an_option_of_an_ini_file_is_one_line)",
     "volume_types.*.description": "a text for people; charts keep it one text (tests/golden/test_charts_hostile.py)",
@@ -149,7 +149,7 @@ def test_one_line_is_one_line() -> None:
 
 @pytest.mark.parametrize("text", ["[x\r]\na = b", "[x]\na\x85b = c", "[x]\na = b\x0bc", "[x]\na = b\revil = c"])
 def test_an_option_of_an_ini_file_is_one_line(text: str) -> None:
-    with pytest.raises(ValueError, match=r"control characters|is no name") as told:
+    with pytest.raises(ValueError, match=r"control characters|is not a valid name") as told:
         ini.sections(text)
     assert str(told.value).isprintable()
 

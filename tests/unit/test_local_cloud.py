@@ -24,7 +24,7 @@ READY = {
     "status": {"conditions": [CONDITION]},
 }
 ALIVE, DEAD = "a" * 64, "d" * 64
-METRICS = """# HELP stackwright_queue_depth Keys that wait for a worker
+METRICS = """# HELP stackwright_queue_depth Keys in the queue, waiting for a worker
 stackwright_queue_depth 0.0
 stackwright_reconciles_total{kind="cloud",outcome="unchanged"} 2.0
 stackwright_reconciles_total{kind="controlplane",outcome="changed"} 1.0
@@ -96,7 +96,7 @@ def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
 def test_a_webhook_that_cannot_be_asked_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     other = 'failed calling webhook "validate": connection refused'
     kubectl = Kubectl(NOBODY, NOBODY, other)
-    said = "waiting for the operator, which checks what is applied: "
+    said = "waiting for the admission webhook of the operator: "
     assert applied(monkeypatch, kubectl) == [said + NOBODY, said + other], "each cause once, after a moment"
     assert kubectl.applied == 1
 
@@ -130,7 +130,7 @@ def test_a_cloud_that_serves_since_the_last_start_is_ready(monkeypatch: pytest.M
 def test_a_status_older_than_the_start_of_the_node_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = Kubectl()
     kubectl.pods.append(pod("keystone-api", container_id=DEAD))
-    assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api has not started since its node did"]
+    assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api has not started since the start of its node"]
     kubectl = Kubectl()
     kubectl.pods.append(pod("keystone-api", ready="False"))
     assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api is not ready"]
@@ -143,7 +143,7 @@ def test_whether_a_container_lives_is_not_told_by_clocks(monkeypatch: pytest.Mon
         each["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = start
     kubectl = Kubectl()
     kubectl.pods += [after, before]
-    assert doubts(monkeypatch, kubectl) == ["Pod openstack/before has not started since its node did"]
+    assert doubts(monkeypatch, kubectl) == ["Pod openstack/before has not started since the start of its node"]
 
 
 def test_a_pod_of_a_node_of_another_machine_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,11 +164,11 @@ def test_a_pod_that_goes_or_has_ended_need_not_be_ready(monkeypatch: pytest.Monk
 def test_a_status_older_than_the_start_of_the_operator_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = Kubectl()
     kubectl.operator = [pod("stackwright", container_id=DEAD)]
-    assert doubts(monkeypatch, kubectl) == ["Pod openstack/stackwright has not started since its node did"]
+    assert doubts(monkeypatch, kubectl) == ["Pod openstack/stackwright has not started since the start of its node"]
     kubectl.operator = []
-    assert doubts(monkeypatch, kubectl) == ["the operator does not run"]
+    assert doubts(monkeypatch, kubectl) == ["the operator is not running"]
     unseen = METRICS.replace('kind="cloud"', 'kind="health"')
-    said = ["the operator has not looked at any OpenStackDeployment since it started"]
+    said = ["the operator has not processed any OpenStackDeployment since its start"]
     assert doubts(monkeypatch, Kubectl(metrics=unseen)) == said
     busy = METRICS.replace("depth 0.0", "depth 3.0")
     assert doubts(monkeypatch, Kubectl(metrics=busy)) == ["the operator has 3 objects in its queue"]
@@ -188,7 +188,7 @@ def test_a_token_is_issued_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert token.skipped(ctx) is None
     assert not token.done(ctx)
     monkeypatch.setattr(charts, "kubectl", Kubectl())
-    assert token.skipped(ctx) == "no cloud here has an identity service"
+    assert token.skipped(ctx) == "no cloud has an identity service"
 
 
 def test_no_token_is_asked_of_a_cloud_that_was_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

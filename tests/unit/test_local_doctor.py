@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 
 import pytest
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone, MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.local import doctor
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.kubernetes import api
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.mariadb.kind import MariaDB
 
 CAUSE = "Release openstack-keystone failed: quantities must match the regular expression"
 

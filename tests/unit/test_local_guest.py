@@ -76,7 +76,7 @@ def test_the_highest_layer_that_has_the_file_counts(tmp_path):
 
 def test_an_archive_without_a_disk_is_named(tmp_path):
     path = archive(tmp_path / "a.tar", {"other": b""})
-    with pytest.raises(LocalError, match=r"no guest\.qcow2 in .*a\.tar"):
+    with pytest.raises(LocalError, match=r"a\.tar does not contain guest\.qcow2"):
         guest.extract(path, "guest.qcow2", tmp_path / "disk")
 
 

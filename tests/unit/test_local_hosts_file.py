@@ -74,5 +74,5 @@ def test_each_domain_has_all_public_services(monkeypatch: pytest.MonkeyPatch) ->
     domains = ("b.example", "a.example", "a.example")
     monkeypatch.setattr(cloud, "clouds", lambda ctx: [{"spec": {"public_domain_name": d}} for d in domains])
     first, second = hosts.lines(Context(LocalCluster(Path("/s"), Path("/c"))))
-    assert first.split()[:3] == ["10.89.0.11", "keystone.a.example", "glance.a.example"]
+    assert first.split()[:3] == ["10.89.0.11", "keystone.a.example", "object-store.a.example"]
     assert second.split()[-1] == "horizon.b.example"

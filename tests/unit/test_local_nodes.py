@@ -75,6 +75,16 @@ def test_only_the_first_node_leads_to_services() -> None:
     assert config.SERVICE_NETWORK not in network.route_commands(TWO, "any")
 
 
+def test_a_virtual_machine_reaches_the_ingress_and_answers_but_begins_nothing_else() -> None:
+    """On a real network: tests/e2e/packs/firewall."""
+    for chain, begun in {
+        "forward": "ip daddr 10.89.0.0/24 ip daddr != 10.89.0.1 tcp dport { 80, 443 } accept",
+        "input": "icmp type echo-request accept",
+    }.items():
+        rules = [line.strip() for line in network.ROUTER_RULES[chain].splitlines()]
+        assert rules[-4:] == ['iifname != "sw-ext0" accept', "ct state established,related accept", begun, "drop"]
+
+
 def test_a_bridge_that_is_there_is_not_made_again() -> None:
     assert "link add sw-br0 " in network.router_commands([])
     assert "link add sw-br0 " not in network.router_commands(["sw-br0"])

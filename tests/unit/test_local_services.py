@@ -44,7 +44,7 @@ def test_a_supervisor_that_does_not_listen_yet_is_told_again(monkeypatch: pytest
 def test_a_wait_that_fails_names_its_cause_and_shows_the_log(tmp_path: Path) -> None:
     log = tmp_path / "current"
     log.write_text("first\npanic: no disk\n")
-    with pytest.raises(LocalError, match=r"(?s)etcd was not there.*it sleeps.*panic: no disk"):
+    with pytest.raises(LocalError, match=r"(?s)etcd not ready.*it sleeps.*panic: no disk"):
         waiting.wait_for("etcd", lambda: "it sleeps", limit=0, log=log)
 
 
@@ -64,9 +64,9 @@ def node(status: str, when: str) -> dict[str, object]:
 
 def test_a_nodes_word_of_a_former_life_does_not_count() -> None:
     assert node_unready(node("True", "2026-01-01T00:00:10Z"), since=1767225600) is None
-    assert "not reported" in str(node_unready(node("True", "2025-01-01T00:00:00Z"), since=1767225600))
+    assert "no status" in str(node_unready(node("True", "2025-01-01T00:00:00Z"), since=1767225600))
     assert node_unready(node("False", "2026-01-01T00:00:10Z")) == "no runtime"
-    assert node_unready(None) == "it has not registered"
+    assert node_unready(None) == "not registered yet"
 
 
 def test_a_deployment_is_ready_when_the_new_pods_are() -> None:

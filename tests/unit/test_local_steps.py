@@ -1,4 +1,4 @@
-"""Steps of `up`: when they have something to do, and what they do, against small fakes of what they drive."""
+"""Steps of `up`: when they are done, and what they run, with small fakes of the programs."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def test_a_cloud_that_stays_blocked_is_not_waited_for_to_the_end(
     ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(charts, "kubectl", Clouds(clock, BLOCKED))
-    with pytest.raises(LocalError, match="needs you: no such chart"):
+    with pytest.raises(LocalError, match="blocked until you act: no such chart"):
         cloud.run(ctx, quiet)
     assert cloud.BLOCKED_LIMIT < clock.now < cloud.BLOCKED_LIMIT + 5
 
@@ -316,7 +316,7 @@ def test_a_token_that_is_refused_fails_the_step(ctx: Context, clock: Clock, monk
         return Clouds(clock)(ctx, *words)
 
     monkeypatch.setattr(charts, "kubectl", refuse)
-    with pytest.raises(LocalError, match="openstack is ready, but issues no token: HTTP 401"):
+    with pytest.raises(LocalError, match="openstack is ready, but a token request failed: HTTP 401"):
         token.run(ctx, quiet)
 
 

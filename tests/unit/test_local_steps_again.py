@@ -93,7 +93,7 @@ def test_a_node_counts_only_by_what_its_kubelet_said_since_it_was_started(
     now = 1_800_000_000.0
     monkeypatch.setattr("time.time", lambda: now)
     monkeypatch.setattr(services, "status", lambda cluster, name: SimpleNamespace(seconds=60))
-    for age, said in ((30, None), (300, "its kubelet has not reported since it was started")):
+    for age, said in ((30, None), (300, "no status of its kubelet since the kubelet's start")):
         at = datetime.datetime.fromtimestamp(now - age, datetime.UTC).isoformat()
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": at}
         objects.objects[f"/api/v1/nodes/{node.name}"] = {"status": {"conditions": [ready]}}
@@ -138,7 +138,7 @@ def test_a_wait_ends_at_its_limit_with_the_cause_and_the_end_of_the_log(
     told: list[str] = []
     with pytest.raises(LocalError) as raised:
         waiting.wait_for("etcd", lambda: "no answer", limit=60, log=tmp_path / "log", report=told.append)
-    assert str(raised.value).startswith("etcd was not there after 60 s: no answer\nThe end of ")
+    assert str(raised.value).startswith("etcd not ready after 60 s: no answer\nThe end of ")
     assert str(raised.value).endswith("no space left")
     assert 60 < clock.now < 62
     assert told == ["waiting for etcd: no answer"], "each cause once"

@@ -1,4 +1,4 @@
-"""The step that ends `up`: when it has something to do, what it makes, and what it remembers of that."""
+"""The last step of `up`: when it is done, what it creates, and what it remembers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from stackwright.core.openstack.access import NEEDED
-from stackwright.core.openstack.tenant import CloudError
 from stackwright.local import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
@@ -24,6 +23,7 @@ from stackwright.smoke import demo as smoke_demo
 from stackwright.smoke import host as smoke_host
 from stackwright.smoke.openstack import projects
 from stackwright.smoke.ports import Failed
+from stackwright.smoke.tenant import CloudError
 
 ADDRESS = "172.24.4.9"
 SECRETS = "/api/v1/namespaces/openstack/secrets"
@@ -90,7 +90,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[Demo]:
 
 def test_the_step_is_skipped_with_the_reason_when_there_is_nothing_to_boot_in(tmp_path: Path, ctx: Any) -> None:
     needed = "compute, identity, image, ingress, networking and features.neutron.floating_network"
-    assert step.skipped(context(tmp_path, enabled=False)) == f"no OpenStackDeployment here has {needed}"
+    assert step.skipped(context(tmp_path, enabled=False)) == f"no OpenStackDeployment has {needed}"
     assert step.skipped(ctx) is None
     assert not step.done(ctx)
     assert step in bringup.steps(ctx)
@@ -153,7 +153,7 @@ def test_a_machine_that_failed_is_told_and_the_one_before_is_forgotten(
 ) -> None:
     remember(ctx, address=ADDRESS)
     made.fails = error
-    with pytest.raises(LocalError, match=r"The cloud is ready, but its virtual machine is not: .*no answer"):
+    with pytest.raises(LocalError, match=r"The cloud is ready, but the virtual machine test failed: .*no answer"):
         step.run(ctx, quiet)
     assert not step.done(ctx)
     assert not any("ssh -i" in line for line in step.summary(ctx))

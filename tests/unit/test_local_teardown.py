@@ -69,10 +69,10 @@ def test_data_and_cache_stay_unless_each_was_named(
 
 def test_what_is_left_is_told_and_so_is_what_cannot_be_killed(machine: Machine, cluster: LocalCluster) -> None:
     machine.left = {"mounts": ["/var/x"]}
-    with pytest.raises(LocalError, match="Something is left"):
+    with pytest.raises(LocalError, match="Parts of the cluster remain"):
         teardown.down(cluster, phase)
     machine.parts.cgroups.kill.return_value = {7}
-    with pytest.raises(LocalError, match=r"do not end even when killed.*: 7"):
+    with pytest.raises(LocalError, match=r"do not end after SIGKILL.*: 7"):
         teardown.down(cluster, phase)
 
 

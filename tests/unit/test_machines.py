@@ -10,16 +10,16 @@ from server_objects import ID, OTHER
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.infra.server_template import (
     MADE_OF,
-    Place,
-    homeless,
+    ClusterDefaults,
+    lacks_network,
     made_of,
-    passed_on,
+    propagated,
     server_object,
     server_spec,
 )
 from stackwright.core.plan import Object
 
-PLACE = Place({"type": "Secret", "name": "clouds", "cloudName": "mine"}, network=ID, subnets=({"id": OTHER},))
+PLACE = ClusterDefaults({"type": "Secret", "name": "clouds", "cloudName": "mine"}, network=ID, subnets=({"id": OTHER},))
 OWNER = {"apiVersion": "v", "kind": "OpenStackMachine", "metadata": {"name": "m", "namespace": "ns", "uid": "u"}}
 
 
@@ -61,18 +61,18 @@ def test_what_is_not_said_is_not_written() -> None:
 def test_a_port_that_says_a_subnet_is_there_and_not_in_the_clusters_network() -> None:
     port = {"fixedIPs": [{"subnet": {"id": ID}}]}
     assert server_spec(machine(ports=[port]), PLACE)["ports"] == [port]
-    assert not homeless(machine(ports=[port]), Place({}))
-    assert homeless(machine(), Place({}))
-    assert homeless(machine(ports=[port, {}]), Place({}))
+    assert not lacks_network(machine(ports=[port]), ClusterDefaults({}))
+    assert lacks_network(machine(), ClusterDefaults({}))
+    assert lacks_network(machine(ports=[port, {}]), ClusterDefaults({}))
 
 
 def test_a_group_is_given_once() -> None:
-    place = Place({}, network=ID, group=OTHER)
+    place = ClusterDefaults({}, network=ID, group=OTHER)
     assert server_spec(machine(securityGroups=[{"id": OTHER}]), place)["ports"][0]["securityGroups"] == [{"id": OTHER}]
 
 
 def test_port_security_of_the_clusters_network_is_that_of_ports_in_it_and_of_no_others() -> None:
-    place = Place({}, network=ID, secured=False, group=OTHER)
+    place = ClusterDefaults({}, network=ID, secured=False, group=OTHER)
     ports = [
         {},
         {"network": {"id": OTHER}},
@@ -98,8 +98,8 @@ def test_what_only_says_a_default_or_can_change_makes_no_other_server() -> None:
 def test_what_can_change_is_passed_on_and_nothing_else() -> None:
     server: Object = server_object(("ns", "m"), OWNER, spec(tags=["first"]), "c")
     server["metadata"]["uid"] = "s"
-    assert passed_on(server, OWNER, machine(sshKeyName="new"), PLACE.identity) == ()
-    (apply,) = passed_on(server, OWNER, machine(credentialsLostPolicy="Detach", sshKeyName="new"), None)
+    assert propagated(server, OWNER, machine(sshKeyName="new"), PLACE.identity) == ()
+    (apply,) = propagated(server, OWNER, machine(credentialsLostPolicy="Detach", sshKeyName="new"), None)
     assert apply.obj["spec"] == {**server["spec"], "credentialsLostPolicy": "Detach"}
     assert apply.obj["metadata"]["annotations"] == {MADE_OF: made_of(server["spec"])}
     assert apply.obj["metadata"]["labels"] == server["metadata"]["labels"]

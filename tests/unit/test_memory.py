@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SECRET
-from stackwright.api.registry import kind_of
+from stackwright.cloud.registry import kind_of
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import Conflict, Refused
+from stackwright.core.ports import Conflict, TerminalError
 from stackwright.runtime.memory import (
     Crash,
     FaultyCluster,
@@ -78,7 +78,7 @@ def test_one_manager_alone_gets_what_it_applied_last(first: dict[str, Any], seco
     """As if the first had never been, except that maps emptied on the way are null."""
     try:
         both = applied(("a", first), ("a", second))
-    except Refused:  # a declared map was emptied while it is still named
+    except TerminalError:  # a declared map was emptied while it is still named
         return
     assert strip(both["spec"]) == strip(applied(("a", second))["spec"])
 
@@ -201,8 +201,8 @@ async def test_helm_leaves_records_and_workloads() -> None:
     assert [d["metadata"]["name"] for d in cluster.all(DEPLOYMENT)] == ["two"]
     await helm.rollback(("n", "keystone"), 1)
     assert releases(cluster.all(SECRET))["keystone"].digest == "d1"
-    helm.fail["keystone"] = Refused("broken template")
-    with pytest.raises(Refused):
+    helm.fail["keystone"] = TerminalError("broken template")
+    with pytest.raises(TerminalError):
         await helm.upgrade(release({"n": "x"}, "d3"))
     await helm.uninstall(("n", "keystone"))
     assert (cluster.all(SECRET), cluster.all(DEPLOYMENT)) == ([], [])

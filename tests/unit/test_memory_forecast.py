@@ -1,32 +1,47 @@
-"""An OpenStack as it would be: what the real one has is changed in the forecast only."""
+"""The forecast of an OpenStack: changes are made in the forecast only, never in the real cloud."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing
+import pytest
+
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudRef,
+    CloudResource,
+    ProjectView,
+    ResourceKey,
+    Subscription,
+    look,
+)
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Late, Reason
 from stackwright.runtime.memory.forecast import ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 IDS = frozenset({("server", "s"), ("port", "p"), ("volume", "v")})
-ASKER = Asker("server", ("ns", "web"), "uid", ("server", "port", "volume"), IDS)
-SERVER = Thing("server", "s", "web", "ACTIVE", facts={"volumes": [], "addresses": {}, "metadata": {"a": "2"}})
-PORT = Thing("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00:01"})
+ASKER = Subscription("server", ("ns", "web"), "uid", ("server", "port", "volume"), IDS)
+SERVER = CloudResource("server", "s", "web", "ACTIVE", facts={"volumes": [], "addresses": {}, "metadata": {"a": "2"}})
+PORT = CloudResource("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00:01"})
 
 
 class Real:
     """One that may be looked at and not be changed."""
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
-        return Look((SERVER, PORT))
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+        pass
+
+    def view(self, asker: Subscription) -> ProjectView:
+        return ProjectView((SERVER, PORT))
 
 
-async def after(what: Slot, id_: str, **body: Any) -> dict[str, Thing]:
+async def after(what: ResourceKey, id_: str, **body: Any) -> dict[str, CloudResource]:
     clouds = ForecastClouds(Real())  # type: ignore[arg-type]
-    await clouds.look(CLOUD, ASKER)
-    await clouds.run(CloudCall(CLOUD, "update", what, "uid", id=id_, body=body))
-    return {thing.id: thing for thing in (await clouds.look(CLOUD, ASKER)).things}
+    await look(clouds, CLOUD, ASKER)
+    await submit(clouds, CloudCall(CLOUD, "update", what, "uid", id=id_, body=body))
+    return {thing.id: thing for thing in (await look(clouds, CLOUD, ASKER)).things}
 
 
 def test_what_is_there_is_as_it_was_told_to_be() -> None:
@@ -41,3 +56,28 @@ def test_what_is_attached_to_a_server_is_there_then() -> None:
     found = asyncio.run(after(("server", ""), "s", add_port="p"))
     ((entry,),) = found["s"].facts["addresses"].values()
     assert entry["OS-EXT-IPS-MAC:mac_addr"] == PORT.facts["mac_address"]
+
+
+class Slow(Real):
+    """Its lists take long, and lack what a second look has."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+        self.asked += 1
+        if self.asked == 1:
+            raise Late(Reason.UNREACHABLE, "it is still waited for")
+
+    def view(self, asker: Subscription) -> ProjectView:
+        return ProjectView((SERVER, PORT), self.asked > 2)
+
+
+@pytest.mark.looptime
+async def test_a_long_list_is_waited_for_and_so_is_certainty() -> None:
+    slow = Slow()
+    clouds = ForecastClouds(slow)  # type: ignore[arg-type]
+    assert (await look(clouds, CLOUD, ASKER)).certain
+    assert (slow.asked, clouds.unheard) == (3, {})
+    await look(clouds, CLOUD, ASKER)
+    assert slow.asked == 3, "one look will do"

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudCall, CloudRef
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.runtime.memory import FrozenClock, MemoryClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -19,15 +21,15 @@ def clouds() -> MemoryClouds:
 
 
 async def make(clouds: MemoryClouds, what: Any, **body: Any) -> str:
-    return await clouds.run(CloudCall(CLOUD, "create", (what, "a"), UID, body=body))
+    return await submit(clouds, CloudCall(CLOUD, "create", (what, "a"), UID, body=body))
 
 
 async def remove(clouds: MemoryClouds, what: Any, id_: str) -> None:
-    await clouds.run(CloudCall(CLOUD, "delete", (what, "a"), UID, id=id_))
+    await submit(clouds, CloudCall(CLOUD, "delete", (what, "a"), UID, id=id_))
 
 
 async def change(clouds: MemoryClouds, what: Any, id_: str, **body: Any) -> None:
-    await clouds.run(CloudCall(CLOUD, "update", (what, "a"), UID, id=id_, body=body))
+    await submit(clouds, CloudCall(CLOUD, "update", (what, "a"), UID, id=id_, body=body))
 
 
 async def test_what_holds_others_goes_first(clouds: MemoryClouds) -> None:
@@ -39,7 +41,7 @@ async def test_what_holds_others_goes_first(clouds: MemoryClouds) -> None:
     await change(clouds, "router", router, add_interface=port)
     held = [("network", network), ("subnet", subnet), ("router", router), ("security-group", group)]
     for what, id_ in held:
-        with pytest.raises(Trouble, match=port):
+        with pytest.raises(TransientCloudError, match=port):
             await remove(clouds, what, id_)
     for what, id_ in [("port", port), *reversed(held)]:
         await remove(clouds, what, id_)
@@ -50,13 +52,13 @@ async def test_a_floating_ip_needs_a_way_and_holds_it(clouds: MemoryClouds) -> N
     network, outside = await make(clouds, "network"), await make(clouds, "network")
     inside = await make(clouds, "port", network_id=network)
     address = await make(clouds, "floating-ip", floating_network_id=outside)
-    with pytest.raises(Trouble, match="no router leads"):
+    with pytest.raises(TransientCloudError, match="no router leads"):
         await change(clouds, "floating-ip", address, port_id=inside)
     router = await make(clouds, "router")
     interface = await make(clouds, "port", network_id=network)
     await change(clouds, "router", router, add_interface=interface)
     await change(clouds, "floating-ip", address, port_id=inside)
-    with pytest.raises(Trouble, match=address):
+    with pytest.raises(TransientCloudError, match=address):
         await remove(clouds, "port", interface)
     await remove(clouds, "port", inside)
     assert clouds.things["floating-ip", address].facts["port_id"] is None
@@ -70,7 +72,7 @@ async def test_what_a_thing_is_made_of_must_be_there(clouds: MemoryClouds) -> No
         ("security-group-rule", {"security_group_id": "x"}),
         ("floating-ip", {"floating_network_id": "x"}),
     ):
-        with pytest.raises(Trouble, match="x"):
+        with pytest.raises(TransientCloudError, match="x"):
             await make(clouds, what, **body)
 
 

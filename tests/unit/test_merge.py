@@ -90,9 +90,9 @@ def test_none_in_an_item_of_a_list_has_nothing_to_remove_and_does_not_reach_the_
 @pytest.mark.parametrize(
     ("below", "above", "text"),
     [
-        ({"a": {"b": {"c": 1}}}, {"a": {"b": 2}}, "a.b: cannot put a single value over a mapping"),
-        ({"a": [1]}, {"a": {"b": 2}}, "a: cannot put a mapping over a list"),
-        ({"a": {"b": "x"}}, {"a": {"b": ["x"]}}, "a.b: cannot put a list over a single value"),
+        ({"a": {"b": {"c": 1}}}, {"a": {"b": 2}}, "a.b: a single value cannot override a mapping"),
+        ({"a": [1]}, {"a": {"b": 2}}, "a: a mapping cannot override a list"),
+        ({"a": {"b": "x"}}, {"a": {"b": ["x"]}}, "a.b: a list cannot override a single value"),
     ],
 )
 def test_a_value_that_changes_its_shape_is_refused_with_its_path(below, above, text):

@@ -1,4 +1,4 @@
-"""Names in a spec → ids: exactly one must be meant, and what is not known yet is asked for."""
+"""Names in a spec → ids: exactly one resource must match, and unknown names are queried."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.infra.references import Resolver
-from stackwright.core.openstack.clouds import Thing, question
+from stackwright.core.openstack.clouds import CloudResource, query
 
-BY_NAME = question("network", name="private")
+BY_NAME = query("network", name="private")
 
 
-def resolved(param: Any, *found: str | None) -> tuple[Resolver, Thing | None]:
+def resolved(param: Any, *found: str | None) -> tuple[Resolver, CloudResource | None]:
     """`found` are ids of networks of that name; None for a question that was not answered yet."""
-    answers = {} if None in found else {BY_NAME: tuple(Thing("network", str(id_)) for id_ in found)}
+    answers = {} if None in found else {BY_NAME: tuple(CloudResource("network", str(id_)) for id_ in found)}
     resolver = Resolver(answers)
     return resolver, resolver.one("network", param, "spec.ports[0].network")
 
@@ -25,12 +25,12 @@ def test_one_of_that_name_is_meant() -> None:
     assert (resolver.problems, list(resolver.missing)) == ([], [])
 
 
-@pytest.mark.parametrize(("found", "told"), [((), "there is none"), (("b", "a"), "a, b")])
+@pytest.mark.parametrize(("found", "told"), [((), "found none"), (("b", "a"), "a, b")])
 def test_none_or_several_of_that_name_are_told_and_none_is_taken(found: tuple[str, ...], told: str) -> None:
     """The first of two would be another one tomorrow."""
     resolver, thing = resolved({"filter": {"name": "private"}}, *found)
     assert thing is None
-    assert resolver.problems == [f"spec.ports[0].network: network with name private must be exactly one: {told}"]
+    assert resolver.problems == [f"spec.ports[0].network: network with name private must match exactly one: {told}"]
 
 
 def test_what_is_not_known_yet_is_asked_for_and_no_problem() -> None:
@@ -40,15 +40,15 @@ def test_what_is_not_known_yet_is_asked_for_and_no_problem() -> None:
 
 def test_what_is_named_by_its_id_is_taken_as_it_is_unless_more_of_it_is_needed() -> None:
     resolver, thing = resolved({"id": "x"})
-    assert thing == Thing("network", "x")
+    assert thing == CloudResource("network", "x")
     assert list(resolver.missing) == []
-    assert resolver.there("network", {"id": "x"}, "spec.router") is None
-    assert list(resolver.missing) == [question("network", id="x")]
+    assert resolver.require("network", {"id": "x"}, "spec.router") is None
+    assert list(resolver.missing) == [query("network", id="x")]
 
 
 def test_the_external_network_is_the_one_that_is_named_or_the_only_one() -> None:
-    only = question("network", **{"router:external": True})
-    resolver = Resolver({only: (Thing("network", "out"),)})
-    assert resolver.outside(None, "spec.externalNetwork") == Thing("network", "out")
+    only = query("network", **{"router:external": True})
+    resolver = Resolver({only: (CloudResource("network", "out"),)})
+    assert resolver.outside(None, "spec.externalNetwork") == CloudResource("network", "out")
     assert resolver.outside({"filter": {"name": "b"}}, "spec.externalNetwork") is None
-    assert list(resolver.missing) == [question("network", name="b", **{"router:external": True})]
+    assert list(resolver.missing) == [query("network", name="b", **{"router:external": True})]

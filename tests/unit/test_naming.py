@@ -20,12 +20,12 @@ from stackwright.api.fields.naming import NAMESPACE as NAMESPACE_FORMAT
 from stackwright.api.fields.naming import OBJECT, SECRET_KEY
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import EVENT, NAMESPACE, NODE, SECRET
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
-from stackwright.controllers.infra.clusterapi import get_if_served
-from stackwright.core.clusterapi import MACHINE
+from stackwright.controllers.infra.clusterapi import MACHINE
+from stackwright.controllers.infra.reads import get_if_served
 from stackwright.core.helm.sensitive import cut
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 
 HOSTILE = (
     "../../victim/secrets/stackwright-clouds", "x?fieldManager=y", "x#", "x/status", "..", ".", "", "%2e%2e", "x%2fy",
@@ -61,7 +61,7 @@ async def _ask(call) -> None:
     try:
         await call
     except Exception as error:
-        assert isinstance(error, Refused) or "none" in str(error) or "gone" in str(error), repr(error)
+        assert isinstance(error, TerminalError) or "none" in str(error) or "does not exist" in str(error), repr(error)
 
 
 @given(texts, texts)
@@ -102,10 +102,10 @@ async def test_a_name_that_is_none_is_refused_before_a_request_is_made(name: str
         server.cluster.patch(SECRET, ("tenant", name), {}),
         server.cluster.get(NAMESPACE, ("", name)),
     ):
-        with pytest.raises(Refused, match="is not the name of an object"):
+        with pytest.raises(TerminalError, match="is not the name of an object"):
             await call
     if name:
-        with pytest.raises(Refused, match="is not the name of a namespace"):
+        with pytest.raises(TerminalError, match="is not the name of a namespace"):
             await server.cluster.list(SECRET, name)
     assert server.paths == []
 

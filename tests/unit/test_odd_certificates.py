@@ -1,4 +1,4 @@
-"""Certificates that users give: whatever stands there is taken or refused, never an error of ours."""
+"""Certificates of users: any text is accepted or rejected, without an internal error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.certificates import problems
 from stackwright.runtime import x509
+from stackwright.services.ingress.features import problems
 
 NOW = 1_700_000_000.0
 AUTHORITY = x509.authority("mine", NOW)

@@ -1,13 +1,13 @@
-"""Marks that outlive the UID of an object, and that nobody can forge into another namespace or cluster."""
+"""Marks that outlive the UID of an object, and that cannot be forged in another namespace or cluster."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from stackwright.adapters.openstack.tenant.things import MARK
+from stackwright.controllers.infra.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
 from stackwright.core.objects import FINALIZER, OWNER, owner_label
-from stackwright.core.openstack.clouds import SERVER, mark
-from stackwright.core.openstack.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
+from stackwright.core.openstack.clouds import SERVER_KEY, mark
 
 
 def obj(name: str = "m", namespace: str = "ns", kind: str = "OpenStackServer", **meta: Any) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def test_the_identity_is_that_of_cluster_namespace_kind_and_name_and_not_of_the_
         identity(obj(), origin_here("one", obj(uid="later"))),
     )
     assert len({known, *others}) == 7
-    assert MARK.fullmatch(mark(known, SERVER)) and len(mark(known, SERVER)) <= 60
+    assert MARK.fullmatch(mark(known, SERVER_KEY)) and len(mark(known, SERVER_KEY)) <= 60
 
 
 def test_the_origin_that_is_written_down_counts_in_another_cluster() -> None:

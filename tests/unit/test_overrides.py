@@ -49,7 +49,7 @@ WRONG = [
     (keystone(images={"pull_secrets": [{}]}), f"{KEYSTONE}.images.pull_secrets[0].name: is required"),
     (keystone(images={"pull_secrets": [{"name": ""}]}), f"{KEYSTONE}.images.pull_secrets[0].name: must not be empty"),
     (keystone(images={"tags": {"keystone_api": 5}}), f"{KEYSTONE}.images.tags.keystone_api: takes text; quote it"),
-    (keystone(conf={"keystone": ["x"]}), f"{KEYSTONE}.conf.keystone: cannot put a list over a mapping"),
+    (keystone(conf={"keystone": ["x"]}), f"{KEYSTONE}.conf.keystone: a list cannot override a mapping"),
     (
         keystone(conf={"keystone": {"token": {"provider": "a\nb"}}}),
         f"{KEYSTONE}.conf.keystone.token.provider: must be one line, without control characters",

@@ -12,7 +12,7 @@ from stackwright.core.helm.rollouts import (
     is_unschedulable,
     lost,
 )
-from stackwright.core.nodes import are, away, named
+from stackwright.core.kubernetes.nodes import are, away, named
 
 AWAY = frozenset({"lost"})
 LABELS = {"component": "x"}

@@ -1,4 +1,4 @@
-"""A pool whose OpenStack tells of more, or of other floating IPs, than it should."""
+"""A pool whose OpenStack lists more, or other, floating IPs than expected."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from cloud_strategies import CLOUD, KEY, UID
 
 from stackwright.controllers.floatingippool.decide import SPARE, decide
 from stackwright.controllers.floatingippool.observe import Found, Observed
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.controllers.infra.managed_resources import unlisted
+from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.conditions import Condition
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import CloudCall, Look, Thing, mark
-from stackwright.core.openstack.managed_resources import unlisted
-from stackwright.core.openstack.origin import ORIGIN
+from stackwright.core.openstack.clouds import CloudCall, CloudResource, ProjectView, mark
 from stackwright.core.plan import Apply, Object, Plan
 
 ORIGINAL = f"uid:{UID}"
@@ -27,11 +27,11 @@ POOL: Object = {
 }  # fmt: skip
 
 
-def floating(number: int, address: str = "", **facts: Any) -> Thing:
+def floating(number: int, address: str = "", **facts: Any) -> CloudResource:
     """With the mark of the pool."""
     address = address or f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
     made = mark(UID, ("floating-ip", str(number)))
-    return Thing("floating-ip", f"id-{number}", mark=made, facts={"floating_ip_address": address, **facts})
+    return CloudResource("floating-ip", f"id-{number}", mark=made, facts={"floating_ip_address": address, **facts})
 
 
 def claim(name: str) -> Object:
@@ -45,14 +45,16 @@ def address(name: str, ip: str) -> Object:
     return {"metadata": meta, "spec": {"address": ip}}
 
 
-def pool(*things: Thing, claims: tuple[str, ...] = (), served: dict[str, str] | None = None, **spec: Any) -> Plan:
+def pool(
+    *things: CloudResource, claims: tuple[str, ...] = (), served: dict[str, str] | None = None, **spec: Any
+) -> Plan:
     """What is decided of a pool that has recorded nothing."""
     addresses = tuple(address(name, ip) for name, ip in (served or {}).items())
     taken = frozenset((served or {}).values())
     return decide(
         Observed(
             POOL, 0.0, {"identityRef": {"name": "clouds"}, **spec}, origin=ORIGINAL, cloud=CLOUD,
-            look=Look(things, place="p"), claims=tuple(map(claim, claims)), addresses=addresses, taken=taken,
+            look=ProjectView(things, place="p"), claims=tuple(map(claim, claims)), addresses=addresses, taken=taken,
             found=Found({"id": "net"}, {}),
         )
     )  # fmt: skip
@@ -78,7 +80,7 @@ def test_however_many_floating_ips_have_its_mark_a_decision_takes_a_moment_and_t
         plan = pool(*things, claims=("a", "b"), reclaimPolicy=policy)
         assert time.process_time() - began < 1
         assert len(recorded(plan)) == SPARE + 2
-        assert "9948 more floating IPs have its mark" in stage(plan).message
+        assert "9948 more floating IPs have the pool's mark" in stage(plan).message
 
 
 def test_of_many_that_have_its_mark_those_in_use_come_first() -> None:
@@ -93,7 +95,7 @@ def test_no_further_one_is_made_while_two_have_one_address() -> None:
     plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a", "b"), served={"a": "192.0.2.7"})
     assert not creations(plan)
     assert stage(plan).reason == "BlockedAddressesOfNoUse"
-    assert "id-0 and id-1 have one address, 192.0.2.7" in stage(plan).message
+    assert "id-0 and id-1 have the same address, 192.0.2.7" in stage(plan).message
 
 
 def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
@@ -102,7 +104,7 @@ def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
     plan = pool(*few, floating(SPARE, port_id="of somebody"), claims=("a",))
     assert not creations(plan)
     assert stage(plan).reason == "BlockedAddressesOfNoUse"
-    assert "It has 51 floating IPs of no use" in stage(plan).message
+    assert "All 51 floating IPs of the pool are in use" in stage(plan).message
 
 
 def test_a_claim_is_served_whatever_else_is_of_no_use() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwright.core import precache
+from stackwright.core.kubernetes import precache
 
 CLOUD = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",

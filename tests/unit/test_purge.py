@@ -1,4 +1,4 @@
-"""`down --purge` asks, and deletes what `up` put there; a folder of somebody else it leaves alone."""
+"""`down --purge` asks for confirmation and deletes the data of `up`; a foreign folder is not deleted."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_deleted_is_told_and_the_mark_stays(made: LocalCluster, m
     monkeypatch.setattr(home.shutil, "rmtree", lambda *words, **more: None)
     result = down("--yes")
     assert result.exit_code == 1
-    assert f"{made.state / 'nodes'} cannot be deleted" in result.stderr
+    assert f"{made.state / 'nodes'} could not be deleted" in result.stderr
     assert home.home(made).is_ours()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.core.quantity import amount
+from stackwright.core.kubernetes.quantity import amount
 
 
 @pytest.mark.parametrize(

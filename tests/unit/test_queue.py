@@ -46,6 +46,20 @@ async def test_a_delayed_item_comes_when_it_is_due(looptime):
     assert (await queue.get(), looptime) == ("later", 7)
 
 
+async def test_a_delay_shorter_than_a_timer_can_wait_passes_time_all_the_same(looptime):
+    """Else who finds a trace of the wait left, and asks for that, is looked at again at the same moment."""
+    queue, left, looks = KeyedQueue(), 3.0, 0
+    queue.add("a", left)
+    while left > 0 and looks < 10:
+        assert await queue.get() == "a"
+        queue.done("a")
+        looks += 1
+        left = 3.0 + 1e-9 - float(looptime)
+        if left > 0:
+            queue.add("a", left)
+    assert looks == 2
+
+
 async def test_of_two_delays_the_shorter_holds_and_an_event_is_sooner_than_both(looptime):
     queue = KeyedQueue()
     queue.add("a", 50)

@@ -1,4 +1,4 @@
-"""A worker goes on whatever a library raises; only its cancellation ends it."""
+"""A worker survives any exception of a library; only its cancellation ends it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.controller import Controller
-from stackwright.runtime.cache import Store
+from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 

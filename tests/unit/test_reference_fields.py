@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from stackwright.api import reference
-from stackwright.api.cloud.deployment import SERVICES
 from stackwright.api.errors import NOT_SUPPORTED
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.change.manifests import check
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.cloud.registry import BY_KIND
 
 CLEANED = "{barbican, masakari, nova, cinder, glance, heat, aodh, manila, horizon}"
 POLICIES = (
@@ -195,6 +196,7 @@ CONTROL_PLANE = "\n".join(
         "nodeSelector",
         "topologyRef.{name, namespace}",
         "{messagingBus, notificationsBus}.{cluster, user, vhost}",
+        "notificationsBusInstance",
         "extraMounts[].{name, region, extraVol}",
         f"applicationCredential.{APPLICATION_CREDENTIAL}",
         f"tls.ingress.enabled\ntls.ingress.{TLS}\ntls.podLevel.enabled",
@@ -415,4 +417,14 @@ def test_a_kind_of_the_reference_is_not_supported(kind):
 
 def test_no_kind_that_we_have_counts_as_not_supported():
     assert not reference.KINDS & BY_KIND.keys()
-    assert not reference.SERVICES & set(SERVICES)
+
+
+def test_an_override_of_routes_that_asks_for_nothing_is_accepted() -> None:
+    """The documentation of the reference has it in its examples."""
+    spec = {
+        "secret": "osp-secret", "storageClass": "", "notificationsBusInstance": "rabbitmq",
+        "galera": {}, "memcached": {}, "keystone": {"apiOverride": {"route": {}}}, "horizon": {"apiOverride": {}},
+    }  # fmt: skip
+    OpenStackControlPlaneSpec.model_validate(spec)
+    with pytest.raises(ValidationError, match=NOT_SUPPORTED):
+        OpenStackControlPlaneSpec.model_validate(spec | {"keystone": {"apiOverride": {"route": {"spec": {}}}}})

@@ -1,4 +1,4 @@
-"""What cannot work is refused at admission, in words that say what to change."""
+"""Clouds that cannot work are rejected at admission, with messages that say what to change."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def errors(**features):
 def test_a_service_that_others_need_cannot_be_taken_away():
     (told,) = errors(services=["~database"])
     assert told == (
-        "spec.features.services: ~database takes away what identity, image, placement, block-storage, "
-        "networking, compute cannot be without; remove ~database, or take these away too"
+        "spec.features.services: ~database removes a service that identity, image, placement, block-storage, "
+        "networking, compute requires; delete ~database, or remove these services, too"
     )
 
 

@@ -10,21 +10,23 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
+from stackwright.controllers.infra.managed_resources import Owner, plan_removal
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Thing, mark
-from stackwright.core.openstack.managed_resources import Owner, removal
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, CloudResource, Done, ProjectView, mark
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
-from stackwright.runtime.cache import Store
+from stackwright.runtime.cluster.cache import Store
+from stackwright.runtime.cycle.cycle import SOON, bounded
+from stackwright.runtime.events import Item
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime, bounded
+from stackwright.runtime.reconcile import REMOTE, SHARE, Runtime
+from stackwright.services.mariadb.kind import MariaDB
 
 SLOW = 60.0  # seconds for a request, as much as an answer may take
 WORKERS = 8
@@ -45,7 +47,7 @@ class Operator:
         self.most: dict[str, int] = {}
         self.queue: KeyedQueue[Item] = KeyedQueue()
         ports = Mock()
-        ports.clouds.run = self._ask
+        ports.clouds.submit = self._ask
         ports.clock.now = asyncio.get_running_loop().time
         made: tuple[tuple[str, Kind, dict[str, Any]], ...] = (
             ("server", OpenStackServer.KIND, {"remote": True}),
@@ -60,10 +62,10 @@ class Operator:
         self.runtime = Runtime(declared, ports, Mock(), Store(), self.queue)
         self._task = asyncio.create_task(self.runtime.run(WORKERS))
 
-    async def _ask(self, call: CloudCall) -> str:
+    async def _ask(self, call: CloudCall) -> Done:
         if call.cloud.secret[0] in self.slow:
             await asyncio.sleep(SLOW)
-        return "id"
+        return Done("id")
 
     async def _look(self, name: str, _: Any, key: tuple[str, str], __: float) -> Any:
         calls: list[CloudCall] = []
@@ -193,20 +195,20 @@ async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() 
     """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
     operator = Operator()
     mine = mark(UID, ("port", "root"))
-    there = {f"v{n}": Thing("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}
+    there = {f"v{n}": CloudResource("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}
     rounds: list[int] = []
 
     def decide(seen: Any) -> Plan:
         rounds.append(len(there))
-        found = removal(Owner(CloudRef(("other", "clouds"), "mine"), UID), {}, Look(tuple(there.values())))
+        found = plan_removal(Owner(CloudRef(("other", "clouds"), "mine"), UID), {}, ProjectView(tuple(there.values())))
         label = SetLabel(OpenStackServer.KIND, key_of(seen.obj), "a", "b")
         return Plan((*found.calls, label), requeue=15.0 if there else None)
 
-    async def ask(call: CloudCall) -> str:
+    async def ask(call: CloudCall) -> Done:
         there.pop(call.id)
-        return call.id
+        return Done(call.id)
 
-    operator.runtime.ports.clouds.run = ask  # type: ignore[method-assign]
+    operator.runtime.ports.clouds.submit = ask  # type: ignore[method-assign]
     operator.runtime.ports.cluster.patch = AsyncMock()  # type: ignore[method-assign]
     operator.runtime.controllers["server"] = replace(operator.runtime.controllers["server"], decide=decide)
     operator.add("other")

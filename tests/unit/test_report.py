@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.api.services.kinds import Memcached
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Finalizer, Plan
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
+from stackwright.runtime.cycle.report import after_failure, report, status_of
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
-from stackwright.runtime.report import after_failure, report, status_of
+from stackwright.services.memcached.kind import Memcached
 
 CONTROLLER = Controller("test", "osdpl", Memcached.KIND, (), None, None)
+ANOTHER = replace(CONTROLLER, owns_ready=False)
 KEY = ("n", "x")
 
 
@@ -115,7 +116,9 @@ async def test_events_tell_of_turns_and_of_new_causes_of_a_block_only(cluster):
 
 def test_after_a_failure_its_words_are_those_of_ready_and_the_fields_stay_as_they_were():
     current = {"metadata": {}, "status": {"state": "WAITING", "other": 1}}
-    failed = after_failure(plan(done("A"), state="APPLIED", release="epoxy"), current, NotYet("the API sleeps"))
+    failed = after_failure(
+        CONTROLLER, plan(done("A"), state="APPLIED", release="epoxy"), current, TransientError("the API sleeps")
+    )
     assert failed.status == {"state": "WAITING"}
     ready, progressing, stage = failed.conditions
     assert ready == Condition("Ready", False, "Waiting", "the API sleeps")
@@ -124,26 +127,54 @@ def test_after_a_failure_its_words_are_those_of_ready_and_the_fields_stay_as_the
 
 
 def test_after_a_refusal_a_human_must_act():
-    ready, progressing, _ = after_failure(plan(done("A")), {"metadata": {}}, Refused("no")).conditions
+    ready, progressing, _ = after_failure(CONTROLLER, plan(done("A")), {"metadata": {}}, TerminalError("no")).conditions
     assert (ready.reason, ready.message, progressing.status) == ("BlockedRefused", "no", False)
 
 
 def test_a_stage_that_was_done_before_stays_done_after_a_failure():
     current = {"metadata": {}, "status": {"conditions": [{"type": "A", "status": "True"}]}}
-    *_, stage = after_failure(plan(done("A")), current, NotYet("x")).conditions
+    *_, stage = after_failure(CONTROLLER, plan(done("A")), current, TransientError("x")).conditions
     assert stage.status is True
 
 
 def test_what_was_only_seen_is_told_as_it_was_seen_after_a_failure():
-    told = after_failure(plan(done("A", reason="Serving"), done("B")), {"metadata": {}}, NotYet("x")).conditions
+    told = after_failure(
+        CONTROLLER, plan(done("A", reason="Serving"), done("B")), {"metadata": {}}, TransientError("x")
+    ).conditions
     assert [(stage.status, stage.reason) for stage in told[2:]] == [(True, "Serving"), (False, "Waiting")]
 
 
 def test_a_controller_that_does_not_speak_of_ready_does_not_begin_with_a_failure():
-    assert after_failure(Plan(status={"health": {}}), {"metadata": {}}, NotYet("x")).conditions == ()
+    plan, error = Plan(status={"health": {}}), TransientError("x")
+    for controller in (CONTROLLER, ANOTHER):
+        assert after_failure(controller, plan, {"metadata": {}}, error).conditions == ()
 
 
 def test_a_removal_that_fails_says_why_because_it_holds_the_finalizer():
     removal = Plan((Finalizer(Memcached.KIND, {"metadata": {"name": "x"}}, False),))
-    ready, *_ = after_failure(removal, {"metadata": {}}, NotYet("helm cannot")).conditions
-    assert ready.message == "helm cannot"
+    going = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    for controller in (CONTROLLER, replace(ANOTHER, finalizes=True)):
+        ready, *_ = after_failure(controller, removal, going, TransientError("helm cannot")).conditions
+        assert ready.message == "helm cannot"
+    assert after_failure(ANOTHER, removal, going, TransientError("helm cannot")).conditions == ()
+
+
+class OlderCluster(MemoryCluster):
+    """Its CRDs lack a field of the status."""
+
+    async def apply_status(self, kind, obj, manager):
+        if "progress" in obj["status"]:
+            raise TerminalError("failed to create typed patch object: .status.progress: field not declared in schema")
+        return await super().apply_status(kind, obj, manager)
+
+
+@pytest.mark.parametrize("with_ready", [True, False])
+async def test_fields_that_an_older_crd_lacks_are_named_also_where_nobody_writes_ready(with_ready):
+    cluster = OlderCluster(clock=FrozenClock())
+    cluster.put(Memcached.KIND, {"metadata": {"namespace": "n", "name": "x"}, "spec": {}})
+    conditions = summary([waiting("A", "for a")]) if with_ready else ()
+    assert await write(cluster, Plan((), conditions, {"progress": "1/2", "state": "APPLYING"}))
+    status = cluster.peek(Memcached.KIND, KEY)["status"]
+    assert status["state"] == "APPLYING" and "progress" not in status
+    told = [status["conditions"][0]["message"]] if with_ready else [text for *_, text, _ in cluster.events]
+    assert "lack the fields progress: apply what `stackwright crds` prints" in told[0]

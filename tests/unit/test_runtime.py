@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Plan
-from stackwright.core.ports import NotYet, Ports, Refused
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.core.ports import Ports, TerminalError, TransientError
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -28,6 +27,8 @@ from stackwright.runtime.memory import (
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 KEY = ("n", "x")
@@ -109,7 +110,7 @@ WORDS = itertools.count()
 
 
 @pytest.mark.parametrize("latency", [0.0, 0.2])
-@pytest.mark.parametrize("kind", [NotYet, Refused])
+@pytest.mark.parametrize("kind", [TransientError, TerminalError])
 async def test_a_failure_whose_message_differs_each_time_is_retried_with_backoff(kind, latency):
     """Whatever is in the message, the status that we write must not bring the retry forward."""
     operator = Operator(controller(decide=lambda seen: plan(SAME)), latency=latency)
@@ -123,7 +124,7 @@ async def test_a_failure_whose_message_differs_each_time_is_retried_with_backoff
 async def test_a_change_by_somebody_else_still_brings_a_retry_forward():
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
-    failing(operator, lambda: NotYet(f"attempt {'x' * next(WORDS)} failed"))
+    failing(operator, lambda: TransientError(f"attempt {'x' * next(WORDS)} failed"))
     running = asyncio.create_task(operator.run(60))
     await asyncio.sleep(20)
     before = len(operator.runs)
@@ -148,7 +149,7 @@ async def test_a_change_that_a_watch_tells_together_with_our_own_report_brings_a
     """Kopf tells the last of several versions: the change was taken for our own write, and seen a minute later."""
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
-    failing(operator, lambda: NotYet(f"attempt {'x' * next(WORDS)} failed"))
+    failing(operator, lambda: TransientError(f"attempt {'x' * next(WORDS)} failed"))
     running = asyncio.create_task(operator.run(60))
     await asyncio.sleep(20)
     real, before = operator.cluster.apply_status, len(operator.runs)
@@ -181,7 +182,7 @@ async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
     operator = Operator(controller(decide=lambda seen: plan(SAME)), other)
     put(operator)
     put(operator, Keystone.KIND)
-    failing(operator, lambda: NotYet("not yet"))
+    failing(operator, lambda: TransientError("not yet"))
     await operator.run(0.3)
     assert len(heard) >= 2
 
@@ -211,7 +212,7 @@ class Neighbour(Operator):
         )
         put(self)
         put(self, Keystone.KIND)
-        failing(self, lambda: NotYet("not yet"))
+        failing(self, lambda: TransientError("not yet"))
 
     async def write(self, status):
         identity = {"kind": "Memcached", "metadata": {"namespace": "n", "name": "x"}}
@@ -294,7 +295,7 @@ async def test_another_value_in_a_secret_brings_a_retry_forward():
     operator = Operator(controller(watches=[Watch(SECRET, keys)], decide=lambda seen: plan(SAME)))
     put(operator)
     operator.cluster.put(SECRET, secret("d3Jvbmc="))
-    failing(operator, lambda: NotYet("the password is wrong"))
+    failing(operator, lambda: TransientError("the password is wrong"))
     running = asyncio.create_task(operator.run(60))
     await asyncio.sleep(20)
     before = len(operator.runs)
@@ -391,7 +392,7 @@ def test_a_message_takes_no_time_to_be_steady(unit):
 async def test_a_message_with_a_request_id_is_written_once():
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
-    failing(operator, lambda: NotYet(f"Keystone: HTTP 503 (Request-ID: {ids()})"))
+    failing(operator, lambda: TransientError(f"Keystone: HTTP 503 (Request-ID: {ids()})"))
     await operator.run(60)
     assert [write.verb for write in operator.cluster.writes].count("apply_status") == 1
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.cloud.certificates import key_of
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED, OWNER, annotation, owner_label, owner_reference, owners
 from stackwright.core.plan import Object
-from stackwright.core.ports import Ports, Refused
+from stackwright.core.ports import Ports, TerminalError
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import (
     CephAccess,
@@ -27,7 +26,7 @@ from stackwright.core.secrets.writes import (
     RotateKeys,
     SecretWrite,
 )
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -37,6 +36,7 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
 )
+from stackwright.services.ingress.features import key_of
 
 KEY = ("n", "keystone-admin")
 AUTHORITY = ("n", "openstack-ca")
@@ -70,7 +70,7 @@ def ports() -> Any:
 
 
 def made(ports: Ports, name: str, monkeypatch: pytest.MonkeyPatch) -> Object:
-    monkeypatch.setattr("stackwright.runtime.secrets.kind_of", lambda name: CONFIGMAP)
+    monkeypatch.setattr("stackwright.runtime.cycle.secrets.kind_of", lambda name: CONFIGMAP)
     obj = {"metadata": {"namespace": "n", "name": name}, "spec": {"text": "t"}}
     return ports.cluster.put(CONFIGMAP, {"apiVersion": "v1", "kind": "ConfigMap", **obj})  # type: ignore[attr-defined]
 
@@ -99,7 +99,9 @@ async def test_the_secret_of_another_owner_is_refused_by_name_and_stays_as_it_is
 ) -> None:
     owner, other = made(ports, "mine", monkeypatch), made(ports, "other", monkeypatch)
     before = copy.deepcopy(there(ports, **WHOSE[whose](other)))
-    with pytest.raises(Refused, match=r"^Secret n/keystone-admin belongs to configmap\.other; choose another name$"):
+    with pytest.raises(
+        TerminalError, match=r"^Secret n/keystone-admin belongs to configmap\.other; choose another name$"
+    ):
         await execute([ACTIONS[action](owner)], ports, "m")
     assert ports.cluster.peek(SECRET, KEY) == before
 
@@ -110,7 +112,7 @@ async def test_what_belongs_to_the_operator_itself_is_refused_too(
 ) -> None:
     """Such as the authority of a cloud, and what an external gateway of Ceph gets."""
     before = copy.deepcopy(there(ports, labels=MANAGED))
-    with pytest.raises(Refused, match=r"^Secret n/keystone-admin belongs to stackwright; "):
+    with pytest.raises(TerminalError, match=r"^Secret n/keystone-admin belongs to stackwright; "):
         await execute([ACTIONS[action](made(ports, "mine", monkeypatch))], ports, "m")
     assert ports.cluster.peek(SECRET, KEY) == before
 

@@ -17,11 +17,11 @@ from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services.contracts import KeystoneServiceSpec
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.controllers.contract.identity import IDENTITY
-from stackwright.core.ports import Ports, Refused, secret_data
+from stackwright.core.ports import Ports, TerminalError, secret_data
 from stackwright.core.secrets.cephkeys import access
 from stackwright.core.secrets.filling import fill
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -31,8 +31,10 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
 )
-from stackwright.services.declaration import Context
-from stackwright.services.keystone import ADMIN_SECRET, SERVICE, KeystoneSettings
+from stackwright.services.context import Context
+from stackwright.services.keystone import SERVICE
+from stackwright.services.keystone.features import KeystoneSettings
+from stackwright.services.keystone.values import ADMIN_SECRET
 
 HOSTILE = (
     "a\n[DEFAULT]\ntransport_url = evil",
@@ -82,7 +84,7 @@ def chosen(owner: Any) -> EnsureSecret:
 @pytest.mark.parametrize("text", HOSTILE)
 async def test_a_value_of_several_lines_is_refused_by_its_key(ports, owner, action, text) -> None:
     given(ports, text)
-    with pytest.raises(Refused, match="key k of Secret n/mine: must be one line") as told:
+    with pytest.raises(TerminalError, match="key k of Secret n/mine: must be one line") as told:
         await execute([action(owner)], ports, "m")
     assert "evil" not in str(told.value)
     assert ports.cluster.peek(SECRET, KEY) is None
@@ -99,7 +101,7 @@ async def test_one_line_break_at_the_end_is_no_part_of_it(ports, owner, end) -> 
 
 async def test_what_is_no_text_is_refused_by_its_key(ports, owner) -> None:
     given(ports, b"\xff\xfe")
-    with pytest.raises(Refused, match="key k of Secret n/mine: must be text"):
+    with pytest.raises(TerminalError, match="key k of Secret n/mine: must be UTF-8 text"):
         await execute([copy(owner)], ports, "m")
 
 
@@ -107,7 +109,7 @@ async def test_what_is_no_text_is_refused_by_its_key(ports, owner) -> None:
 async def test_a_password_that_was_there_first_is_one_line_where_it_is_not_quoted(ports, owner, text) -> None:
     data = {"password": base64.b64encode(text.encode()).decode()}
     ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "x"}, "data": data})
-    with pytest.raises(Refused, match="field password of Secret n/x: must be one line") as told:
+    with pytest.raises(TerminalError, match="field password of Secret n/x: must be one line") as told:
         await execute([EnsureSecret(KEY, owner, templates={"x.conf": "a = {password}\n"})], ports, "m")
     assert "evil" not in str(told.value)
     await execute([EnsureSecret(KEY, owner, templates={"x.yaml": "a: {password!j}\n"})], ports, "m")

@@ -11,11 +11,12 @@ from stackwright.controllers.capicluster.decide import decide as decide_cluster
 from stackwright.controllers.capicluster.observe import Observed as Cluster
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Observed as Pool
+from stackwright.controllers.infra.cloud_observation import CloudObservation, project, with_error, with_view
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.observe import Observed as Server
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.cloud_observation import Seen, looked, project, troubled
-from stackwright.core.openstack.clouds import Look, Trouble
+from stackwright.core.openstack.clouds import ProjectView
+from stackwright.core.openstack.errors import TransientCloudError
 
 
 @pytest.mark.parametrize("leaves", [False, True])
@@ -27,8 +28,8 @@ def test_who_is_told_when_to_come_back_looks_again_then(observed: Any, decide: A
     meta = {"name": "a", "namespace": "ns", "uid": "u", "finalizers": [FINALIZER]}
     obj = {"metadata": {**meta, **({"deletionTimestamp": "now"} if leaves else {})}, "spec": {}}
     seen = observed(obj, 0.0, {"reclaimPolicy": "Delete"})
-    assert decide(troubled(seen, Trouble("RateLimited", "HTTP 429", 120.0))).requeue == 120
-    assert decide(troubled(seen, Trouble("Unreachable", "timed out"))).requeue == (15 if leaves else poll)
+    assert decide(with_error(seen, TransientCloudError("RateLimited", "HTTP 429", 120.0))).requeue == 120
+    assert decide(with_error(seen, TransientCloudError("Unreachable", "timed out"))).requeue == (15 if leaves else poll)
 
 
 @pytest.mark.parametrize(
@@ -45,9 +46,9 @@ def test_who_is_told_when_to_come_back_looks_again_then(observed: Any, decide: A
     ],
 )
 def test_credentials_that_lead_elsewhere_are_trouble(was: str, now: str, told: bool) -> None:
-    seen = Seen({"metadata": {}, "status": {"project": was}}, 0.0, {})
+    seen = CloudObservation({"metadata": {}, "status": {"project": was}}, 0.0, {})
     for record, wanted in (({("port", "a"): "1"}, told), ({}, False)):
-        found = looked(seen, Look(place=now), record)
+        found = with_view(seen, ProjectView(place=now), record)
         assert (found.trouble is not None) == wanted
         assert (found.look is None) == wanted
     assert project(seen, {("port", "a"): "1"}) == was

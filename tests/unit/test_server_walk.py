@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,13 +15,23 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
+from stackwright.core.controller import Controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Denied, Look, Thing, Trouble, fill
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudRef,
+    CloudResource,
+    ProjectView,
+    Subscription,
+    resolve_pending,
+)
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
+from stackwright.runtime.cycle.report import after_failure
 from stackwright.runtime.memory import FrozenClock, MemoryClouds
-from stackwright.runtime.report import after_failure
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")
@@ -38,12 +49,18 @@ class Clouds(MemoryClouds):
     young = False
     hidden = ""
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         self.young = self.young and not asker.waits
-        found = await super().look(cloud, asker)
+        await super().subscribe(cloud, asker)
+
+    def view(self, asker: Subscription) -> ProjectView:
+        found = super().view(asker)
         unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
         seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
         return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
+
+
+CONTROLLER = Controller("server", "servers", KIND, (), cast(Any, None), decide)
 
 
 class Walk:
@@ -83,18 +100,18 @@ class Walk:
         try:
             for action in plan.actions:
                 if isinstance(action, CloudCall):
-                    made[action.slot] = await self.clouds.run(action)
+                    made[action.slot] = await submit(self.clouds, action)
                 elif isinstance(action, Finalizer) and action.present:
                     self.obj["metadata"] |= {"finalizers": [FINALIZER], "annotations": dict(action.note)}
                 elif isinstance(action, Finalizer):
                     self.obj = None
                     return
-        except (Trouble, Denied) as error:
-            plan = after_failure(plan, self.obj, error)
+        except (TransientCloudError, TerminalCloudError) as error:
+            plan = after_failure(CONTROLLER, plan, self.obj, error)
         if any(f"{call.do} {call.slot[0]}" == self.dies for call in plan.actions if isinstance(call, CloudCall)):
             self.dies, self.clouds.young = "", True
         elif plan.conditions:
-            self.obj = {**self.obj, "status": without_empties(fill(plan.status, made))}
+            self.obj = {**self.obj, "status": without_empties(resolve_pending(plan.status, made))}
             self.told = plan.conditions
         known = str((self.obj.get("status") or {}).get("instanceID"))
         if server := self.clouds.things.get(("server", known)):
@@ -105,7 +122,7 @@ class Walk:
             self.clock.forward(3)
             await self.reconcile()
 
-    def ours(self) -> list[Thing]:
+    def ours(self) -> list[CloudResource]:
         return [thing for thing in self.clouds.all() if thing.what in OURS]
 
     def there(self) -> list[str]:
@@ -116,8 +133,9 @@ class Walk:
         found = self.ours()
         thing = found[number % len(found)] if found else None
         match act:
-            # Not of two volumes with one mark: without the recorded one the other may be a copy, and stays.
-            case "remove" if thing and not (thing.what == "volume" and [t.mark for t in found].count(thing.mark) > 1):
+            # Not of two volumes with one mark, nor their server with them: without the recorded one the other may be a
+            # copy, and stays.
+            case "remove" if thing and not _takes_one_of_two(thing, found):
                 self.clouds.remove(thing.what, thing.id)
             case "leave":  # the server, without its disks
                 for server in self.clouds.all("server"):
@@ -133,7 +151,7 @@ class Walk:
             case "lose":  # the answer of a request that succeeds
                 self.clouds.lose.add(MAKING[number % len(MAKING)])
             case "refuse":
-                self.clouds.fail[MAKING[number % len(MAKING)]] = Trouble("Conflict", "HTTP 409")
+                self.clouds.fail[MAKING[number % len(MAKING)]] = TransientCloudError("Conflict", "HTTP 409")
             case "hide" if thing:
                 self.clouds.hidden = thing.id
             case "calm":
@@ -150,6 +168,14 @@ class Walk:
         for thing in self.clouds.all("server"):
             if thing.state not in ("ACTIVE", "BUILD") and not thing.facts.get("task_state"):
                 self.clouds.become(thing, "ACTIVE")  # somebody starts it
+
+
+def _takes_one_of_two(thing: CloudResource, found: list[CloudResource]) -> bool:
+    """Whether one of two volumes with one mark goes with it: a server takes its disks along."""
+    goes = {thing.id, *(each["uuid"] for each in thing.facts.get("block_device_mapping_v2") or ())}
+    volumes = [each for each in found if each.what == "volume"]
+    marks = Counter(each.mark for each in volumes)
+    return any(marks[each.mark] > 1 for each in volumes if each.id in goes)
 
 
 ACTS = st.sampled_from(["die", "lose", "remove", "leave", "double", "change", "refuse", "hide", "restart", "calm"])
@@ -200,5 +226,6 @@ async def test_it_is_whole_in_the_end_or_says_what_was_lost(policy: str, steps: 
 
 
 @given(st.sampled_from(["Always", "Never"]), STEPS)
+@example("Always", [(13, "remove", 0), (0, "remove", 0), (0, "double", 2), (0, "remove", 4)])  # a disk and its server
 async def test_it_goes_without_a_rest_in_the_middle_of_anything(policy: str, steps: list[tuple[int, str, int]]) -> None:
     await gone(await walked(policy, steps))

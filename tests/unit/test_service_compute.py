@@ -7,7 +7,8 @@ import pytest
 
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import nova
-from stackwright.services.declaration import COMPUTE, Context, NodeRef, Values
+from stackwright.services.context import COMPUTE, Context, NodeRef, Values
+from stackwright.services.nova import values as nova_values
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 NODES = (NodeRef("node2", "10.0.0.2"), NodeRef("node1", "10.0.0.1"))
@@ -39,7 +40,7 @@ def test_compute_nodes_are_the_hosts_that_are_waited_for() -> None:
 
 
 def test_an_api_never_has_a_single_worker_for_events_that_it_waits_for_itself() -> None:
-    assert all(size.api_workers >= 2 for size in nova.SIZES.values())
+    assert all(size.api_workers >= 2 for size in nova_values.SIZES.values())
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -55,15 +56,31 @@ def test_live_migration_is_encrypted_on_both_sides_or_on_none() -> None:
         libvirt = values("nova", **settings)["conf"]["nova"]["libvirt"]
         daemon = values("libvirt", **settings)
         assert (libvirt["live_migration_scheme"], libvirt["live_migration_with_native_tls"]) == (scheme, enabled)
-        assert daemon["conf"]["libvirtd"] == {"listen_tls": enabled, "listen_tcp": not enabled}
-        assert bool(daemon["secrets"]["tls"]["libvirt"]) is enabled
+        listens = {name: daemon["conf"]["libvirtd"][name] for name in ("listen_tls", "listen_tcp")}
+        assert listens == {"listen_tls": enabled, "listen_tcp": not enabled}
+        assert all(bool(name) is enabled for name in daemon["secrets"]["tls"].values())
         assert bool(nova.SERVICE.certificates(context(**settings))) is enabled
 
 
-def test_the_certificate_is_for_all_compute_nodes() -> None:
-    certificate, proxy = nova.SERVICE.certificates(context())
-    assert (certificate.names, certificate.addresses) == (("node1", "node2"), ("10.0.0.1", "10.0.0.2"))
+def test_the_certificates_are_for_all_compute_nodes() -> None:
+    *hypervisors, proxy = nova.SERVICE.certificates(context())
+    for each in hypervisors:
+        assert (each.names, each.addresses) == (("node1", "node2"), ("10.0.0.1", "10.0.0.2"))
     assert proxy.names == ("nova-novncproxy",)
+
+
+def test_libvirt_lets_in_libvirt_and_nobody_else_with_a_certificate_of_the_cloud() -> None:
+    own, qemu, proxy = nova.SERVICE.certificates(context())
+    daemon = values("libvirt")
+    assert daemon["conf"]["libvirtd"]["tls_allowed_dn_list"] == [f"CN={own.subject}"]
+    assert daemon["secrets"]["tls"] == {"libvirt": own.name, "qemu": qemu.name}
+    subjects = {each.subject or each.names[0] for each in (qemu, proxy)}
+    assert own.subject not in subjects
+    plain = values("libvirt", libvirt={"tls": {"enabled": False}})
+    assert "tls_allowed_dn_list" not in plain["conf"]["libvirtd"]
+
+
+def test_no_certificate_without_compute_nodes() -> None:
     assert nova.SERVICE.certificates(context(nodes=())) == ()
 
 
@@ -76,6 +93,14 @@ def test_nova_asks_for_three_databases_in_two_accounts() -> None:
     assert others[-1].spec["sections"] == ["placement", "neutron", "cinder", "service_user"]
 
 
+def test_disk_of_a_node_is_reserved_where_machines_use_it() -> None:
+    conf = {
+        backend: values("nova", images={"backend": backend})["conf"]["nova"]["DEFAULT"] for backend in ("raw", "ceph")
+    }
+    assert conf["raw"]["reserved_host_disk_mb"] > 0
+    assert "reserved_host_disk_mb" not in conf["ceph"]
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_consoles_are_there_or_not(enabled: bool) -> None:
     built = values("nova", ingress=True, console={"novnc": {"enabled": enabled}})
@@ -85,7 +110,7 @@ def test_consoles_are_there_or_not(enabled: bool) -> None:
 
 
 def test_emulating_nodes_are_named_with_the_reason() -> None:
-    told = nova.SERVICE.told
+    told = nova.SERVICE.pod_conditions
     assert told is not None
     (condition,) = told(
         (pod("b", answer("qemu", "no KVM")), pod("a", answer("kvm")), pod("c", answer("qemu", "no KVM")))
@@ -96,7 +121,7 @@ def test_emulating_nodes_are_named_with_the_reason() -> None:
 
 
 def test_what_is_no_answer_tells_nothing() -> None:
-    told = nova.SERVICE.told
+    told = nova.SERVICE.pod_conditions
     assert told is not None
     silent = pod("a", answer("qemu"), code=1), pod("b", "Error"), pod("c", answer("qemu"), "node"), {"metadata": {}}
     assert told(silent) == ()
@@ -104,7 +129,7 @@ def test_what_is_no_answer_tells_nothing() -> None:
 
 def test_migrations_come_in_where_the_nodes_say_and_the_certificate_is_for_that_too() -> None:
     told = (pod("node1", json.dumps({"address": "192.0.2.9", "virt_type": "kvm"})), pod("node2", answer("kvm"), code=1))
-    certificate, _ = nova.SERVICE.certificates(replace(context(), pods=told))
+    certificate, *_ = nova.SERVICE.certificates(replace(context(), pods=told))
     assert certificate.addresses == ("10.0.0.1", "10.0.0.2", "192.0.2.9")
 
 

@@ -9,8 +9,9 @@ from types import ModuleType
 import pytest
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.declaration import Context, Values
-from stackwright.services.horizon import SERVICE, HorizonSettings
+from stackwright.services.context import Context, Values
+from stackwright.services.horizon import SERVICE
+from stackwright.services.horizon.features import HorizonSettings
 
 SCRIPT = Path(__file__).parents[2] / "charts/horizon/bin/local_settings.py"
 

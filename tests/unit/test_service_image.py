@@ -4,7 +4,8 @@ import pytest
 
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import glance, placement
-from stackwright.services.declaration import Context, Service, Values
+from stackwright.services.context import Context, Values
+from stackwright.services.declaration import Service
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 
@@ -40,6 +41,14 @@ def test_pods_are_replaced_as_their_volume_allows(volume: dict[str, str], class_
     built = values(glance.SERVICE, backends=store(**volume))
     assert built["volume"] == {"store": "fast", "class_name": class_name, "size": "50Gi"}
     assert built["pod"]["lifecycle"]["upgrades"]["deployments"]["pod_replacement_strategy"] == strategy
+
+
+def test_a_project_may_fill_the_volume_of_images_and_no_more() -> None:
+    conf = values(glance.SERVICE, backends=store())["conf"]["glance"]["DEFAULT"]
+    assert (conf["image_size_cap"], conf["user_storage_quota"]) == (50 * 2**30, f"{50 * 2**30}B")
+    both = store() | {"rbd": {"other": {}}}
+    conf = values(glance.SERVICE, backends=both)["conf"]["glance"]["DEFAULT"]
+    assert not {"image_size_cap", "user_storage_quota"} & conf.keys(), "it would count images in Ceph, too"
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -1,7 +1,8 @@
 """The declaration of the ingress: its certificate."""
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.declaration import Certificate, Context
+from stackwright.services.context import Context
+from stackwright.services.declaration import Certificate
 from stackwright.services.ingress import SERVICE
 
 FIELDS = {"ca_cert": "ca", "api_cert": "crt", "api_key": "key"}
@@ -14,7 +15,8 @@ def context(**settings):
 
 
 def test_without_a_certificate_of_the_user_every_name_below_the_domain_gets_one():
-    assert SERVICE.certificates(context()) == (Certificate("openstack-public-tls", ("*.cloud.example.org",)),)
+    wanted = Certificate("openstack-public-tls", ("*.cloud.example.org",), server_only=True)
+    assert SERVICE.certificates(context()) == (wanted,)
 
 
 def test_the_users_own_certificate_is_taken_from_where_it_is():

@@ -6,8 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.declaration import Context, NodeRef
-from stackwright.services.neutron import SERVICE, NeutronSettings
+from stackwright.services.context import Context, NodeRef
+from stackwright.services.neutron import SERVICE
+from stackwright.services.neutron.features import NeutronSettings
 
 EXTERNAL = {"physnet": "physnet1", "bridge": "br-ex", "interface": "ext0", "network_types": ["flat"]}
 SUBNET = {
@@ -81,9 +82,9 @@ def test_sizes_grow() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"external_networks": [EXTERNAL, {**EXTERNAL, "physnet": "p2"}]}, "bridge br-ex stands there twice"),
-        ({"external_networks": [{**EXTERNAL, "bridge": "br-int"}]}, "bridge br-int is one of Neutron's own"),
-        ({"external_networks": [EXTERNAL], "tunnel_interface": "ext0"}, "interface ext0 is tunnel_interface"),
+        ({"external_networks": [EXTERNAL, {**EXTERNAL, "physnet": "p2"}]}, "duplicate bridge br-ex"),
+        ({"external_networks": [{**EXTERNAL, "bridge": "br-int"}]}, "bridge br-int is reserved for Neutron"),
+        ({"external_networks": [EXTERNAL], "tunnel_interface": "ext0"}, "interface ext0 is also tunnel_interface"),
         ({"external_networks": [], "floating_network": FLOATING}, "physnet1 is not in external_networks"),
         (
             {"external_networks": [{**EXTERNAL, "network_types": ["vlan"]}], "floating_network": FLOATING},

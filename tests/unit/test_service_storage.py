@@ -5,10 +5,12 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.cloud.features_storage import CinderFeatures
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import cinder, etcd
-from stackwright.services.declaration import Context, Contract, Service, Values
+from stackwright.services.cinder import values as cinder_values
+from stackwright.services.cinder.features import CEPH_BACKUP, RBD, SWIFT_BACKUP, CinderFeatures
+from stackwright.services.context import Context, Values
+from stackwright.services.declaration import Contract, Service
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 NFS = "cinder.volume.drivers.nfs.NfsDriver"
@@ -40,7 +42,7 @@ def volumes(**backends: dict[str, object]) -> dict[str, object]:
 def test_a_cloud_that_says_nothing_keeps_volumes_in_ceph() -> None:
     built = values()
     assert list(built["conf"]["backends"]) == ["rbd"]
-    assert built["conf"]["backends"]["rbd"]["volume_driver"] == cinder.RBD
+    assert built["conf"]["backends"]["rbd"]["volume_driver"] == RBD
     assert built["bootstrap"] == {
         "volume_types": {"rbd": {"extra_specs": {"volume_backend_name": "rbd"}}},
         "default_type": "rbd",
@@ -70,7 +72,7 @@ def test_ceph_is_asked_for_what_back_ends_and_backups_need() -> None:
 
 
 def test_a_pool_of_ones_own_is_not_asked_for() -> None:
-    own = backend(fast={"volume_driver": cinder.RBD, "rbd_pool": "fast"})
+    own = backend(fast={"volume_driver": RBD, "rbd_pool": "fast"})
     assert contracts(**volumes(fast=own))["CephClient"].spec["options"]["fast"].keys() == {
         "rbd_user",
         "rbd_secret_uuid",
@@ -79,13 +81,13 @@ def test_a_pool_of_ones_own_is_not_asked_for() -> None:
 
 def test_backups_go_to_object_storage_where_there_is_any() -> None:
     options = values(services=["object-storage"])["conf"]["cinder"]["DEFAULT"]
-    assert options["backup_driver"] == cinder.SWIFT_BACKUP
+    assert options["backup_driver"] == SWIFT_BACKUP
     assert options["swift_catalog_info"] == "object-store:swift:internalURL"
     assert [pool["role"] for pool in contracts(services=["object-storage"])["CephClient"].spec["pools"]] == [
         "volumes",
         "images",
     ]
-    assert values()["conf"]["cinder"]["DEFAULT"]["backup_driver"] == cinder.CEPH_BACKUP
+    assert values()["conf"]["cinder"]["DEFAULT"]["backup_driver"] == CEPH_BACKUP
 
 
 def test_back_ends_without_ceph_need_none() -> None:
@@ -106,7 +108,7 @@ def test_back_ends_without_ceph_need_none() -> None:
 def test_volume_types_are_named_after_back_ends() -> None:
     built = values(
         **volumes(
-            one=backend(section={"volume_driver": cinder.RBD}),
+            one=backend(section={"volume_driver": RBD}),
             two=backend(a={"volume_driver": NFS}, b={"volume_driver": NFS}),
             hidden=backend(create_volume_type=False, c={"volume_driver": NFS}),
             off={**backend(d={"volume_driver": NFS}), "enabled": False},
@@ -152,11 +154,11 @@ def test_a_type_of_the_clouds_own_is_not_for_those_who_ask_for_none() -> None:
     ("kind", "part"),
     [
         ({"qos": {"specs": {}}}, "x.qos.specs"),
-        ({"qos": {"specs": {"name": 5}}}, "'name': no name of a limit"),
-        ({"qos": {"specs": {"a/b": 5}}}, "'a/b': no name of a limit"),
+        ({"qos": {"specs": {"name": 5}}}, "'name': not the name of a limit"),
+        ({"qos": {"specs": {"a/b": 5}}}, "'a/b': not the name of a limit"),
         ({"qos": {"specs": {"total_iops_sec": -1}}}, "total_iops_sec: takes 0 or more"),
-        ({"extra_specs": {"multiattach": "<is> True"}}, "multiattach: say multi_attach"),
-        ({"extra_specs": {"volume_backend_name": "x"}}, "volume_backend_name: say backend"),
+        ({"extra_specs": {"multiattach": "<is> True"}}, "multiattach: use multi_attach"),
+        ({"extra_specs": {"volume_backend_name": "x"}}, "volume_backend_name: use backend"),
         ({"backend": ""}, "x.backend"),
         ({"shared": True}, "x.shared"),
     ],
@@ -195,7 +197,7 @@ def test_only_with_common_locks_are_there_several_for_the_same_volumes(size: Siz
     alone, locked = values(size), values(size, services=LOCKED)
     assert alone["pod"]["replicas"]["volume"] == 1
     assert "cluster" not in alone["conf"]["cinder"]["DEFAULT"]
-    assert locked["pod"]["replicas"]["volume"] == cinder.SIZES[size].volume
+    assert locked["pod"]["replicas"]["volume"] == cinder_values.SIZES[size].volume
     assert locked["conf"]["cinder"]["DEFAULT"]["cluster"] == "cinder"
     mixed = values(size, services=LOCKED, **volumes(files=backend(files={"volume_driver": NFS})))
     assert mixed["pod"]["replicas"]["volume"] == 1

@@ -6,28 +6,31 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
-from stackwright.api.services.kinds import Ceph, Etcd, MariaDB, ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
 from stackwright.services import ceph, etcd, mariadb
-from stackwright.services.declaration import Context, Service
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.context import Context
+from stackwright.services.declaration import Service
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.mariadb.kind import MariaDB
 
-REQUIRED = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
+SIZES = ("single", "tiny", "small", "medium")
 
 
 @pytest.mark.parametrize("service", [etcd.SERVICE, mariadb.SERVICE], ids=lambda service: service.name)
-@pytest.mark.parametrize("size", ["single", "tiny", "small", "medium"])
-def test_servers_above_size_single_are_on_nodes_of_their_own(service: Service, size: str) -> None:
+@pytest.mark.parametrize("size", SIZES)
+def test_servers_above_size_single_are_three(service: Service, size: str) -> None:
+    """On nodes of their own: the charts see to that, see tests/golden/test_charts_apart.py."""
     spec = ServiceSpec.model_validate({"release": "epoxy", "size": size})
     context = Context(service.name, "openstack", spec, {service.name: "i"}, service.settings.model_validate({}))
     pod = service.charts[0].values(context)["pod"]
-    count = pod["replicas"]["server"]
-    assert pod.get("affinity") == (REQUIRED["affinity"] if size != "single" else None)
-    assert count == (1 if size == "single" else 3)
+    assert "affinity" not in pod
+    assert pod["replicas"]["server"] == (1 if size == "single" else 3)
 
 
-SIZES = ("single", "tiny", "small", "medium")
 NO_MAJORITY = "one server of three has no majority; allowed:"
 
 
@@ -47,7 +50,7 @@ def test_a_size_with_fewer_servers_that_vote_is_refused(kind: Any, old: str, new
         return {"kind": kind.KIND.kind, "metadata": {"name": "x"}, "spec": {**more, "size": size}}
 
     fewer = any(voters(each, new) < voters(each, old) for each in (etcd.SERVICE, mariadb.SERVICE, ceph.SERVICE))
-    told = [f"spec.size: cannot become single: {NO_MAJORITY} tiny, small, medium"] if fewer else []
+    told = [f"spec.size: cannot be reduced to single: {NO_MAJORITY} tiny, small, medium"] if fewer else []
     assert errors_of(sized(new), sized(old)) == told
     assert errors_of(sized(new)) == []
 
@@ -68,5 +71,5 @@ def test_databases_of_a_control_plane_never_get_fewer(old: Any, new: Any, refuse
         spec = {"galera": galera} if galera is not None else {}
         return {"kind": OpenStackControlPlane.KIND.kind, "metadata": {"name": "x"}, "spec": spec}
 
-    told = f"spec.galera.templates.openstack.replicas: cannot become 1: {NO_MAJORITY} 3"
+    told = f"spec.galera.templates.openstack.replicas: cannot be reduced to 1: {NO_MAJORITY} 3"
     assert (told in errors_of(plane(new), plane(old))) == refused

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from stackwright.api.services.kinds import ServiceSpec, Size
-from stackwright.services.declaration import Context
+from stackwright.services.context import Context
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import merged_values
 
@@ -68,9 +68,35 @@ def test_the_bus_fits_into_its_limit_and_its_volume(size: str) -> None:
 
 
 @each_size
+def test_the_locks_fit_into_their_limit(size: str) -> None:
+    found = values(size, "etcd")
+    assert found["conf"]["etcd"]["quota_backend_bytes"] / 2**20 <= limit(found, "server") / 2
+
+
+def test_the_bus_of_a_larger_cloud_has_more_processors() -> None:
+    schedulers = [values(size, "rabbitmq")["conf"]["schedulers"] for size in ("single", "tiny", "small", "medium")]
+    assert schedulers == sorted(set(schedulers))
+
+
+@each_size
 def test_the_cache_fits_into_its_limit(size: str) -> None:
     found = values(size, "memcached")
     assert found["conf"]["memcached"]["memory"] * 1.2 + 64 <= limit(found, "server")
+
+
+@each_size
+def test_a_project_stores_no_more_images_than_the_volume_has(size: str) -> None:
+    """The volume may be a directory of a node, with the databases of the control plane beside it."""
+    found = values(size, "glance")
+    conf = found["conf"]["glance"]["DEFAULT"]
+    volume = mebibytes(found["volume"]["size"]) * 2**20
+    assert 0 < conf["image_size_cap"] <= volume
+    assert 0 < int(conf["user_storage_quota"].removesuffix("B")) <= volume
+
+
+@each_size
+def test_virtual_machines_leave_disk_to_their_node(size: str) -> None:
+    assert values(size, "nova")["conf"]["nova"]["DEFAULT"]["reserved_host_disk_mb"] >= 10 * 1024
 
 
 @each_size

@@ -16,23 +16,26 @@ import pytest
 from tests.unit.server_objects import GOOD, ID, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.requests import INTERFACES, run
+from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.rules import INTERFACES
 from stackwright.adapters.openstack.transport import connection_pool, login
 from stackwright.adapters.openstack.transport.connection_pool import GRACE, Line
 from stackwright.adapters.openstack.transport.login import Login
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.catalog import controllers
+from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
-from stackwright.core.openstack.origin import ORIGIN
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, CloudResource, ProjectView
+from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.health import Health
 from stackwright.runtime.memory import (
     FrozenClock,
@@ -76,10 +79,10 @@ class Objects:
         return []
 
 
-async def looked(look: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
+async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
     """What its controller sees where the port itself answers so."""
     clouds = OpenStackClouds(AsyncMock(), lambda *_: None)
-    clouds.look, clouds.find = look, find  # type: ignore[method-assign]
+    clouds.subscribe, clouds.view, clouds.find = subscribe, lambda _: ProjectView(), find  # type: ignore[method-assign]
     (declared,) = [each for each in controllers(Settings({}, {}), clouds=clouds) if each.name == name]
     made = obj(declared.kind.kind, **({"spec": spec} if spec else {}))
     made["metadata"]["uid"] = "u"
@@ -96,17 +99,14 @@ async def test_a_look_at_a_cloud_that_never_answers_ends_and_says_so(name: str) 
 
 @SIMULATED
 async def test_a_look_ends_though_each_of_its_many_questions_is_answered_in_time() -> None:
-    async def find(*_: Any) -> tuple[Thing, ...]:
+    async def find(*_: Any) -> tuple[CloudResource, ...]:
         await asyncio.sleep(25.0)
-        return (Thing("network", ID),)
-
-    async def look(*_: Any) -> Look:
-        return Look()
+        return (CloudResource("network", ID),)
 
     ports = [{"network": {"filter": {"name": f"n{n}"}}} for n in range(64)]
     groups = [{"filter": {"name": f"g{n}"}} for n in range(64)]
     ports = [{**port, "securityGroups": [group]} for port, group in zip(ports, groups, strict=True)]
-    seen = await looked(look, find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
+    seen = await looked(AsyncMock(), find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
     assert now() <= LONGEST
     assert seen.trouble.message == LATE
 
@@ -122,20 +122,20 @@ class Cloud:
         self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
-        parts = (tenant_clouds, single_flight, connection_pool, login, project_session)
+        parts = (tenant_clouds, tenant_lists, single_flight, connection_pool, login, project_session)
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
         monkeypatch.setattr(connection_pool, "in_thread_of", self._in_thread_of)
         monkeypatch.setattr(login, "in_thread", at_once)
-        monkeypatch.setattr(tenant_clouds, "fetch", lambda *_: [])
-        monkeypatch.setattr(tenant_clouds, "peek", lambda *_: [])
-        monkeypatch.setattr(tenant_clouds, "single", self._single)
+        monkeypatch.setattr(tenant_lists, "fetch", lambda *_: [])
+        monkeypatch.setattr(tenant_lists, "peek", lambda *_: [])
+        monkeypatch.setattr(tenant_lists, "single", self._single)
         monkeypatch.setattr(tenant_clouds, "run", self._run)
 
-    def _single(self, connection: Any, what: str, id_: str) -> Thing | None:
+    def _single(self, connection: Any, what: str, id_: str) -> CloudResource | None:
         self.requests, self._for = self.requests + 1, SLOW
-        return Thing(what, id_, state="ACTIVE") if (what, id_) in self.there else None
+        return CloudResource(what, id_, state="ACTIVE") if (what, id_) in self.there else None
 
     def _run(self, connection: Any, call: CloudCall, user_data: Any) -> Any:
         self.requests, self._for = self.requests + 1, self.takes
@@ -228,7 +228,7 @@ async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch
     await world.make()
     world.runtime.reader.get = lambda *_: asyncio.sleep(1e6)  # type: ignore[method-assign, assignment]
     causes = await world.run(hours=0.5)
-    assert causes and "a worker has been at server b/a" in causes[0]
+    assert causes and "a worker has been processing server b/a" in causes[0]
 
 
 @SIMULATED
@@ -322,7 +322,7 @@ async def test_an_action_of_very_many_requests_is_given_up_and_goes_on_next_time
         try:
             await neutron.leave(line)
             break
-        except Trouble as error:
+        except TransientCloudError as error:
             assert error.reason == "Unreachable"
         assert time.monotonic() - began < 5
         assert len(neutron.ports) < left, "each attempt brings it further"
@@ -339,7 +339,7 @@ async def test_neither_redirects_nor_an_answer_make_it_longer(neutron: Neutron, 
     await warm(neutron, line)
     neutron.turns, neutron.takes = True, takes
     began = time.monotonic()
-    with pytest.raises(Trouble):
+    with pytest.raises(TransientCloudError):
         await neutron.leave(line)
     assert time.monotonic() - began < 4
     assert len(neutron.asked) <= 10

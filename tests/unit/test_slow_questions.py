@@ -16,8 +16,9 @@ from stackwright.adapters.openstack.tenant.project_session import ANSWER, ANSWER
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
-from stackwright.controllers.infra.resolve_references import answered
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudRef, Denied, Question, Thing, Trouble, question
+from stackwright.controllers.infra.resolve_references import resolve_references
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudRef, CloudResource, Query, query
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 
 pytestmark = pytest.mark.looptime(noop_cycles=3)
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -56,13 +57,13 @@ class Slow:
             self.asked += 1
             await asyncio.sleep(self.takes)
             if self.fail:
-                raise Trouble("ServerError", "HTTP 500")
-            return tuple(Thing("floating-ip", f"{self.asked}-{n}", "x" * 200) for n in range(self.things))
+                raise TransientCloudError("ServerError", "HTTP 500")
+            return tuple(CloudResource("floating-ip", f"{self.asked}-{n}", "x" * 200) for n in range(self.things))
 
     async def look(self, count: int, who: Any = WHO) -> int:
         """How many of so many questions were answered."""
         async with self.port.in_time(*who):
-            return len((await answered(self.port, CLOUD, partial(resolve, count))).answers)
+            return len((await resolve_references(self.port, CLOUD, partial(resolve, count))).answers)
 
     async def ends(self, count: int) -> int:
         """How many looks it takes, each after the pause that it would have."""
@@ -71,7 +72,7 @@ class Slow:
             try:
                 assert await self.look(count) == count
                 return number
-            except Trouble:
+            except TransientCloudError:
                 pause = PAUSES[min(number, len(PAUSES)) - 1]
                 until = now() + pause
                 while now() < until and not self.told:
@@ -79,8 +80,8 @@ class Slow:
         raise AssertionError(f"no look ended within {now():.0f} s")
 
 
-def asked(number: int) -> Question:
-    return question("floating-ip", floating_ip_address=f"10.0.{number >> 8}.{number & 255}")
+def asked(number: int) -> Query:
+    return query("floating-ip", floating_ip_address=f"10.0.{number >> 8}.{number & 255}")
 
 
 def resolve(count: int, answers: Answers) -> Resolver:
@@ -116,10 +117,10 @@ async def test_a_cloud_that_does_one_thing_at_a_time_is_resolved_too(monkeypatch
 async def test_errors_now_and_then_do_not_begin_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
     for _ in range(3):
-        with pytest.raises(Trouble):
+        with pytest.raises(TransientCloudError):
             async with cloud.port.in_time(*WHO):
-                await answered(cloud.port, CLOUD, partial(resolve, 16))
-                raise Trouble("ServerError", "HTTP 500")
+                await resolve_references(cloud.port, CLOUD, partial(resolve, 16))
+                raise TransientCloudError("ServerError", "HTTP 500")
         await asyncio.sleep(2 * ANSWER)
     assert cloud.asked == 16
     assert await cloud.look(24) == 24
@@ -128,10 +129,10 @@ async def test_errors_now_and_then_do_not_begin_it_anew(monkeypatch: pytest.Monk
 
 async def test_once_a_look_has_ended_an_answer_holds_for_its_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
-    with pytest.raises(Trouble):
+    with pytest.raises(TransientCloudError):
         async with cloud.port.in_time(*WHO):
-            await answered(cloud.port, CLOUD, partial(resolve, 8))
-            raise Trouble("Unreachable", LATE)
+            await resolve_references(cloud.port, CLOUD, partial(resolve, 8))
+            raise TransientCloudError("Unreachable", LATE)
     await asyncio.sleep(2 * ANSWER)
     assert await cloud.look(8, ("server", ("ns", "b"))) == 8
     assert cloud.asked == 16, "for others it does not hold longer"
@@ -140,9 +141,9 @@ async def test_once_a_look_has_ended_an_answer_holds_for_its_minute(monkeypatch:
     await asyncio.sleep(2 * ANSWER)
     await cloud.look(8)
     assert cloud.asked == 24
-    with pytest.raises(Denied):
+    with pytest.raises(TerminalCloudError):
         async with cloud.port.in_time(*WHO):
-            raise Denied("Forbidden", "HTTP 403")
+            raise TerminalCloudError("Forbidden", "HTTP 403")
     assert not cloud.port._attempts._unended
     await cloud.port.find(CLOUD, asked(600))
     await asyncio.sleep(3 * ANSWER)
@@ -154,10 +155,10 @@ async def test_nothing_holds_for_longer_than_an_hour(monkeypatch: pytest.MonkeyP
     cloud = Slow(monkeypatch, 0.5)
 
     async def fails() -> None:
-        with pytest.raises(Trouble):
+        with pytest.raises(TransientCloudError):
             async with cloud.port.in_time(*WHO):
-                await answered(cloud.port, CLOUD, partial(resolve, 8))
-                raise Trouble("ServerError", "HTTP 500")
+                await resolve_references(cloud.port, CLOUD, partial(resolve, 8))
+                raise TransientCloudError("ServerError", "HTTP 500")
 
     while now() < FORGET - LONGEST:
         await fails()
@@ -176,11 +177,11 @@ async def test_nothing_holds_for_longer_than_an_hour(monkeypatch: pytest.MonkeyP
 async def test_what_is_kept_for_looks_that_have_not_ended_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.0, things=50)
     for number in range(10):
-        with pytest.raises(Trouble):
+        with pytest.raises(TransientCloudError):
             async with cloud.port.in_time("server", ("ns", str(number))):
                 for each in range(100):
-                    await cloud.port.find(CLOUD, question("image", name=f"{number}-{each}"))
-                raise Trouble("Unreachable", LATE)
+                    await cloud.port.find(CLOUD, query("image", name=f"{number}-{each}"))
+                raise TransientCloudError("Unreachable", LATE)
     assert ANSWERS / 2 < sum(each.weight for each in cloud.project.answers.values()) <= ANSWERS
 
 
@@ -188,7 +189,7 @@ async def test_who_could_not_wait_hears_of_an_answer_and_not_of_an_error(monkeyp
     cloud = Slow(monkeypatch, 6.0)
     for fail in (True, False):
         cloud.fail = fail
-        with pytest.raises(Trouble, match="still waited for"):
+        with pytest.raises(TransientCloudError, match="still in progress"):
             await cloud.look(1)
         await asyncio.sleep(10)
         assert cloud.told == ([] if fail else [WHO])

@@ -14,17 +14,19 @@ from kopf._cogs.structs.references import Resource
 from test_runtime import KEY, Operator, controller, put
 
 from stackwright.api.kinds import SECRET
-from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.controller import Watch
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
-from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
-from stackwright.runtime import reconcile, watches
-from stackwright.runtime.cache import CachedReader, Store
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError
+from stackwright.runtime import reconcile
+from stackwright.runtime.cluster import watches
+from stackwright.runtime.cluster.cache import CachedReader, Store
+from stackwright.runtime.cluster.watches import PAUSE, SILENT, Watches
 from stackwright.runtime.health import Health
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.watches import PAUSE, SILENT, Watches
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 KIND = Memcached.KIND
@@ -133,7 +135,7 @@ async def test_a_watch_is_alive_while_it_brings_anything(monkeypatch):
     await asyncio.sleep(1205)
     assert not stage.watches.silent()
     await asyncio.sleep(SILENT + 1)
-    assert "memcacheds has been silent for 60" in stage.watches.silent()[KIND]
+    assert "memcacheds has received no event for 60" in stage.watches.silent()[KIND]
     running.cancel()
 
 
@@ -196,7 +198,7 @@ async def partly_watched(change):
     """What a reader sees of a Secret, after `change` that no watch told of; also its store's keys."""
     cluster, store = MemoryCluster(), Store()
     store.watch(SECRET)
-    ports = SimpleNamespace(cluster=cluster)
+    ports = SimpleNamespace(cluster=cluster, clock=None)
     reader = CachedReader(store, cluster)
     runtime = reconcile.Runtime([], ports, reader, store, KeyedQueue())
     first = cluster.put(
@@ -240,7 +242,7 @@ async def test_another_object_of_the_name_is_not_the_one_that_a_list_lacked():
         assert operator.runtime.store.get(KIND, KEY) is None, "its watch will tell of the new one"
 
 
-@pytest.mark.parametrize("error", [NotYet("away"), Refused("no"), RuntimeError("odd")])
+@pytest.mark.parametrize("error", [TransientError("away"), TerminalError("no"), RuntimeError("odd")])
 async def test_a_deletion_of_which_nobody_can_be_asked_holds_up_no_other_and_is_asked_of_again(error):
     """Long before the resync, and also where several attempts fail."""
     async with loaded("x", "y", "z") as operator:
@@ -275,7 +277,7 @@ async def test_after_a_conflict_the_object_that_conflicted_is_looked_at_too():
 
     def decide(seen):
         if seen_there[-1]:
-            raise Conflict("apply Keystone n/x: the object is gone", other, KEY)
+            raise Conflict("apply Keystone n/x: the object does not exist", other, KEY)
         return Plan()
 
     operator = Operator(controller(watches=[Watch(other, lambda obj, lookup: [])], observe=observe, decide=decide))
@@ -314,7 +316,7 @@ async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_non
     now[0] += 700  # twice a call of Helm: until it is its turn, and its own
     assert await health.causes() == []
     now[0] += 300
-    assert await health.causes() == ["a worker has been at test n/x for 1000 s"]
+    assert await health.causes() == ["a worker has been processing test n/x for 1000 s"]
     hang.set()
     await asyncio.sleep(1)
     assert await health.causes() == []
@@ -323,7 +325,12 @@ async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_non
 
 @pytest.mark.parametrize(
     ("answer", "dead"),
-    [(None, True), (Refused("no right"), True), (NotYet("unreachable"), False), (NotServed("no such kind"), False)],
+    [
+        (None, True),
+        (TerminalError("no right"), True),
+        (TransientError("unreachable"), False),
+        (NotServed("no such kind"), False),
+    ],
 )
 async def test_a_silent_watch_is_a_cause_only_where_the_api_server_answers(answer, dead):
     operator = Operator(controller())

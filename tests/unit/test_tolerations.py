@@ -2,8 +2,8 @@
 
 import pytest
 
-from stackwright.core import precache
-from stackwright.core.tolerations import is_tolerated, of_values
+from stackwright.core.kubernetes import precache
+from stackwright.core.kubernetes.tolerations import is_tolerated, of_values
 
 
 def values(*tolerations, enabled=True):

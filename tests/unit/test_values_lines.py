@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.cloud.features_storage import CinderBackend
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.helm.sensitive import cut
-from stackwright.services.declaration import Context
+from stackwright.services.cinder.features import CinderBackend
+from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE, SERVICES
 from stackwright.services.values import merged_values
 
@@ -77,7 +77,7 @@ def test_what_is_no_option_may_have_lines() -> None:
 def test_a_sensitive_option_has_a_name_that_is_one(name: str) -> None:
     secret = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
     for conf in ({"DEFAULT": {name: secret}}, {name: {"a": secret}}):
-        with pytest.raises(ValueError, match="is no name for a configuration file"):
+        with pytest.raises(ValueError, match="is not a valid name in a configuration file"):
             cut({"conf": {"nova": conf}}, "nova")
 
 

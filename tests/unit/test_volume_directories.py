@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.adapters.directories import LocalDirectories
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 UID = "11111111-2222-4333-8444-555555555555"
 OTHER = "99999999-2222-4333-8444-555555555555"
@@ -74,7 +74,7 @@ async def test_remove_takes_all_that_is_in_it_and_nothing_beside(root: Path) -> 
 async def test_a_path_elsewhere_is_refused(root: Path, path: str) -> None:
     directories = LocalDirectories(str(root))
     for call in (directories.make, directories.remove, directories.holds):
-        with pytest.raises(Refused):
+        with pytest.raises(TerminalError):
             await call(path.format(root=root))
 
 
@@ -88,7 +88,7 @@ async def test_a_link_or_a_file_in_its_place_is_left_alone(root: Path) -> None:
     for name in (UID, OTHER):
         assert not await directories.holds(f"{root}/{name}")
         for call in (directories.make, directories.remove):
-            with pytest.raises(Refused, match="not a directory"):
+            with pytest.raises(TerminalError, match="not a directory"):
                 await call(f"{root}/{name}")
     assert (outside / "precious").exists()
 
@@ -97,5 +97,5 @@ async def test_a_root_that_is_not_there_is_waited_for(root: Path) -> None:
     root.rmdir()
     directories = LocalDirectories(str(root))
     for call in (directories.make, directories.remove, directories.holds):
-        with pytest.raises(NotYet, match="No such file"):
+        with pytest.raises(TransientError, match="No such file"):
             await call(f"{root}/{UID}")

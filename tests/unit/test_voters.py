@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Ceph, Etcd, MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
 from stackwright.services.voters import DEFAULT, field_of
 
@@ -22,7 +24,7 @@ CHARTS = Path(__file__).parents[2] / "charts"
 
 
 def cannot(new: int, old: int = 3) -> str:
-    return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
+    return f"cannot be reduced to {new}: {new} of {old} voting servers may have no majority; allowed: {old} or more"
 
 
 def cloud(size: str, **more: Any) -> dict[str, Any]:
@@ -88,7 +90,7 @@ def test_an_override_of_a_cloud_that_lowers_them_is_refused_by_its_path(old: Any
 
 def test_a_size_is_told_once() -> None:
     (error,) = errors_of(cloud("single"), cloud("tiny"))
-    assert error.startswith("spec.size: cannot become single")
+    assert error.startswith("spec.size: cannot be reduced to single")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from whole_specs import BASE, STORAGE, at, carried_out, of_schema, overridden
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.runtime.memory.shape import schema_of
 
 SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
@@ -33,6 +33,16 @@ def replaced(path: list[str], by: Any) -> dict[str, Any]:
 @example(replaced(["images"], "x"))
 @example(replaced(["images", "tags"], ["x"]))
 @example(replaced(["images", "tags", "keystone_api"], {"a": 1}))
+@example(
+    {
+        "openstack_version": "epoxy",
+        "preset": "core",
+        "size": "single",
+        "common": {
+            "charts": {"values": {"volume": None}, "releases": {"mariadb": {"values": {"volume": 0.5}}}},
+        },
+    }
+)
 @given(overridden())
 def test_anything_in_the_values_of_a_chart(spec: dict[str, Any]) -> None:
     carried_out(OpenStackDeployment.KIND, spec)

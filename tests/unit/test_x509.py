@@ -45,6 +45,22 @@ def test_it_is_for_all_names_and_addresses_of_servers_and_clients(issuer):
     assert set(usage) == {ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH}
 
 
+def test_its_subject_is_the_first_name_or_another_and_it_may_be_for_servers_only(issuer):
+    made, _ = x509.issue(issuer, ["node-1"], [], NOW)
+    assert load(made["tls.crt"]).subject.rfc4514_string() == "CN=node-1"
+    made, _ = x509.issue(issuer, ["node-1"], [], NOW, "libvirt", server_only=True)
+    own = load(made["tls.crt"])
+    assert own.subject.rfc4514_string() == "CN=libvirt"
+    assert set(own.extensions.get_extension_for_class(library.ExtendedKeyUsage).value) == {
+        ExtendedKeyUsageOID.SERVER_AUTH
+    }
+    when = datetime.datetime.fromtimestamp(NOW + DAY, datetime.UTC)
+    policy = PolicyBuilder().store(Store([load(issuer["ca.crt"])])).time(when)
+    assert policy.build_server_verifier(DNSName("node-1")).verify(own, [])
+    with pytest.raises(library.verification.VerificationError):
+        policy.build_client_verifier().verify(own, [])
+
+
 def test_the_key_is_that_of_the_certificate(issuer):
     made, _ = x509.issue(issuer, ["a"], [], NOW)
     key = serialization.load_pem_private_key(made["tls.key"].encode(), None)

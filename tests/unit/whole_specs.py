@@ -10,10 +10,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.crd import KEEP
 from stackwright.api.kinds import NODE
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide as decide_deployment
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.controlplane.decide import decide as decide_control_plane
@@ -26,7 +26,7 @@ from stackwright.controllers.validate import errors_of
 from stackwright.core.plan import Apply
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.services.declaration import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context
+from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context
 from stackwright.services.registry import BY_KIND, SERVICES
 from stackwright.services.values import merged_values
 

@@ -5,6 +5,12 @@
 //	table.go   the same as one immutable table of hosts, paths and certificates
 //	lookup.go  what the table has for a name and a path
 //	proxy.go   a request, by the table of the moment
+//
+// What protects it and the pods from clients:
+//
+//	connections.go  how many connections there are
+//	body.go         bodies of requests: short ones are read whole, long ones have a least rate
+//	uploads.go      how many long bodies each pod takes at a time
 package main
 
 import (
@@ -28,6 +34,7 @@ type options struct {
 	secrets                      string
 	http, https, health, port    string
 	dialTimeout, drain           time.Duration
+	connections                  int
 }
 
 func flags() options {
@@ -42,6 +49,7 @@ func flags() options {
 	flag.StringVar(&o.health, "health", ":10254", "address of /readyz and /livez")
 	flag.DurationVar(&o.dialTimeout, "dial-timeout", 3*time.Second, "wait for one pod to take a connection")
 	flag.DurationVar(&o.drain, "drain", 25*time.Second, "at the end, wait for requests under way")
+	flag.IntVar(&o.connections, "connections", 1024, "connections of clients, half of them of one address at most")
 	flag.Parse()
 	return o
 }
@@ -72,14 +80,16 @@ func run(ctx context.Context, o options) error {
 		server(o.https, http.HandlerFunc(proxy.secure)),
 	}
 	servers[2].TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: current.certificate}
+	public := newGate(o.connections)
+	gates := []*gate{newGate(64), public, public}
 	failed := make(chan error, len(servers))
-	for _, one := range servers {
+	for i, one := range servers {
 		// Opened here, so that a taken port ends the program before it says that it is ready.
-		listener, err := net.Listen("tcp", one.Addr)
+		opened, err := net.Listen("tcp", one.Addr)
 		if err != nil {
 			return err
 		}
-		go func() { failed <- serve(one, listener) }()
+		go func() { failed <- serve(one, opened, gates[i]) }()
 	}
 	go watch.run(ctx)
 	select {
@@ -90,23 +100,29 @@ func run(ctx context.Context, o options) error {
 	return drain(servers, o.drain)
 }
 
-// server has no limit for bodies, neither in size nor in time: images are large, and consoles stay open for hours.
+// server has no limit for the whole of a body, neither in size nor in time: images are large, and consoles stay open for
+// hours. It speaks no HTTP/2: with one request a connection, the number of connections bounds the memory.
 func server(address string, handler http.Handler) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
 	return &http.Server{
 		Addr:              address,
 		Handler:           handler,
+		Protocols:         protocols,
 		ReadHeaderTimeout: 30 * time.Second,
+		WriteTimeout:      clients.stall, // extended with each piece of an answer
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
 	}
 }
 
-func serve(one *http.Server, listener net.Listener) error {
+func serve(one *http.Server, opened net.Listener, gate *gate) error {
+	watch(one)
 	if one.TLSConfig != nil {
-		return one.ServeTLS(listener, "", "")
+		return one.ServeTLS(listener{opened, gate}, "", "")
 	}
-	return one.Serve(listener)
+	return one.Serve(listener{opened, gate})
 }
 
 // health: ready once everything was read, and until the end begins.

@@ -8,28 +8,47 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// Proxy sends requests to pods. Bodies pass through in pieces of 32 KiB, whatever their size.
+// maxHeaders is the number of header lines of a request: each takes ten times the memory of the shortest line.
+const maxHeaders = 100
+
+// maxWait of a long body for a pod that takes it.
+const maxWait = 5 * time.Minute
+
+// Proxy sends requests to pods. Long bodies pass through in pieces of 32 KiB, whatever their size.
 type Proxy struct {
 	current *Current
 	port    string // of HTTPS, as clients know it
+	pace    pace
+	dialer  *net.Dialer
+	uploads *uploads
 	reverse *httputil.ReverseProxy
 }
 
-type backendKey struct{}
+// call is a request with the connection to its pod.
+type call struct {
+	to   *backend
+	pod  net.Conn
+	slow atomic.Bool // the client
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call { return ctx.Value(callKey{}).(*call) }
 
 func newProxy(current *Current, port string, dialTimeout time.Duration) *Proxy {
-	dialer := &net.Dialer{Timeout: dialTimeout}
-	return &Proxy{current, port, &httputil.ReverseProxy{
+	return &Proxy{current, port, clients, &net.Dialer{Timeout: dialTimeout}, newUploads(), &httputil.ReverseProxy{
 		Rewrite:      rewrite,
 		BufferPool:   &buffers{},
 		ErrorHandler: fail,
 		Transport: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dialer) },
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return callOf(ctx).pod, nil },
 			// One connection a request: each finds a pod that is there now, and none is lost on a connection
 			// that its pod closes just then. A POST could not be sent again.
 			DisableKeepAlives:  true,
@@ -39,15 +58,14 @@ func newProxy(current *Current, port string, dialTimeout time.Duration) *Proxy {
 }
 
 // dial tries every pod of the backend, beginning with the next in turn: nothing was sent yet, so nothing happens twice.
-func dial(ctx context.Context, dialer *net.Dialer) (net.Conn, error) {
-	to := ctx.Value(backendKey{}).(*backend)
+func (p *Proxy) dial(ctx context.Context, to *backend) (net.Conn, error) {
 	var failed error
 	first := int(to.next.Add(1) % uint32(len(to.addresses)))
 	for i := range to.addresses {
 		address := to.addresses[(first+i)%len(to.addresses)]
-		connection, err := dialer.DialContext(ctx, "tcp", address)
+		pod, err := p.dialer.DialContext(ctx, "tcp", address)
 		if err == nil {
-			return connection, nil
+			return pod, nil
 		}
 		failed = errors.Join(failed, err)
 		if ctx.Err() != nil {
@@ -57,9 +75,30 @@ func dial(ctx context.Context, dialer *net.Dialer) (net.Conn, error) {
 	return nil, failed
 }
 
+// dialLong does the same for a long body, once a pod takes one more of them.
+func (p *Proxy) dialLong(ctx context.Context, to *backend) (pod net.Conn, release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	var failed error
+	for left := slices.Clone(to.addresses); len(left) > 0; {
+		address, err := p.uploads.take(ctx, left, to.uploads)
+		if err != nil {
+			return nil, nil, err
+		}
+		pod, err := p.dialer.DialContext(ctx, "tcp", address)
+		if err == nil {
+			return pod, func() { p.uploads.release(address) }, nil
+		}
+		p.uploads.release(address)
+		failed = errors.Join(failed, err)
+		left = slices.DeleteFunc(left, func(one string) bool { return one == address })
+	}
+	return nil, nil, failed
+}
+
 // rewrite: what the client says of itself is replaced by what is so.
 func rewrite(request *httputil.ProxyRequest) {
-	to := request.In.Context().Value(backendKey{}).(*backend)
+	to := callOf(request.In.Context()).to
 	out := request.Out
 	out.URL.Scheme, out.URL.Host = "http", to.name
 	out.URL.RawQuery = request.In.URL.RawQuery
@@ -80,11 +119,25 @@ func forged(name string) bool {
 }
 
 func fail(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() == nil {
-		to := r.Context().Value(backendKey{}).(*backend)
-		slog.Warn("backend failed", "backend", to.name, "method", r.Method, "path", r.URL.Path, "error", err)
+	to := callOf(r.Context())
+	switch {
+	case to.slow.Load(): // its context has ended, too
+		refuse(w, http.StatusRequestTimeout)
+	case r.Context().Err() != nil:
+		w.WriteHeader(http.StatusBadGateway)
+	case errors.Is(err, errBusy):
+		w.Header().Set("Retry-After", "60")
+		refuse(w, http.StatusServiceUnavailable)
+	default:
+		slog.Warn("backend failed", "backend", to.to.name, "method", r.Method, "path", r.URL.Path, "error", err)
+		w.WriteHeader(http.StatusBadGateway)
 	}
-	w.WriteHeader(http.StatusBadGateway)
+}
+
+// refuse a request of which not all was read: its connection cannot have another one.
+func refuse(w http.ResponseWriter, status int) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, http.StatusText(status), status)
 }
 
 // plain: a host with a certificate is served by HTTPS only. 308 keeps the method and the body.
@@ -102,7 +155,7 @@ func (p *Proxy) plain(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Proxy) secure(w http.ResponseWriter, r *http.Request) {
-	seen := &recorder{ResponseWriter: w}
+	seen := &recorder{ResponseWriter: w, stall: p.pace.stall}
 	begun := time.Now()
 	name := "-"
 	defer func() {
@@ -110,6 +163,10 @@ func (p *Proxy) secure(w http.ResponseWriter, r *http.Request) {
 		slog.Info("request", "client", r.RemoteAddr, "method", r.Method, "host", r.Host, "path", r.URL.Path,
 			"status", seen.status, "ms", time.Since(begun).Milliseconds(), "backend", name)
 	}()
+	if lines(r.Header) > maxHeaders {
+		refuse(seen, http.StatusRequestHeaderFieldsTooLarge)
+		return
+	}
 	table := p.current.table.Load()
 	if table == nil {
 		http.Error(seen, "not ready", http.StatusServiceUnavailable)
@@ -126,18 +183,67 @@ func (p *Proxy) secure(w http.ResponseWriter, r *http.Request) {
 		http.Error(seen, "no pod is ready", http.StatusServiceUnavailable)
 		return
 	}
-	p.reverse.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), backendKey{}, to)))
+	p.pass(seen, r, &call{to: to})
 }
 
-// recorder remembers the status of an answer.
+// pass calls a pod once the client has done its part: a short body is complete, for a long one a pod has room.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, to *call) {
+	r = r.WithContext(context.WithValue(r.Context(), callKey{}, to))
+	long, err := receive(w, r, p.pace, &to.slow)
+	if to.slow.Load() {
+		fail(w, r, err)
+		return
+	} else if err != nil {
+		refuse(w, http.StatusBadRequest)
+		return
+	}
+	if long {
+		var release func()
+		if to.pod, release, err = p.dialLong(r.Context(), to.to); err == nil {
+			defer release()
+		}
+	}
+	if from, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		from.gate.set(from, serving)
+	}
+	if !long {
+		to.pod, err = p.dial(r.Context(), to.to)
+	}
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	defer to.pod.Close()
+	p.reverse.ServeHTTP(w, r)
+}
+
+func lines(header http.Header) (count int) {
+	for _, values := range header {
+		count += len(values)
+	}
+	return count
+}
+
+// recorder remembers the status of an answer, which takes as long as it takes while its client reads it.
 type recorder struct {
 	http.ResponseWriter
 	status int
+	stall  time.Duration
 }
 
 func (r *recorder) WriteHeader(status int) {
 	r.status = status
+	r.extend()
 	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(data []byte) (int, error) {
+	r.extend()
+	return r.ResponseWriter.Write(data)
+}
+
+func (r *recorder) extend() {
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(r.stall))
 }
 
 // Hijack: the reverse proxy takes the connection when the protocol is switched, and answers by itself.

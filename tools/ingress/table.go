@@ -42,8 +42,12 @@ type path struct {
 type backend struct {
 	name      string
 	addresses []string
+	uploads   int // long bodies that each pod takes at a time
 	next      atomic.Uint32
 }
+
+// uploadsAnnotation of an Ingress says how many that are; 1 without it.
+const uploadsAnnotation = "stackwright.dev/uploads"
 
 // Current is the table of the moment; nil until all was read once.
 type Current struct{ table atomic.Pointer[Table] }
@@ -152,7 +156,10 @@ func (b *builder) backend(ingress *networking.Ingress, to *networking.IngressSer
 	if known := b.backends[name]; known != nil {
 		return known
 	}
-	made := &backend{name: name}
+	made := &backend{name: name, uploads: 1}
+	if given, err := strconv.Atoi(ingress.Annotations[uploadsAnnotation]); err == nil && given > 0 {
+		made.uploads = given
+	}
 	made.next.Store(rand.Uint32())
 	b.backends[name] = made
 	service := b.byName[to.Name]

@@ -3,7 +3,8 @@
 name: ceph-rgw-api
 component: api
 configmaps: [etc, bin]
-ingress: {host: object-store, port: api}
+# A body that comes slowly holds none of its threads.
+ingress: {host: object-store, port: api, uploads: 64}
 service:
   name: {{ include "lib.text" .Values.endpoints.object_store.hosts.default }}
   ports:

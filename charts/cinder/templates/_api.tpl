@@ -3,7 +3,7 @@
 name: cinder-api
 component: api
 configmaps: [etc, bin]
-ingress: {host: cinder, port: api}
+ingress: {host: cinder, port: api, uploads: {{ include "lib.uploads" .Values.conf.cinder_api_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.volume.hosts.default }}
   ports:

@@ -24,6 +24,7 @@ containers:
     image: etcd
     command: [/opt/stackwright/start.sh]
     args:
+      {{- include "lib.once" .Values.conf.etcd }}
       {{- range $option, $value := .Values.conf.etcd }}
       {{- if not (kindIs "invalid" $value) }}
       - {{ printf "--%s=%s" (replace "_" "-" $option) (include "lib.scalar" $value) | quote }}

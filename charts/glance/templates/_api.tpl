@@ -2,7 +2,7 @@
 name: glance-api
 component: api
 configmaps: [etc, bin]
-ingress: {host: glance, port: api}
+ingress: {host: glance, port: api, uploads: {{ include "lib.uploads" .Values.conf.glance_api_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.image.hosts.default }}
   ports:

@@ -2,7 +2,7 @@
 name: horizon
 component: horizon
 configmaps: [etc, bin]
-ingress: {host: horizon, port: http}
+ingress: {host: horizon, port: http, uploads: {{ include "lib.uploads" .Values.conf.horizon_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.dashboard.hosts.default }}
   ports:

@@ -13,6 +13,7 @@ containers:
       - -https-port={{ .Values.network.host_port.https }}
       - {{ include "lib.text" (printf "-dial-timeout=%s" .Values.conf.dial_timeout) }}
       - {{ include "lib.text" (printf "-drain=%s" .Values.conf.drain) }}
+      - -connections={{ int .Values.conf.connections }}
     env:
       - name: POD_NAMESPACE
         valueFrom: {fieldRef: {fieldPath: metadata.namespace}}

@@ -6,7 +6,7 @@ service:
   name: {{ include "lib.text" .Values.endpoints.identity.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.identity.port.api.default }}}
-ingress: {host: keystone, port: api}
+ingress: {host: keystone, port: api, uploads: {{ include "lib.uploads" .Values.conf.keystone_api_uwsgi }}}
 containers:
   - name: keystone-api
     image: keystone_api
@@ -23,9 +23,9 @@ containers:
       liveness:
         httpGet: {path: /v3, port: api}
         initialDelaySeconds: 60
-        periodSeconds: 15
-        timeoutSeconds: 15
-        failureThreshold: 5
+        periodSeconds: 30
+        timeoutSeconds: 30
+        failureThreshold: 10
     volumeMounts:
       - {name: etc, mountPath: /etc/keystone/keystone-api-uwsgi.ini, subPath: keystone-api-uwsgi.ini, readOnly: true}
       {{- include "keystone.cache.mounts" . | nindent 6 }}

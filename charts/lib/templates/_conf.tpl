@@ -24,7 +24,8 @@ would only cost memory. `shared-import` of the values has the last word.
 
 {{- define "lib.oslo_conf.section" -}}
 [{{ include "lib.oslo_conf.name" (list "section" (index . 0)) }}]
-{{ range $option, $value := index . 1 }}
+{{ include "lib.once" (index . 1) }}
+{{- range $option, $value := index . 1 }}
 {{- $option = include "lib.oslo_conf.name" (list "option" $option) }}
 {{- if kindIs "map" $value }}
 {{- if ne $value.type "multistring" }}{{ fail (printf "option %s: type %s is unknown, use multistring" $option $value.type) }}{{ end }}
@@ -75,13 +76,41 @@ else as JSON. `NO` stays a text, `1` does not become a number, and what follows 
 {{- range $i, $value := . }}{{ if $i }},{{ end }}{{ include "lib.scalar" $value }}{{ end }}
 {{- end }}
 
+{{/*
+lib.once ({option: value}): refuses an option that is there in two spellings: of two lines a program takes the last, which
+is the default as often as not. An option that is null is not there.
+*/}}
+{{- define "lib.once" -}}
+{{- $seen := dict }}
+{{- range $option, $value := . }}
+{{- if not (kindIs "invalid" $value) }}
+{{- $name := replace "-" "_" $option }}
+{{- if hasKey $seen $name }}{{ fail (printf "option %s is there twice: write it as the chart's values.yaml does" $option) }}{{ end }}
+{{- $_ := set $seen $name true }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* lib.dotted (prefix, {a: {b: 1}}) to lines "a.b = 1". */}}
 {{- define "lib.dotted" -}}
-{{- $prefix := index . 0 }}
-{{- range $key, $value := index . 1 }}
-{{- if kindIs "map" $value }}{{ include "lib.dotted" (list (printf "%s%s." $prefix $key) $value) }}
-{{- else if not (kindIs "invalid" $value) }}{{ include "lib.oslo_conf.name" (list "option" (printf "%s%s" $prefix $key)) }} = {{ include "lib.line" (list $key (include "lib.scalar" $value)) }}
+{{- $flat := dict }}
+{{- include "lib.flatten" (list $flat (index . 0) (index . 1)) }}
+{{- range $option, $value := $flat }}
+{{- include "lib.oslo_conf.name" (list "option" $option) }} = {{ include "lib.line" (list $option (include "lib.scalar" $value)) }}
 {{ end }}
+{{- end }}
+
+{{/* lib.flatten (flat, prefix, {a: {b: 1}}) puts {"a.b": 1} into `flat`. */}}
+{{- define "lib.flatten" -}}
+{{- $flat := index . 0 }}
+{{- $prefix := index . 1 }}
+{{- range $key, $value := index . 2 }}
+{{- $option := printf "%s%s" $prefix $key }}
+{{- if kindIs "map" $value }}{{ include "lib.flatten" (list $flat (printf "%s." $option) $value) }}
+{{- else if not (kindIs "invalid" $value) }}
+{{- if hasKey $flat $option }}{{ fail (printf "option %s is there twice: write it as the chart's values.yaml does" $option) }}{{ end }}
+{{- $_ := set $flat $option $value }}
+{{- end }}
 {{- end }}
 {{- end }}
 

@@ -91,8 +91,15 @@ claims larger, one by one (controllers/service/volumes.py).
 {{- end }}
 
 {{/*
+lib.uploads (conf of uWSGI): half of its workers, which long bodies of requests may hold; the others serve short requests.
+*/}}
+{{- define "lib.uploads" -}}
+{{ max 1 (div (mul (int .uwsgi.processes) (int .uwsgi.threads)) 2) }}
+{{- end }}
+
+{{/*
 lib.ingress (root, workload): the public name of an API, <ingress.host>.<network.ingress.domain>, with TLS. Nothing when
-the cloud has no ingress.
+the cloud has no ingress. Its annotation tells our ingress controller how many long bodies a pod takes at a time.
 */}}
 {{- define "lib.ingress" -}}
 {{- $root := index . 0 -}}
@@ -104,7 +111,11 @@ apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata:
   {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
-  {{- with $i.annotations }}
+  {{- $annotations := $i.annotations | default dict }}
+  {{- with $w.ingress.uploads }}
+  {{- $annotations = merge (deepCopy $annotations) (dict "stackwright.dev/uploads" (toString .)) }}
+  {{- end }}
+  {{- with $annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}

@@ -11,7 +11,7 @@ lib.workload (root, template): a workload's description, which a thin chart writ
   service, headless, claim, strategy  see the shapes
   schedule                            when a CronJob runs; null: never
   drain: true                         if it serves through a Service: see lib.drain; the shape lib.api sets it
-  ingress: {host, port, path}         public name below network.ingress.domain, and the port's name; see lib.ingress
+  ingress: {host, port, path, uploads}  public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}
 {{- define "lib.workload" -}}
 {{- $text := include (index . 1) (index . 0) }}
@@ -105,23 +105,30 @@ volumes:
 {{- end }}
 
 {{/*
-lib.affinity (root, workload): pods of one component stay apart, as far or as strictly as pod.affinity.anti says.
+lib.affinity (root, workload): pods of one component stay apart, as far or as strictly as pod.affinity.anti says. If it
+leaves that open, several pods with volumes of their own must: a local volume binds its pod to the node for good, and two
+members of three on one node are lost with it.
 `nodes` of the workload are expressions on the labels of its nodes.
 */}}
 {{- define "lib.affinity" -}}
 {{- $out := dict }}
-{{- $anti := dig "affinity" "anti" dict (index . 0).Values.pod }}
-{{- with (index . 1).nodes }}
+{{- $pod := (index . 0).Values.pod }}
+{{- $w := index . 1 }}
+{{- $anti := dig "affinity" "anti" dict $pod }}
+{{- with $w.nodes }}
 {{- $terms := list (dict "matchExpressions" .) }}
 {{- $_ := set $out "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms)) }}
 {{- end }}
 {{- if $anti }}
-{{- $selector := include "lib.selector" (list (index . 0) (index . 1).component) | fromYaml }}
+{{- $must := and (not (empty $w.claim)) (gt (int (dig "replicas" $w.component 1 $pod)) 1) }}
+{{- $open := printf "%sDuringSchedulingIgnoredDuringExecution" (ternary "required" "preferred" $must) }}
+{{- $type := get $anti.type $w.component | default $anti.type.default | default $open }}
+{{- $selector := include "lib.selector" (list (index . 0) $w.component) | fromYaml }}
 {{- $term := dict "topologyKey" $anti.topologyKey.default "labelSelector" (dict "matchLabels" $selector) }}
-{{- if eq $anti.type.default "preferredDuringSchedulingIgnoredDuringExecution" }}
+{{- if hasPrefix "preferred" $type }}
 {{- $term = dict "weight" (int $anti.weight.default) "podAffinityTerm" $term }}
 {{- end }}
-{{- $_ := set $out "podAntiAffinity" (dict $anti.type.default (list $term)) }}
+{{- $_ := set $out "podAntiAffinity" (dict $type (list $term)) }}
 {{- end }}
 {{- if $out }}{{ toYaml $out }}{{ end }}
 {{- end }}

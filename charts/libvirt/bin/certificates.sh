@@ -1,14 +1,17 @@
 # The certificates of live migration; to be sourced.
 #
-# They are copied from the Secret (folder TLS) to /etc/pki, which is a folder of the node: a QEMU that an earlier pod started sees
-# that folder still, and so gets the new certificates too; the Secret's volume it sees is that of the earlier pod.
+# They are copied from the Secrets (folders TLS and QEMU_TLS) to /etc/pki, which is a folder of the node: a QEMU that an earlier pod
+# started sees that folder still, and so gets the new certificates too; the Secret's volume it sees is that of the earlier pod.
+# QEMU must not have libvirt's key: who has it has root's rights on all nodes.
 
 publish_certificates() {
-    local name target
+    local name target from
     mkdir -p /etc/pki/{CA,libvirt,qemu}
     mkdir -p -m 0700 /etc/pki/libvirt/private
     while read -r name target; do
-        (umask 077 && cat "$TLS/$name" >"/etc/pki/$target.new")
+        from=$TLS
+        [[ $target != qemu/* ]] || from=$QEMU_TLS
+        (umask 077 && cat "$from/$name" >"/etc/pki/$target.new")
         # QEMU's own it reads itself.
         [[ $target != qemu/* ]] || { chgrp "$QEMU_GROUP" "/etc/pki/$target.new" && chmod 0640 "/etc/pki/$target.new"; }
         mv "/etc/pki/$target.new" "/etc/pki/$target"
@@ -31,7 +34,8 @@ END
 follow_certificates() {
     local domain
     while sleep 30; do
-        cmp -s "$TLS/tls.crt" /etc/pki/libvirt/servercert.pem && cmp -s "$TLS/ca.crt" /etc/pki/CA/cacert.pem && continue
+        cmp -s "$TLS/tls.crt" /etc/pki/libvirt/servercert.pem && cmp -s "$TLS/ca.crt" /etc/pki/CA/cacert.pem &&
+            cmp -s "$QEMU_TLS/tls.crt" /etc/pki/qemu/server-cert.pem && continue
         publish_certificates
         virt-admin server-update-tls libvirtd || rm -f /etc/pki/libvirt/servercert.pem # again in the next round
         for domain in $(virsh --quiet --connect qemu:///system list --name); do

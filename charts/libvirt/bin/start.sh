@@ -2,14 +2,15 @@
 # Starts libvirtd, so that virtual machines outlive it and this pod: they are in control groups of their own, their
 # state, sockets, logs and definitions are on the node.
 #
-# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty),
-# CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
+# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty)
+# and QEMU_TLS (a folder), CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
 set -eu
 umask 022
 . /opt/stackwright/migration.sh
 . /opt/stackwright/certificates.sh
 . /opt/stackwright/ceph.sh
 . /opt/stackwright/groups.sh
+. /opt/stackwright/logs.sh
 
 # After a power cut Open vSwitch still has ports of virtual machines that are gone. Such a port has no device any more, and
 # the machine's next start would find its name taken. (Internal ports have theirs in other network namespaces.)
@@ -72,6 +73,7 @@ fi
 publish_ceph_secrets write forget
 [[ -z $CEPH ]] || follow_ceph_secrets &
 forget_lost_taps
+follow_logs &
 
 # Ours comes first: qemu-system-x86_64 in /opt/stackwright is how libvirt starts QEMU.
 export PATH="/opt/stackwright:$PATH"

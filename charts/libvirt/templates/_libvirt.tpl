@@ -31,6 +31,7 @@ containers:
     env:
       {{- include "libvirt.env" . | nindent 6 }}
       - {name: TLS, value: {{ ternary "/run/secrets/libvirt-tls" "" (not (empty .Values.secrets.tls.libvirt)) | quote }}}
+      - {name: QEMU_TLS, value: /run/secrets/libvirt-qemu-tls}
       - {name: QEMU_USER, value: {{ .Values.conf.qemu.user | default "root" | quote }}}
       - {name: QEMU_GROUP, value: {{ .Values.conf.qemu.group | default "root" | quote }}}
       - {name: CEPH, value: {{ keys .Values.secrets.ceph | sortAlpha | join " " | quote }}}
@@ -48,6 +49,7 @@ containers:
       - {name: etc, mountPath: /etc/stackwright, readOnly: true}
       {{- if .Values.secrets.tls.libvirt }}
       - {name: tls, mountPath: /run/secrets/libvirt-tls, readOnly: true}
+      - {name: qemu-tls, mountPath: /run/secrets/libvirt-qemu-tls, readOnly: true}
       {{- end }}
       {{- if .Values.secrets.ceph }}
       - {name: ceph, mountPath: /run/secrets/ceph, readOnly: true}
@@ -68,6 +70,8 @@ volumes:
   {{- with .Values.secrets.tls.libvirt }}
   - name: tls
     secret: {secretName: {{ include "lib.text" . }}, defaultMode: 0400}
+  - name: qemu-tls
+    secret: {secretName: {{ include "lib.text" ($.Values.secrets.tls.qemu | default .) }}, defaultMode: 0400}
   {{- end }}
   {{- with .Values.secrets.ceph }}
   - name: ceph

@@ -2,7 +2,7 @@
 name: neutron-server
 component: server
 configmaps: [etc, bin]
-ingress: {host: neutron, port: api}
+ingress: {host: neutron, port: api, uploads: {{ include "lib.uploads" .Values.conf.neutron_api_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.network.hosts.default }}
   ports:
@@ -25,9 +25,9 @@ containers:
       liveness:
         httpGet: {path: /, port: api}
         initialDelaySeconds: 120
-        periodSeconds: 20
-        timeoutSeconds: 20
-        failureThreshold: 6
+        periodSeconds: 30
+        timeoutSeconds: 30
+        failureThreshold: 10
     volumeMounts:
       - {name: etc, mountPath: /etc/neutron/neutron-api-uwsgi.ini, subPath: neutron-api-uwsgi.ini, readOnly: true}
       {{- include "neutron.server_mounts" . | nindent 6 }}

@@ -3,7 +3,7 @@
 name: nova-api-osapi
 component: api-osapi
 configmaps: [etc, bin]
-ingress: {host: nova, port: api}
+ingress: {host: nova, port: api, uploads: {{ include "lib.uploads" .Values.conf.nova_api_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.compute.hosts.default }}
   ports:

@@ -2,7 +2,7 @@
 name: placement-api
 component: api
 configmaps: [etc, bin]
-ingress: {host: placement, port: api}
+ingress: {host: placement, port: api, uploads: {{ include "lib.uploads" .Values.conf.placement_api_uwsgi }}}
 service:
   name: {{ include "lib.text" .Values.endpoints.placement.hosts.default }}
   ports:
@@ -24,9 +24,9 @@ containers:
       liveness:
         httpGet: {path: /, port: api}
         initialDelaySeconds: 180
-        periodSeconds: 15
-        timeoutSeconds: 15
-        failureThreshold: 5
+        periodSeconds: 30
+        timeoutSeconds: 30
+        failureThreshold: 10
     volumeMounts:
       - {name: etc, mountPath: /etc/placement/placement-api-uwsgi.ini, subPath: placement-api-uwsgi.ini, readOnly: true}
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}

@@ -21,7 +21,7 @@ containers:
     env:
       # The database is filed under the node's name, so the name must not change with the pod.
       - {name: RABBITMQ_NODENAME, value: rabbit@localhost}
-      - {name: RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS, value: {{ .Values.conf.erl_args | quote }}}
+      - {name: RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS, value: {{ printf "+S %d:%d %s" (int .Values.conf.schedulers) (int .Values.conf.schedulers) .Values.conf.erl_args | quote }}}
       - {name: RABBITMQ_CONFIG_FILE, value: /etc/rabbitmq/stackwright/rabbitmq.conf}
       - {name: RABBITMQ_ENABLED_PLUGINS_FILE, value: /etc/rabbitmq/stackwright/enabled_plugins}
       - {name: RABBITMQ_ADVANCED_CONFIG_FILE, value: /run/rabbitmq/advanced.config}

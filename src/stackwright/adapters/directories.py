@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from stackwright.adapters.threads import in_thread
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 NAME = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # kubelet sets the group of a directory to the pod's fsGroup; other users have no access.
@@ -38,15 +38,17 @@ class LocalDirectories:
         return await in_thread(self._holds, self._name(path))
 
     def _name(self, path: str) -> str:
-        """The last part of a path. Raises Refused if the path is not that of a volume."""
+        """The last part of a path. Raises TerminalError if the path is not that of a volume."""
         pure = PurePosixPath(path)
         if pure.parent != self._root or not NAME.fullmatch(pure.name):
-            raise Refused(f"{path} is not a volume below {self._root}")
+            raise TerminalError(f"{path} is not the directory of a volume in {self._root}")
         return pure.name
 
     @contextlib.contextmanager
     def _handle(self, doing: str, name: str) -> Iterator[int]:
-        """An open handle of the root; any OSError becomes NotYet, as most of them pass or are fixed by an admin."""
+        """An open handle of the root; any OSError becomes TransientError, as most of them pass or are fixed by an
+        admin.
+        """
         try:
             root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -54,14 +56,14 @@ class LocalDirectories:
             finally:
                 os.close(root)
         except OSError as error:
-            raise NotYet(f"cannot {doing} {self._root / name}: {error.strerror or error}") from error
+            raise TransientError(f"cannot {doing} {self._root / name}: {error.strerror or error}") from error
 
     def _make(self, name: str) -> None:
         with self._handle("make", name) as root:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(name, UNFINISHED, dir_fd=root)
             if not _is_directory(root, name):
-                raise Refused(f"{self._root / name} is there and is not a directory")
+                raise TerminalError(f"{self._root / name} exists and is not a directory")
             directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
             try:
                 # A directory that kubelet has given to a group keeps its mode.
@@ -77,7 +79,7 @@ class LocalDirectories:
         with self._handle("remove", name) as root:
             if _exists(root, name):
                 if not _is_directory(root, name):
-                    raise Refused(f"{self._root / name} is not a directory; it is left alone")
+                    raise TerminalError(f"{self._root / name} is not a directory, so it was not changed")
                 shutil.rmtree(name, dir_fd=root)
             os.fsync(root)
 

@@ -17,7 +17,7 @@ import pymysql
 from stackwright.adapters.threads import in_thread
 from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
 from stackwright.core.plan import SqlAccount
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -35,7 +35,7 @@ _NOT_YET = {
     1040: "too many connections",
     1047: "Galera is not ready",
     1053: "it is shutting down",
-    1205: "a lock is held too long",
+    1205: "a lock was held too long",
     1213: "a deadlock with another transaction",
     1290: "it is read-only",
     1836: "it is read-only",
@@ -81,13 +81,13 @@ class MariaDbSql:
                 if number in NO_LOGIN:
                     return f"user {action.username}"
                 if number in NO_DATABASE:
-                    return f"database {database}, or the right of user {action.username} to it"
+                    return f"database {database} or the grants of user {action.username} on it"
                 raise error_of(action, error) from None
         return ""
 
     def _unknown(self, action: SqlAccount, admin: Mapping[str, str]) -> str:
         with self._administrator(action, admin, LOOK) as cursor:
-            for what, (text, bound) in looks(action).items():
+            for what, (text, bound) in check_queries(action).items():
                 if not cursor.execute(text, bound):
                     return what
         return ""
@@ -104,13 +104,13 @@ class MariaDbSql:
 
     @contextmanager
     def _administrator(self, action: SqlAccount, admin: Mapping[str, str], patience: int = WORK) -> Iterator[Any]:
-        """A cursor of the administrator; the driver's errors become NotYet or Refused."""
+        """A cursor of the administrator; the driver's errors become TransientError or TerminalError."""
         if not admin.get("password"):
-            raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+            raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
         user = _login(admin)
         if user == action.username:
             secret = "/".join(action.admin_secret)
-            raise Refused(f"user {user} is the administrator by Secret {secret}; choose another name")
+            raise TerminalError(f"user {user} is the administrator by Secret {secret}; choose another name")
         try:
             connection = self._connect(action, user, admin["password"], patience)
             with connection, connection.cursor() as cursor:
@@ -150,7 +150,7 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
         yield f"GRANT {grants} ON {_exactly(database)}.* TO %s@'%%'", (user,)
 
 
-def looks(action: SqlAccount) -> dict[str, Statement]:
+def check_queries(action: SqlAccount) -> dict[str, Statement]:
     """Description → query, for each part of an account that never changes."""
     return {
         f"user {action.username}": ("SELECT 1 FROM mysql.user WHERE User = %s AND Host = '%%'", (action.username,)),
@@ -216,17 +216,17 @@ def _revoke(action: SqlAccount, what: str) -> Statement:
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
-    """NotYet or Refused, by the number of the server's error."""
+    """NotYet or TerminalError, by the number of the server's error."""
     number = _number(error)
     where = f"MariaDB at {action.host}"
     if number in _DENIED:
         secret = "/".join(action.admin_secret)
-        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+        return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     if number in _NOT_YET:
-        return NotYet(f"{where}: {_NOT_YET[number]}")
+        return TransientError(f"{where}: {_NOT_YET[number]}")
     if isinstance(error, pymysql.OperationalError | pymysql.InterfaceError | OSError):
-        return NotYet(f"{where}: it does not answer (error {number})")
-    return Refused(f"{where} refuses to {action.target}: error {number}")
+        return TransientError(f"{where}: it does not respond (error {number})")
+    return TerminalError(f"{where} refuses to {action.target}: error {number}")
 
 
 def _number(error: Any) -> int:
@@ -235,7 +235,7 @@ def _number(error: Any) -> int:
 
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
-        raise Refused(f"{text!r} cannot be the name of a database or user: letters, digits, - and _ only")
+        raise TerminalError(f"{text!r} is not a valid name of a database or user; allowed: letters, digits, - and _")
     return text
 
 
@@ -261,6 +261,6 @@ def _wanted(action: SqlAccount) -> list[str]:
     """The spec's privileges without synonyms or duplicates; ALL replaces all others."""
     for text in action.grants:
         if text.upper() not in PRIVILEGES:
-            raise Refused(f"{text!r} {PRIVILEGE.message}")
+            raise TerminalError(f"{text!r} {PRIVILEGE.message}")
     wanted = [_SYNONYMS.get(text.upper(), text.upper()) for text in action.grants]
     return [ALL] if ALL in wanted else list(dict.fromkeys(wanted))

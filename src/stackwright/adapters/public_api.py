@@ -15,8 +15,9 @@ from typing import Any
 
 import httpx2
 
-from stackwright.core.openstack.access import PUBLIC, Access
-from stackwright.core.openstack.tenant import Agent
+from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.agents import Agent
+from stackwright.services.registry import PUBLIC
 
 LIMIT = 2.0
 
@@ -59,8 +60,9 @@ async def look(access: Access, limit: float = LIMIT) -> Live:
 
 
 async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str) -> Endpoint:
-    host, path = PUBLIC[word]
-    url, start = f"{access.host(host)}{path}", time.monotonic()
+    public = PUBLIC[word]
+    host = public.host
+    url, start = f"{access.host(host)}{public.path}", time.monotonic()
     try:
         answer = await client.get(url)
     except (httpx2.HTTPError, OSError) as error:
@@ -122,8 +124,8 @@ def _why(error: Exception) -> str:
     if isinstance(error, httpx2.HTTPStatusError):
         return f"HTTP {error.response.status_code} from {error.request.url.host}"
     if isinstance(error, httpx2.TimeoutException):
-        return "no answer in time"
+        return "no response in time"
     text = " ".join(str(error).split())
     if "Name or service not known" in text or "Temporary failure in name resolution" in text:
-        return "this machine does not know the name; `stackwright up` writes it to /etc/hosts"
+        return "this machine cannot resolve the name; `stackwright up` adds it to /etc/hosts"
     return text[:160] or type(error).__name__

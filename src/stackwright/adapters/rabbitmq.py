@@ -11,7 +11,7 @@ import aiohttp
 from yarl import URL
 
 from stackwright.core.plan import BrokerAccount
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 PORT = 15672
 _ALL = {"configure": ".*", "write": ".*", "read": ".*"}
@@ -35,7 +35,7 @@ class RabbitBroker:
     async def _send(self, action: BrokerAccount, admin: Mapping[str, str], wanted: list[Request]) -> set[str]:
         """Send all requests in order; returns the paths that were not found."""
         if not admin.get("password"):
-            raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+            raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
         login = f"{admin.get('username') or 'admin'}:{admin['password']}"
         headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
         base = f"http://{action.host}:{self._port}/api/"
@@ -52,7 +52,7 @@ class RabbitBroker:
                             raise error_of(action, response.status, await response.text())
             return absent
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise NotYet(f"RabbitMQ at {action.host} does not answer: {type(error).__name__}") from None
+            raise TransientError(f"RabbitMQ at {action.host} does not respond: {type(error).__name__}") from None
 
 
 def requests(action: BrokerAccount, password: str) -> list[Request]:
@@ -86,7 +86,7 @@ def error_of(action: BrokerAccount, status: int, text: str) -> Exception:
     where = f"RabbitMQ at {action.host}"
     if status in (401, 403):
         secret = "/".join(action.admin_secret)
-        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+        return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     if status >= 500 or status in (404, 408, 429):
-        return NotYet(f"{where} cannot serve now: HTTP {status}")
-    return Refused(f"{where} refuses to {action.target}: HTTP {status} {' '.join(text.split())[:300]}")
+        return TransientError(f"{where} is unavailable: HTTP {status}")
+    return TerminalError(f"{where} refuses to {action.target}: HTTP {status} {' '.join(text.split())[:300]}")

@@ -22,7 +22,7 @@ from stackwright.api.wording import EMPTY, worded
 
 UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
-MORE = "there are more errors, which are not told"
+MORE = "more errors are not shown"
 LONGEST = 80  # characters of a value that is repeated
 LONG = 4096  # of an error
 

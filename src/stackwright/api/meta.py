@@ -84,11 +84,11 @@ class CamelModel(Model):
 class Condition(Model):
     """One observation of an object, in the form of the Kubernetes API conventions."""
 
-    type: str = Field(description="What is observed, e.g. Ready.")
-    status: Literal["True", "False", "Unknown"] = Field(description="Whether it holds.")
-    reason: str = Field("", description="The cause in one CamelCase word; Blocked… means a human must act.")
-    message: str = Field("", description="The cause in one sentence, with what is waited for or what to change.")
-    observedGeneration: int = Field(0, description="The generation of the spec that was observed.")
+    type: str = Field(description="Type of the condition, e.g. Ready.")
+    status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
+    reason: str = Field("", description="The cause as one CamelCase word; Blocked… means that a user must act.")
+    message: str = Field("", description="The cause in one sentence, and what it waits for or what to change.")
+    observedGeneration: int = Field(0, description="Observed generation of the spec.")
     lastTransitionTime: str = Field("", description="When the status last changed (RFC 3339).")
 
 

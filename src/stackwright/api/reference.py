@@ -41,7 +41,7 @@ FIELDS = {
     "MemcachedTemplate": "cacheSize maxConn",
 }
 
-# Services of an OpenStackDeployment that this version does not have.
+# Services of an OpenStackDeployment in the reference; one without a declaration is rejected as not supported.
 _SERVICES = """
 alarming app-gateway baremetal cloudprober descheduler dns dynamic-resource-balancer event instance-ha key-manager
 load-balancer metering metric metric-storage orchestration redis shared-file-system stepler tempest

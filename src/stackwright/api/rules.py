@@ -20,7 +20,7 @@ from stackwright.api.meta import Model
 
 Raw = Mapping[str, Any]
 VALIDATIONS = "x-kubernetes-validations"
-FIXED = "cannot change; make another object"
+FIXED = "cannot change; create another object"
 ERRORS = 100  # maximum number of reported errors per part of an object
 
 
@@ -68,7 +68,7 @@ def either(one: str, other: str) -> Rule:
     """Reject the use of both names of one field, because their values may differ."""
     return Rule(
         other,
-        f"write this or {one}, not both",
+        f"set this field or {one}, not both",
         f"!({has(one)} && {has(other)})",
         lambda raw: at(raw, one) is not None and at(raw, other) is not None,
     )

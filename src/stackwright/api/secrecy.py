@@ -60,9 +60,17 @@ _PAIR = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _NAMED = rf"--[\w-]{{0,40}}?{_WORD}[\w-]{{0,40}}+"
-_NEXT = r"\\{0,9}[\"'],[ \t]{0,9}+(?=\\{0,9}[\"'](?!--))"  # the value is the next item of a list
+_END = r"(?:\r?\n|(?<!\\)(?:\\{1,9}r)?\\{1,9}n)"  # of a line, including escaped ones in JSON
+# The value is the next item of a list, of JSON or Python, or of YAML with an item in each line, also in a diff.
+_NEXT = rf"\\{{0,9}}[\"'],(?:[ \t]{{0,9}}+{_END}[ \t+-]{{0,99}}+)?[ \t]{{0,9}}+(?=\\{{0,9}}[\"'](?!--))"
 _OPTION = re.compile(
     rf"((?<![\w-]){_NAMED}(?:[ \t]{{1,9}}+(?!-)|{_NEXT})|(?<=[\"'])-p{_NEXT})(?:{_QUOTED}|\S++)", re.IGNORECASE
+)
+_ITEM = r"[ \t+]{0,99}+(?:-[ \t]{1,99}+){1,9}+"
+_ITEMS = re.compile(
+    rf"((?:^|(?<=\\n)){_ITEM}[\"']?(?:{_NAMED}|-p)[\"']?[ \t]{{0,9}}+{_END}{_ITEM})"
+    r"(?![\"']?--)(?:(?!\\{1,9}n)[^\n])++",
+    re.IGNORECASE | re.MULTILINE,
 )
 _BEFORE = re.compile(rf"{_NAMED}|-p", re.IGNORECASE)
 _SPOKEN = re.compile(
@@ -87,13 +95,15 @@ _LOOKS = re.compile(
     r"|AQ[\w+/]{36}==|(?:AKIA|ASIA)[A-Z\d]{16}(?![\w-]))"  # Ceph and S3
     r"|(?<![\w$])\$(?:\d[a-z]?|g?y|scrypt|argon2[a-z]{0,2}|pbkdf2[a-z\d-]{0,20})\$[^\s\"':,]{20,}+"  # crypt
 )
-# The first line of a multi-line value in YAML, and line ends, including escaped ones in JSON.
+# The first line of a multi-line value in YAML, or of a list with an item in each line.
 _BLOCK = re.compile(
-    rf"(?P<name>(?:{_WORD}|cookie)\w{{0,40}}+)\\{{0,9}}[\"']?[ \t]{{0,9}}:[ \t]{{1,9}}"
-    r"(?P<style>[|>][-+\d]{0,2}[ \t]{0,9}(?:[ \t]#.*)?|[\"'][^\"']*+)\Z",
+    rf"(?P<name>(?:{_WORD}|cookie)\w{{0,40}}+)\\{{0,9}}[\"']?[ \t]{{0,9}}:"
+    r"(?:[ \t]{1,9}(?P<style>[|>][-+\d]{0,2}[ \t]{0,9}(?:[ \t]#.*)?|[\"'][^\"']*+)|[ \t]{0,9}\[?[ \t]{0,9})\Z",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"(\r?\n|(?<!\\)(?:\\{1,9}r)?\\{1,9}n)")
+_MAY_BE_BLOCK = re.compile(rf":(?:[ \t]{{1,9}}[|>\"']|[ \t]{{0,9}}\[?[ \t]{{0,9}}(?:{_END}|\Z))")  # a quick look
+_PLAIN = re.compile(r"(?!.*:(?:[ \t]|\Z))[^\s{}\[\]].*", re.DOTALL)  # an item of a list that is a text
+_ENDS = re.compile(f"({_END})")
 
 
 def holds_secret(name: str) -> bool:
@@ -121,12 +131,12 @@ def is_free(names: Iterable[str], free: bool = False) -> bool:
     return free
 
 
-def told(value: Any, shown: str) -> str:
+def masked_text(value: Any, shown: str) -> str:
     return shown
 
 
 def blanked(
-    value: Any, name: str = "", within: bool = False, free: bool = False, hide: Callable[[Any, str], Any] = told
+    value: Any, name: str = "", within: bool = False, free: bool = False, hide: Callable[[Any, str], Any] = masked_text
 ) -> Any:
     """A copy without what may be secret.
 
@@ -173,23 +183,33 @@ def hidden(text: str) -> str:
     text = _without_blocks(_PRIVATE.sub(HIDDEN, _URL.sub(rf"\1{HIDDEN}@", text)))
     text = _COOKIE.sub(rf"\1{HIDDEN}", text)
     text = _PAIR.sub(lambda found: found[0] if _NAMES_ONE.search(found["name"]) else found["all"] + HIDDEN, text)
-    return _LOOKS.sub(HIDDEN, _SPOKEN.sub(rf"\1{HIDDEN}", _OPTION.sub(rf"\1{HIDDEN}", text)))
+    text = _ITEMS.sub(rf"\1{HIDDEN}", _OPTION.sub(rf"\1{HIDDEN}", text))
+    return _LOOKS.sub(HIDDEN, _SPOKEN.sub(rf"\1{HIDDEN}", text))
 
 
 def _without_blocks(text: str) -> str:
-    """Mask indented lines after `password: |`, and after an opening quote that is not closed in its line."""
-    if not re.search(r":[ \t]{1,9}[|>\"']", text):
+    """Mask indented lines after `password: |` and after an opening quote that is not closed in its line, and the items
+    of lists with such names.
+    """
+    if not _MAY_BE_BLOCK.search(text):
         return text
     kept = list[str]()
     column = None  # indentation of the line whose value is masked
+    items = False  # whether that value is a list
     parts = ["", *_ENDS.split(text)]
     for end, line in zip(parts[::2], parts[1::2], strict=True):
-        begin = len(line) - len(line.lstrip(" \t+-"))  # indentation, also in lists and in diffs
+        content = line.lstrip(" \t+-")
+        begin = len(line) - len(content)  # indentation, also in lists and in diffs
         if column is not None and (begin > column or begin == len(line)):
-            continue
+            if not items:
+                continue
+            if _PLAIN.match(content):
+                kept += [end, line[:begin] + HIDDEN]
+                continue
         column = None
-        found = _BLOCK.search(line)
+        found = _MAY_BE_BLOCK.search(line) and _BLOCK.search(line)
         if found and not _NAMES_ONE.search(found["name"]):
-            column, line = begin, line[: found.start("style")] + HIDDEN
+            column, items = begin, found["style"] is None
+            line = line if items else line[: found.start("style")] + HIDDEN
         kept += [end, line]
     return "".join(kept)

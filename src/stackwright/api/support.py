@@ -65,7 +65,7 @@ UnsupportedFlag = Annotated[Any, Refused("boolean", False)]
 
 
 def unsupported(what: str, alias: str | None = None) -> Any:
-    return Field(None, alias=alias, description=f"{what} Not supported by this version: refused.")
+    return Field(None, alias=alias, description=f"{what} Not supported by this version; the field is rejected.")
 
 
 def _off(value: bool) -> bool:
@@ -90,7 +90,7 @@ class OffAnyway(Model):
     model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF]})
     # A factory, because it adds no default to the CRD: the API server would set it, and Absent could not reject.
     enabled: Annotated[StrictBool, AfterValidator(_off)] = Field(
-        default_factory=lambda: False, description="false: nothing else is supported."
+        default_factory=lambda: False, description="false: no other value is supported."
     )
 
 
@@ -110,4 +110,4 @@ class Absent(OffAnyway):
 
 
 def absent(what: str) -> Any:
-    return Field(None, description=f"{what} Not there in this version: false only.")
+    return Field(None, description=f"{what} Not supported by this version; only false is allowed.")

@@ -1,6 +1,6 @@
 """The `stackwright` command: a table of commands, each imported only when it is called.
 
-`stackwright --help` must answer at once, so the table holds each command's one-line help, and a command's module
+`stackwright --help` must be fast, so the table holds each command's one-line help, and a command's module
 (with the Kubernetes client, the models, rich …) is imported when the command itself runs. A module `cli/*/<name>.py`
 has a function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer` called `app`.
 """
@@ -21,33 +21,33 @@ from stackwright.cli.common import add
 
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
-# In the order of a day's work. A name whose file does not exist is not shown.
+# In the order of use. A name without a file is not listed.
 COMMANDS = {
-    "up": "Start the local Kubernetes, the operator, and a cloud; resume, if it was interrupted.",
-    "status": "Show the state of the cluster and of the clouds on it.",
+    "up": "Start the local Kubernetes, the operator, and a cloud; resume an interrupted start.",
+    "status": "Show the state of the cluster and of its clouds.",
     "plan": "Show what a manifest would change, without changing anything.",
-    "values": "Print the values of a chart, also as OpenStack-Helm's own charts take them.",
+    "values": "Print the values of a chart, also in the form of OpenStack-Helm's own charts.",
     "apply": "Check manifests and apply them.",
-    "wait": "Wait until a cloud is ready, telling what it waits for.",
+    "wait": "Wait until a cloud is ready, and print what it waits for.",
     "logs": "Show the logs of a service.",
     "restart": "Restart the pods of a service by a rolling update.",
-    "pause": "Let the operator change nothing of a cloud, a service or a server.",
-    "resume": "End a pause.",
+    "pause": "Pause a cloud, a service or a server: the operator does not change it.",
+    "resume": "Resume a paused object.",
     "history": "Show the revisions of a cloud, or of its Helm releases.",
-    "rollback": "Give a cloud the spec that it had before.",
-    "delete": "Delete a cloud, after showing what goes with it.",
-    "servers": "Show the servers that were made in OpenStacks, with what belongs to them.",
-    "openrc": "Print what OpenStack clients on this machine need to use a cloud.",
+    "rollback": "Restore an earlier spec of a cloud.",
+    "delete": "Delete a cloud, after listing what is deleted with it.",
+    "servers": "Show the servers created in OpenStacks, with their ports, volumes and addresses.",
+    "openrc": "Print the settings and credentials with which OpenStack clients use a cloud.",
     "shell": "Open a shell with the cloud's credentials and clients.",
     "images": "Build, list, and load container images.",
     "version": "Print the versions of the program, of the operator, and of the clouds.",
     "crds": "Print the CustomResourceDefinitions.",
-    "smoke": "Check a cloud by using it.",
-    "doctor": "Explain what is wrong on this machine and in the cluster.",
+    "smoke": "Test a cloud end to end.",
+    "doctor": "Find faults of this machine and of the cluster, with remedies.",
     "report": "Collect a support bundle without secrets.",
     "operator": "Run the operator in the foreground.",
-    "provisioner": "Run the provisioner of local volumes of one node in the foreground.",
-    "down": "Stop everything and clean up the machine; data is kept.",
+    "provisioner": "Run the provisioner of one node's local volumes in the foreground.",
+    "down": "Stop the cluster and clean up the machine; keep the data.",
 }
 
 EPILOG = """Examples:
@@ -64,14 +64,14 @@ EPILOG = """Examples:
 
 @functools.cache
 def _modules() -> dict[str, str]:
-    """Those of the table whose files are there, and their modules."""
+    """The commands of the table whose files exist, and their modules."""
     folders = {path.stem: path.parent.name for path in Path(__file__).parent.glob("*/*.py")}
     files = {name: name.replace("-", "_") for name in COMMANDS}
     return {name: f"stackwright.cli.{folders[file]}.{file}" for name, file in files.items() if file in folders}
 
 
 class LazyCommand(TyperCommand):
-    """Stands for a command in listings; becomes it when called."""
+    """A placeholder in listings; it loads the command when it is called."""
 
     def load(self) -> Any:
         assert self.name is not None
@@ -102,7 +102,7 @@ class LazyGroup(TyperGroup):
         return LazyCommand(name=cmd_name, help=COMMANDS[cmd_name], rich_markup_mode=None)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Ends an unknown command with those that are spelt alike; Typer's own suggestions need loaded commands."""
+        """Suggests commands of a similar spelling; Typer's own suggestions need loaded commands."""
         if args and args[0] not in (known := self.list_commands(ctx)):
             from difflib import get_close_matches
 
@@ -139,14 +139,14 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
-    except Exception as error:  # of our own, or of a library: all that is foreseen has become an exit code
+    except Exception as error:  # an unexpected error: expected ones have become exit codes
         from stackwright.cli.common import trace
         from stackwright.runtime.faults import place
 
         trace()
         common.echo(
             f"Internal error: {place(error)}. This is an error in Stackwright: "
-            "please report this message, with what the command prints with --verbose",
+            "please report this message and the output of the command with --verbose",
             err=True,
         )
         sys.exit(EXIT_FAILURE)

@@ -1,15 +1,14 @@
-"""How a command finds its cluster, and how it ends when the cluster does not answer.
+"""Finds the cluster of a command, and turns failures into messages and exit codes.
 
-The kubeconfig is the first there is of: `--kubeconfig`, `$KUBECONFIG`, the local cluster's, `~/.kube/config`, the
-account of the pod we run in. A file that somebody named and that cannot be read is an error. Whatever is wrong is told
-in a sentence; a traceback would explain nothing.
+The kubeconfig is the first that exists of: `--kubeconfig`, `$KUBECONFIG`, the local cluster's, `~/.kube/config`, the
+service account of the pod. A file that a user named and that cannot be read is an error. Failures are reported
+in a sentence, without a traceback.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -28,20 +27,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 NAMESPACE = "openstack"
 OPERATOR_NAMESPACE = "stackwright"
-MISSING = "there is no such file"
+MISSING = "the file does not exist"
+CLUSTER_API = "cluster.x-k8s.io"  # the group of its own kinds, and the end of those of its providers
+OUR_PROVIDER = f"infrastructure.{CLUSTER_API}"
 POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 KubeconfigOption = Annotated[
-    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="The cluster to use, if not the usual one.")
+    Path | None,
+    typer.Option(
+        "--kubeconfig",
+        metavar="FILE",
+        help="Kubeconfig of the cluster; default: $KUBECONFIG, the local cluster, ~/.kube/config.",
+    ),
 ]
 NamespaceOption = Annotated[
     str,
     typer.Option("--namespace", "-n", help="Namespace of the cloud.", autocompletion=completion.namespaces),
 ]
-# Of commands that read manifests: None is not the same as the default, for a manifest may name another one.
+# For commands that read manifests: None differs from the default, because a manifest may name another namespace.
 OnlyNamespaceOption = Annotated[
     str | None,
-    typer.Option("--namespace", "-n", help=f"Namespace of all manifests; {NAMESPACE} where a manifest names none."),
+    typer.Option(
+        "--namespace", "-n", help=f"Namespace of all manifests; default: that of each manifest, or {NAMESPACE}."
+    ),
 ]
 
 
@@ -55,7 +63,7 @@ def fail(message: str, code: int = 1) -> NoReturn:
 
 
 def kubeconfig(given: Path | None) -> Path | None:
-    """The file to use; None for the account of our pod. Raises CliError that names what was tried."""
+    """The file to use; None for the service account of the pod. Raises CliError that lists the tried files."""
     from stackwright.local.config import LocalCluster
 
     if given is not None:
@@ -71,31 +79,48 @@ def kubeconfig(given: Path | None) -> Path | None:
     if POD_ACCOUNT.is_dir():
         return None
     places = "".join(f"\n  {path} ({what}): {_problem(path)}" for path, what in tried)
-    raise CliError(f"No Kubernetes cluster is known. Tried:{places}\n`stackwright up` makes one on this machine.")
+    raise CliError(f"No Kubernetes cluster found. Tried:{places}\n`stackwright up` creates one on this machine.")
 
 
 def named() -> Path | None:
-    """The first file of $KUBECONFIG that is there; None where it names none.
+    """The first file of $KUBECONFIG that is there; None where it names none. The others are not merged with it."""
+    there = _named()
+    return there[0] if there else None
 
-    Raises CliError for what cannot be read, as kubectl does, and where none is there: no other cluster is meant then.
+
+def _named() -> list[Path]:
+    """The files of $KUBECONFIG that are there.
+
+    Raises CliError for an unreadable file, as kubectl does, and if no file exists: the user means no other cluster.
     """
     names = (name for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name)
     problems = {path: _problem(path) for path in map(Path, names)}
     there = [path for path, problem in problems.items() if not problem]
     if wrong := [f"{path}: {why}" for path, why in problems.items() if why and not (there and why == MISSING)]:
         raise CliError(f"$KUBECONFIG: {'; '.join(wrong)}")
-    return there[0] if there else None
+    return there
+
+
+def _not_merged(given: Path | None) -> str:
+    """Where kubectl would also look for what a kubeconfig lacks."""
+    others = [] if given else _named()[1:]
+    told = f"Only the first file of $KUBECONFIG is used, not {', '.join(map(str, others))}."
+    return (
+        f"\n{told}\nMerge them with `kubectl config view --raw --flatten`, or name one by --kubeconfig."
+        if others
+        else ""
+    )
 
 
 def _problem(path: Path) -> str:
-    """Why a file cannot be read; empty where it can."""
+    """Why a file cannot be read; empty if it can."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return MISSING
     except OSError as error:
         return error.strerror or str(error)
-    return "is not a file" if not path.is_file() else "" if os.access(path, os.R_OK) else "you may not read it"
+    return "is not a file" if not path.is_file() else "" if os.access(path, os.R_OK) else "permission denied"
 
 
 def is_local(path: Path | None) -> bool:
@@ -106,7 +131,7 @@ def is_local(path: Path | None) -> bool:
 
 
 def is_stopped() -> bool:
-    """Whether the local cluster's network is not there, as after `stackwright down` or a reboot."""
+    """Whether the local cluster's network does not exist, as after `stackwright down` or a reboot."""
     from stackwright.local.config import MACHINE_LINK
 
     return not Path("/sys/class/net", MACHINE_LINK).exists()
@@ -116,20 +141,20 @@ def is_stopped() -> bool:
 async def connected(
     given: Path | None, tell: Callable[[str], None] | None = common.tell
 ) -> AsyncIterator[KubernetesCluster]:
-    """The cluster; nothing is sent to it yet. `tell` is told what a command says by which somebody logs in."""
+    """A client of the cluster, before any request. `tell` receives the stderr of a credential plugin."""
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.kubernetes.login import wrong_with
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
-        # Without its link the cluster's address is somebody else's: nothing must be sent there.
+        # Without its link, the cluster's address may belong to another host: send no request there.
         raise CliError("The local cluster is stopped; `stackwright up` starts it again, with its data.")
     context, told = common.given.context, common.on_call()
     try:
         cluster = KubernetesCluster.from_file(str(path) if path else None, context, told, tell)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
         common.trace()
-        raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}") from error
+        raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}{_not_merged(given)}") from error
     try:
         yield cluster
     finally:
@@ -137,8 +162,8 @@ async def connected(
 
 
 def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
-    """Run a command's coroutine; failures become a sentence and an exit code."""
-    from stackwright.core.ports import Conflict, NotYet, Refused
+    """Run a command's coroutine; a failure becomes a message and an exit code."""
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     try:
         return asyncio.run(work)
@@ -146,17 +171,20 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
         raise typer.Exit(interrupted) from None
     except CliError as error:
         fail(str(error))
-    except (NotYet, Refused, Conflict) as error:
+    except (TransientError, TerminalError, Conflict) as error:
         common.trace()
-        fail(_explained(str(error)))
+        fail(_explained(error))
 
 
-def _explained(text: str) -> str:
-    if "cannot be reached" in text:
-        return f"{text}\nIs it running? `stackwright up` starts the local one, `stackwright doctor` examines it."
-    if re.search(r"the API does not serve \S+ of (?!infrastructure\.)(\w+\.)?cluster\.x-k8s\.io/", text):
-        return f"{text}\nCluster API, or this provider of it, is not installed here; `clusterctl init` installs it."
-    if "the API does not serve" in text:
+def _explained(error: Exception) -> str:
+    from stackwright.core.ports import NotServed, Unreachable
+
+    text = str(error)
+    if isinstance(error, Unreachable):
+        return f"{text}\nDoes it run? `stackwright up` starts the local one, `stackwright doctor` examines it."
+    if isinstance(error, NotServed) and error.group.endswith(CLUSTER_API) and error.group != OUR_PROVIDER:
+        return f"{text}\nCluster API or this provider is not installed on this cluster; `clusterctl init` installs it."
+    if isinstance(error, NotServed):
         return f"{text}\nStackwright is not installed on this cluster; `stackwright up` installs it."
     return text
 
@@ -164,11 +192,11 @@ def _explained(text: str) -> str:
 async def the_cloud(
     reader: Reader, namespace: str, name: str | None, kinds: Collection[type[Resource]] | None = None
 ) -> Object | None:
-    """The cloud of that name, with its kind, or the first by name; an OpenStackDeployment where no kinds are given.
+    """The cloud of that name, with its kind, or the first by name; an OpenStackDeployment if no kinds are given.
 
-    Raises CliError when the name does not fit.
+    Raises CliError if only clouds of other names exist.
     """
-    from stackwright.api.cloud.deployment import OpenStackDeployment
+    from stackwright.cloud.deployment import OpenStackDeployment
 
     asked = [each.KIND for each in kinds or (OpenStackDeployment,)]
     clouds = [{**cloud, "kind": kind.kind} for kind in asked for cloud in await reader.list(kind, namespace)]

@@ -1,7 +1,7 @@
-"""Options that every command has: -q, -v and, where a command speaks to a cluster, --context.
+"""Options of all commands: -q, -v and, for commands that use a cluster, --context.
 
-They are added to the parameters of a command when it is loaded (`cli/app.py`) and kept here while it runs, so that no
-command needs to pass them on.
+They are added to the parameters of a command when it is loaded (`cli/app.py`) and stored here while it runs, so that no
+command passes them to others.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import typer
 if TYPE_CHECKING:
     from stackwright.api.meta import Kind
 
-CLUSTER = "kubeconfig"  # the parameter of commands that speak to a cluster
+CLUSTER = "kubeconfig"  # the parameter of commands that use a cluster
 COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
-OWN_CLUSTER = ("up", "operator", "provisioner")  # they choose it in their own way
+OWN_CLUSTER = ("up", "operator", "provisioner")  # these commands choose the context themselves
 
 
 @dataclass
 class Common:
-    """context  one of the kubeconfig; None for its current one. quiet  only results and errors"""
+    """context  name in the kubeconfig; None for its current one. quiet  print only results and errors"""
 
     context: str | None = None
     quiet: bool = False
@@ -59,9 +59,9 @@ def _option(*words: str, **more: Any) -> Any:
     return typer.Option(*words, callback=_keep, is_eager=True, expose_value=False, show_default=False, **more)
 
 
-Context = Annotated[str | None, _option("--context", metavar="NAME", help="The context of the kubeconfig.")]
-Quiet = Annotated[bool, _option("--quiet", "-q", help="Only results and errors, no progress.")]
-Verbose = Annotated[bool, _option("--verbose", "-v", help="Each request to Kubernetes and each detail.")]
+Context = Annotated[str | None, _option("--context", metavar="NAME", help="Context in the kubeconfig.")]
+Quiet = Annotated[bool, _option("--quiet", "-q", help="Print only results and errors, no progress.")]
+Verbose = Annotated[bool, _option("--verbose", "-v", help="Print each request to Kubernetes and more details.")]
 
 
 def _with_context(context: Context = None, quiet: Quiet = False, verbose: Verbose = False) -> None: ...
@@ -71,46 +71,46 @@ def _without(quiet: Quiet = False, verbose: Verbose = False) -> None: ...
 
 
 def safe(text: str) -> str:
-    """What others wrote, such as pods: without what a terminal would obey, but ends of lines and tabs."""
+    """Foreign text, such as output of pods, without control characters, but with ends of lines and tabs."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    from stackwright.api.errors import printable  # most texts need not wait for pydantic
+    from stackwright.api.errors import printable  # most texts need no import of pydantic
 
     return "".join(part if part in ("\n", "\t") else printable(part) for part in re.split(r"([\n\t])", text))
 
 
 def echo(text: str, *, err: bool = False, painted: bool = False) -> None:
-    """All that people read passes here. Of what is painted, colours stay."""
+    """Prints text for people. Colours of painted text are kept."""
     parts = COLOUR.split(text) if painted else [text]
     typer.echo("".join(part if number % 2 else safe(part) for number, part in enumerate(parts)), err=err)
 
 
 def data(text: str, *, nl: bool = True) -> None:
-    """What programs read, as it is: of `output.dumped`, or a log."""
+    """Prints data for programs unchanged: from `output.dumped`, or a log."""
     typer.echo(text, nl=nl)
 
 
 def say(text: str) -> None:
-    """Progress, and what was done, on standard output; nothing with --quiet."""
+    """Prints progress and results on standard output; nothing with --quiet."""
     if not given.quiet:
         echo(text)
 
 
 def nothing(text: str) -> None:
-    """In the place of `say`, where standard output is for programs."""
+    """Replaces `say` if standard output is for programs."""
 
 
 def tell(text: str) -> None:
-    """What a command says by which somebody logs in, on standard error; --quiet does not keep it back."""
+    """Prints messages of a credential plugin on standard error, also with --quiet."""
     typer.echo(safe(text), err=True, nl=False)
 
 
 def on_call() -> Callable[[str, Kind], None] | None:
-    """What is told of each request to Kubernetes: with --verbose its verb and kind, on standard error."""
+    """The callback for requests to Kubernetes: with --verbose it prints verb and kind on standard error."""
     return (lambda verb, kind: echo(f"→ {verb} {kind.kind}", err=True)) if given.verbose else None
 
 
 def trace() -> None:
-    """With --verbose, where the error that is being handled came from, on standard error."""
+    """With --verbose, prints the traceback of the handled error on standard error."""
     if given.verbose:
         echo(traceback.format_exc().rstrip("\n"), err=True)

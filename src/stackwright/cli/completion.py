@@ -1,6 +1,6 @@
-"""What the shell offers for an argument: services and charts, and names of what is in the cluster.
+"""Shell completion of arguments: services, charts, and names of objects in the cluster.
 
-A shell that completes must never show an error or wait: without a cluster, or after two seconds, nothing is offered.
+Completion must neither show errors nor wait: without a cluster, or after two seconds, it offers nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECONDS = 2.0
 
 
 def services(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Services as an OpenStackDeployment names them, their programs, and the operator."""
+    """Services by their names in an OpenStackDeployment, their programs, and the operator."""
     from stackwright.services.registry import SERVICES
 
     return _fitting({"operator", *(word for each in SERVICES for word in (each.service, each.name))}, incomplete)
@@ -33,7 +33,7 @@ def charts(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def clouds(ctx: typer.Context, incomplete: str) -> list[str]:
-    from stackwright.api.registry import CLOUD_KINDS
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     return _fitting(_named(ctx, [each.KIND for each in CLOUD_KINDS]), incomplete)
 
@@ -48,7 +48,7 @@ def servers(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def pausable(ctx: typer.Context, incomplete: str) -> list[str]:
     """Clouds, and services of them."""
-    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
+    from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
 
     return _fitting(_named(ctx, [each.KIND for each in (*CLOUD_KINDS, *SERVICE_KINDS)]), incomplete)
 
@@ -85,7 +85,7 @@ def _named(ctx: typer.Context, kinds: Collection[Kind]) -> set[str]:
 
 
 def _asked(ctx: typer.Context, names: Callable[[Reader, str], Awaitable[set[str]]]) -> set[str]:
-    """Names of the cluster and namespace that the words before the cursor choose; none if it does not answer."""
+    """Names in the cluster and namespace that the words before the cursor select; none without a response."""
     from stackwright.cli.cluster import NAMESPACE, connected
 
     words: dict[str, Any] = ctx.params
@@ -97,5 +97,5 @@ def _asked(ctx: typer.Context, names: Callable[[Reader, str], Awaitable[set[str]
 
     try:
         return asyncio.run(asyncio.wait_for(work(), SECONDS))
-    except Exception:  # whatever it is, the line that is being typed is no place to tell it
+    except Exception:  # any error: completion must not print it
         return set()

@@ -16,7 +16,7 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
-FormatOption = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
+FormatOption = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
 
 
 def dumped(data: Any, format_: Format) -> str:
@@ -25,12 +25,14 @@ def dumped(data: Any, format_: Format) -> str:
         import json
 
         text = json.dumps(data, indent=2, ensure_ascii=False)
-        return re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)  # terminals obey some of these
+        return re.sub(
+            r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text
+        )  # some are control characters of terminals
     return as_yaml(data).rstrip("\n")
 
 
 def as_yaml(data: Any) -> str:
-    """As people write it: keys in their order, no anchors, long texts in one line."""
+    """YAML in the style of people: keys in their order, no anchors, long strings in one line."""
     import yaml
 
     class Plain(yaml.SafeDumper):
@@ -41,7 +43,7 @@ def as_yaml(data: Any) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell; the first row is the heading. What cannot be printed is escaped."""
+    """Columns as wide as their widest cell; the first row is the heading. Unprintable characters are escaped."""
     from stackwright.api.errors import printable
 
     rows = [[printable(cell) for cell in row] for row in rows]
@@ -50,7 +52,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def ago(seconds: float) -> str:
-    """A span as Kubernetes shows it: 40s, 3m, 5m10s, 2h, 4d."""
+    """A duration in the format of Kubernetes: 40s, 3m, 5m10s, 2h, 4d."""
     left = max(0, int(seconds))
     days, hours, minutes = left // 86400, left // 3600 % 24, left // 60 % 60
     if left < 120:

@@ -1,6 +1,6 @@
 """Errors of an update that reduces the number of voting servers: (stored object, new object) → errors. Pure.
 
-`api/immutability.py` checks sizes; this module checks overrides, which take effect only after all levels are merged.
+`cloud/immutability.py` checks sizes; this module checks overrides, which take effect only after all levels are merged.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.charts import service_objects
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.cloud.voters import level_errors

@@ -9,10 +9,11 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.api.errors import printable
+from stackwright.api.meta import Kind
 
 READY = "Ready"
 PROGRESSING = "Progressing"
@@ -49,11 +50,37 @@ def steady(text: str) -> str:
 
 
 @dataclass(frozen=True)
+class Wait:
+    """What a condition waits for. Its message is built from this, and a plan shows each wait once.
+
+    what  the objects, such as `MariaDB openstack/mariadb`
+    gone  whether it waits for their deletion
+    """
+
+    what: str
+    gone: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.what} to be deleted" if self.gone else self.what
+
+
+@dataclass(frozen=True)
+class SameAs:
+    """The same wait as that of another object, whose Ready a condition repeats."""
+
+    kind: Kind
+    key: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class Condition:
+    """waits_for  for plans; not part of the status"""
+
     type: str
     status: bool | None
     reason: str
     message: str = ""
+    waits_for: Wait | SameAs | None = field(default=None, compare=False)
 
     @property
     def blocked(self) -> bool:
@@ -79,6 +106,12 @@ def waiting(type_: str, message: str, reason: str = "Waiting") -> Condition:
     return Condition(type_, False, reason, message)
 
 
+def waiting_for(type_: str, what: str, cause: str = "", reason: str = "Waiting", *, gone: bool = False) -> Condition:
+    """A condition that waits for objects; `cause` is why the wait lasts."""
+    wait = Wait(what, gone)
+    return Condition(type_, False, reason, f"Waiting for {wait}{f': {cause}' if cause else ''}", wait)
+
+
 def blocked(type_: str, reason: str, message: str) -> Condition:
     """A permanent error: it remains until a user changes what the message names."""
     return Condition(type_, False, reason if reason.startswith("Blocked") else f"Blocked{reason}", message)
@@ -90,7 +123,7 @@ def summary(stages: Iterable[Condition]) -> tuple[Condition, Condition]:
     if worst is None:
         return done(READY, "", "Ready"), Condition(PROGRESSING, False, "Settled")
     progressing = Condition(PROGRESSING, not worst.blocked, worst.reason, worst.message)
-    return Condition(READY, False, worst.reason, worst.message), progressing
+    return Condition(READY, False, worst.reason, worst.message, worst.waits_for), progressing
 
 
 def _rank(condition: Condition) -> int:
@@ -170,10 +203,10 @@ def is_blocked(entry: Mapping[str, Any] | None) -> bool:
     return str((entry or {}).get("reason", "")).startswith("Blocked")
 
 
-def copied(entry: Mapping[str, Any], type_: str = "") -> Condition:
+def copied(entry: Mapping[str, Any], type_: str = "", waits_for: SameAs | None = None) -> Condition:
     """A condition of an object from the API, as a value for another object or with another type."""
     status = {"True": True, "False": False}.get(entry["status"])
-    return Condition(type_ or entry["type"], status, entry.get("reason") or "", entry.get("message") or "")
+    return Condition(type_ or entry["type"], status, entry.get("reason") or "", entry.get("message") or "", waits_for)
 
 
 def is_ready(obj: Mapping[str, Any] | None) -> bool:
@@ -190,7 +223,7 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
         return "it does not exist"
     entry = find(obj)
     if entry is None:
-        return "it was not looked at yet"
+        return "it was not processed yet"
     return str(entry.get("message") or entry.get("reason") or "no reason given")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Reader
 
@@ -29,11 +30,14 @@ class Watch:
 @dataclass(frozen=True)
 class Controller:
     """name     also the field manager (stackwright-<name>) and a label of its metrics
-    role     the container it runs in: osdpl, helmbundle, health, secrets or node
+    role     the container it runs in: osdpl, helmbundle, health, secrets, node or servers
     observe  reads only; None when the object is gone and nothing is owed
     decide   pure: what was observed → Plan
     reports  whether the status of the object is ours to write; where not, a failure is told by an Event
-    ready    whether Ready of the object is this controller's; where not, an error of our own is told by an Event
+    owns_ready  whether this controller reports Ready of the object; otherwise the conditions of this controller report
+             a failed action, and an Event reports an internal error
+    finalizes   it removes the finalizer of the object, so it reports Ready while the object is being deleted, although
+             another controller does so before
     pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
     remote   it asks OpenStacks that users name, which may let it wait for minutes: each namespace has workers for it
@@ -50,8 +54,13 @@ class Controller:
     urgent: bool = False
     remote: bool = False
     helm: bool = False
-    ready: bool = True
+    owns_ready: bool = True
+    finalizes: bool = False
     pausable: bool = False
+
+    def owns_ready_of(self, obj: Object) -> bool:
+        """Whether this controller reports Ready of this object now."""
+        return self.owns_ready or (self.finalizes and is_deleting(obj))
 
     @property
     def manager(self) -> str:

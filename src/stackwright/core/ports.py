@@ -13,26 +13,34 @@ if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
 
 
-class NotYet(Exception):
+class TransientError(Exception):
     """A transient error of an external system, named in the text. Retried with backoff, or after `after` seconds."""
 
     reason = "Waiting"
     after: float | None = None
 
 
-class NotServed(NotYet):
-    """The Kubernetes API does not serve this kind, at least not yet: its CRD or API service is not installed."""
+class Unreachable(TransientError):
+    """The Kubernetes API gives no response."""
+
+
+class NotServed(TransientError):
+    """The Kubernetes API does not serve a kind of this group: its CRD or API service is not installed, or not yet."""
 
     reason = "KindMissing"
 
+    def __init__(self, text: str, group: str = "") -> None:
+        super().__init__(text)
+        self.group = group
 
-class StillMissing(NotYet):
+
+class StillMissing(TransientError):
     """An account is missing although it was just created; an immediate retry would loop without end."""
 
     reason = "AccountMissing"
 
 
-class Refused(Exception):
+class TerminalError(Exception):
     """A terminal error: an external system rejects the request until it is changed; the text says what to change."""
 
     reason = "BlockedRefused"
@@ -70,8 +78,8 @@ class Cluster(Reader, Protocol):
     """The Kubernetes API."""
 
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid. With a uid or a
-        resourceVersion in its metadata, Conflict unless that is the object.
+        """Server-side apply; unknown fields are errors. Raises TerminalError when the object is invalid. With a uid or
+        a resourceVersion in its metadata, Conflict unless that is the object.
         """
 
     async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
@@ -108,7 +116,7 @@ class Release:
 
 class Helm(Protocol):
     async def upgrade(self, action: HelmUpgrade) -> None:
-        """`helm upgrade --install` without --wait. Raises Refused with Helm's message if the chart is broken."""
+        """`helm upgrade --install` without --wait. Raises TerminalError with Helm's message if the chart is broken."""
 
     async def rollback(self, release: Key, revision: int) -> None: ...
 
@@ -120,7 +128,8 @@ class Sql(Protocol):
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None: ...
 
     async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
-        """Text that names the missing parts of the account; empty if complete. Raises NotYet if it cannot be checked.
+        """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
+        checked.
 
         password  None: only check that the names exist, which never change, not the password or the grants
         """
@@ -130,7 +139,8 @@ class Broker(Protocol):
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None: ...
 
     async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
-        """Text that names the missing parts of the account; empty if complete. Raises NotYet if it cannot be checked.
+        """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
+        checked.
 
         password  None: only check that the names exist, which never change, not the password or the permissions
         """
@@ -140,7 +150,8 @@ class Identity(Protocol):
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
-        """Text that names the missing parts of the account; empty if complete. Raises NotYet if it cannot be checked.
+        """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
+        checked.
 
         password  None: only check that the names exist, which never change, not the password or the roles
         """
@@ -150,8 +161,8 @@ class Accounts(Protocol):
     async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
         """Text that names the parts of an account its provider no longer has; empty if complete.
 
-        Returns None if the account cannot be checked; the action that creates it reports the cause. Raises NotYet if
-        the provider cannot be asked now.
+        Returns None if the account cannot be checked; the action that creates it reports the cause. Raises
+        TransientError if the provider cannot be asked now.
 
         provider  identifies the provider and its start time; after a change it is asked again
         changed   the account was created with another password or other properties: only check that the names exist
@@ -168,11 +179,11 @@ class Unchecked:
 
 class Contents(Protocol):
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        """Back end → names of the images or volumes in it. Raises NotYet if the service does not answer."""
+        """Back end → names of the images or volumes in it. Raises TransientError if the service does not answer."""
 
 
 class Directories(Protocol):
-    """Directories of this node, all directly below one root; any other path raises Refused."""
+    """Directories of this node, all directly below one root; any other path raises TerminalError."""
 
     async def make(self, path: str) -> None:
         """Create a directory that only root can access, whatever the umask, and sync it. An existing one is kept."""
@@ -181,11 +192,13 @@ class Directories(Protocol):
         """Remove a directory with its content; an absent one is not an error."""
 
     async def holds(self, path: str) -> bool:
-        """Whether the directory exists. Raises NotYet if that cannot be determined, Refused for a path elsewhere."""
+        """Whether the directory exists. Raises TransientError if that cannot be determined, Refused for a path
+        elsewhere.
+        """
 
 
 class Absent:
-    """A substitute for a port that a process does not have: every use raises Refused."""
+    """A substitute for a port that a process does not have: every use raises TerminalError."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -193,7 +206,7 @@ class Absent:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise Refused(f"this process has no {self._what}")
+        raise TerminalError(f"this process has no {self._what}")
 
 
 def absent(what: str) -> Any:
@@ -201,9 +214,9 @@ def absent(what: str) -> Any:
 
 
 NO_DIRECTORIES: Directories = absent("directories of a node")
-NO_CONTENTS: Contents = absent("way to ask what users have")
+NO_CONTENTS: Contents = absent("access to users' resources")
 UNCHECKED: Accounts = Unchecked()
-NO_CLOUDS: Clouds = absent("way into an OpenStack")
+NO_CLOUDS: Clouds = absent("access to an OpenStack")
 
 
 class Clock(Protocol):

@@ -44,7 +44,7 @@ def run(
     except FileNotFoundError as missing:
         raise LocalError(f"{words[0]} is not installed") from missing
     except subprocess.TimeoutExpired as slow:
-        raise LocalError(f"`{' '.join(words)}` did not end within {limit:.0f} s") from slow
+        raise LocalError(f"`{' '.join(words)}` was not finished after {limit:.0f} s") from slow
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip())[-2000:]
         raise LocalError(f"`{' '.join(words)}` failed with exit code {done.returncode}:\n{said}")

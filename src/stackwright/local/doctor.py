@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.core.conditions import find, is_blocked
-from stackwright.core.workload_health import causes
+from stackwright.core.kubernetes.workload_health import causes
 from stackwright.local import tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
@@ -51,14 +51,14 @@ def _machine(cluster: LocalCluster) -> list[Finding]:
         names = ", ".join(tool.module for tool in unbuilt)
         problems.append(Finding("tools", "note", f"Not built: {names}.", "`stackwright up` builds them."))
     for device, use in (
-        ("/dev/kvm", "virtual machines are emulated, slowly"),
-        ("/dev/net/tun", "no virtual machines, and pods do not reach the outside"),
+        ("/dev/kvm", "virtual machines are emulated, which is slow"),
+        ("/dev/net/tun", "virtual machines do not start, and pods have no external network"),
     ):
         if not Path(device).exists():
             problems.append(
                 Finding("machine", "note", f"No {device}: {use}.", "Enable it on the host of this machine.")
             )
-    return problems or [Finding("machine", "ok", "Nothing to complain about.")]
+    return problems or [Finding("machine", "ok", "No problems found.")]
 
 
 def _unknown(cluster: LocalCluster) -> list[Finding]:
@@ -71,15 +71,19 @@ def _unknown(cluster: LocalCluster) -> list[Finding]:
 
 def _cluster(cluster: LocalCluster, state: ClusterState) -> list[Finding]:
     if state.state == "absent":
-        return [Finding("cluster", "note", "There is none.", "`stackwright up` makes it.")]
+        return [Finding("cluster", "note", "No local cluster exists.", "`stackwright up` creates it.")]
     if state.state == "stopped":
         left = leftovers(cluster)
         if left:
-            text = f"It is stopped, but something is left on the machine:\n{left}"
+            text = f"The cluster is stopped, but parts of it remain on the machine:\n{left}"
             return [Finding("cluster", "problem", text, "`stackwright down` cleans up.")]
-        return [Finding("cluster", "note", "It is stopped; its data is there.", "`stackwright up` starts it.")]
+        return [Finding("cluster", "note", "The cluster is stopped; its data is kept.", "`stackwright up` starts it.")]
     if not state.components:
-        return [Finding("cluster", "problem", "Its supervisor has died.", "`stackwright up` resumes it.")]
+        return [
+            Finding(
+                "cluster", "problem", "The supervisor of the cluster is not running.", "`stackwright up` resumes it."
+            )
+        ]
     found = []
     for one in state.components:
         ago = f"for {_duration(one.seconds)}"
@@ -112,7 +116,7 @@ def of_pods(pods: Sequence[dict[str, Any]]) -> list[Finding]:
             name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
             remedy = f"kubectl -n {pod['metadata']['namespace']} describe pod {pod['metadata']['name']}"
             found.append(Finding(name, "problem", complaint, remedy))
-    return found or [Finding("pods", "ok", f"{len(pods)} pods, none in trouble")]
+    return found or [Finding("pods", "ok", f"{len(pods)} pods without problems")]
 
 
 def _stuck(cluster: LocalCluster) -> list[Finding]:
@@ -135,7 +139,7 @@ def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
             meta = obj["metadata"]
             name = "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
             told[f"{obj['kind']} {name}"] = str(ready.get("message") or ready["reason"])
-    remedy = "`stackwright status` shows the whole picture, `stackwright plan` what the operator has still to do."
+    remedy = "`stackwright status` shows the state of all parts, `stackwright plan` the pending changes."
     return [Finding(name, "problem", message, remedy) for name, message in causes(told).items()]
 
 
@@ -150,7 +154,7 @@ def pod_complaint(pod: dict[str, Any]) -> str:
         if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
             return f"{container['name']}: {waiting['reason']} {waiting.get('message', '')}".strip()
         if (ended := state.get("terminated", {})).get("exitCode", 0) != 0:
-            return f"{container['name']} ended with exit code {ended['exitCode']}"
+            return f"{container['name']} terminated with exit code {ended['exitCode']}"
     for condition in status.get("conditions", []):
         if condition["type"] == "PodScheduled" and condition["status"] != "True":
             return f"not scheduled: {condition.get('message', '')}"

@@ -32,7 +32,7 @@ def pod_doubt(pod: Object, alive: Mapping[str, Collection[str]]) -> str | None:
     for container in status.get("containerStatuses") or ():
         running = "running" in (container.get("state") or {})
         if running and living is not None and container.get("containerID", "").rpartition("/")[2] not in living:
-            return f"{name} has not started since its node did"
+            return f"{name} has not started since the start of its node"
     ready = next((c for c in status.get("conditions") or () if c["type"] == "Ready"), None)
     return None if ready and ready["status"] == "True" else f"{name} is not ready"
 
@@ -55,5 +55,5 @@ def operator_doubt(metrics: Iterable[str], kinds: Iterable[str]) -> str | None:
         elif name == QUEUE:
             waiting += float(value)
     if missing := sorted(set(kinds) - looked):
-        return f"the operator has not looked at any {missing[0]} since it started"
+        return f"the operator has not processed any {missing[0]} since its start"
     return f"the operator has {waiting:.0f} objects in its queue" if waiting else None

@@ -52,8 +52,9 @@ class Folder:
         if (there := self.entries()) and not self.is_ours():
             some = ", ".join(each.name for each in there[:5]) + (" …" if len(there) > 5 else "")
             raise LocalError(
-                f"{self.path} is not deleted, for nothing shows that it is of a local cluster; in it: {some}.\n"
-                f"Is {self.variable} right? If the folder is of no use, delete it by hand."
+                f"{self.path} was not deleted, because nothing identifies it as the folder of a local cluster; "
+                f"it contains: {some}.\n"
+                f"Check {self.variable}. If the folder is not needed, delete it by hand."
             )
 
     def remove(self) -> list[Path]:
@@ -65,7 +66,7 @@ class Folder:
                 else:
                     each.unlink(missing_ok=True)
                 if each.exists():
-                    raise LocalError(f"{each} cannot be deleted as a whole; look at what is left of it.")
+                    raise LocalError(f"{each} could not be deleted completely; check the remaining files.")
         if not self.entries():
             with suppress(OSError):  # a link, or where something is mounted
                 self.path.rmdir()
@@ -93,4 +94,4 @@ def home(cluster: LocalCluster) -> Folder:
 
 def cache(cluster: LocalCluster) -> Folder:
     names = ("store", "guest", "helm", "go", "buildah", "images", "tools")
-    return Folder("tools and images that were built", cluster.cache, "STACKWRIGHT_CACHE", names, _is_cache)
+    return Folder("built tools and images", cluster.cache, "STACKWRIGHT_CACHE", names, _is_cache)

@@ -11,7 +11,7 @@ from stackwright.local.steps.context import Context
 
 
 @dataclass(frozen=True)
-class Held:
+class NodeClaim:
     """A claim whose volume is a directory of a node.
 
     group  namespace, program and component that it is of
@@ -39,7 +39,7 @@ def losses(ctx: Context, *, running: bool) -> list[str]:
     return found + [f"volume {each.claim}, on {each.node}" for each in there if each.node in gone]
 
 
-def held(ctx: Context) -> list[Held]:
+def held(ctx: Context) -> list[NodeClaim]:
     listed = (ctx.api.get("/api/v1/persistentvolumeclaims") or {}).get("items", [])
     labels = {_key(each["metadata"]): each["metadata"].get("labels") or {} for each in listed}
     found = []
@@ -47,11 +47,11 @@ def held(ctx: Context) -> list[Held]:
         key, node = _key(volume["spec"].get("claimRef") or {}), _node_of(volume)
         if node and key in labels:
             group = (key[0], labels[key].get("application", ""), labels[key].get("component", ""))
-            found.append(Held("/".join(key), node, group))
+            found.append(NodeClaim("/".join(key), node, group))
     return sorted(found, key=lambda each: each.claim)
 
 
-def refuse_voters(ctx: Context, there: list[Held]) -> None:
+def refuse_voters(ctx: Context, there: list[NodeClaim]) -> None:
     """As admission refuses a spec with fewer servers that vote. Raises LocalError."""
     from stackwright.services.registry import VOTING  # a second `up` is quick, and comes never here
     from stackwright.services.voters import voter_error
@@ -65,9 +65,8 @@ def refuse_voters(ctx: Context, there: list[Held]) -> None:
         if votes and (error := voter_error(all_of[group], all_of[group] - count)):
             errors.append(f"  {namespace}/{program}: {error}")
     if errors:
-        head = (
-            f"{', '.join(node.name for node in ctx.surplus)} cannot leave; servers of a cloud would go with their data:"
-        )
+        names = ", ".join(node.name for node in ctx.surplus)
+        head = f"{names} cannot be removed: servers of a cloud would be lost with their data:"
         keep = f"`stackwright up --nodes {ctx.surplus[-1].index}` keeps all nodes."
         raise LocalError("\n".join([head, *errors, keep]))
 

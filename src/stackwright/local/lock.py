@@ -22,8 +22,8 @@ def exclusive(cluster: LocalCluster) -> Iterator[None]:
             file.seek(0)
             holder = file.read().strip() or "unknown"
             raise LocalError(
-                f"Another `stackwright up` or `down` is at work (process {holder}). "
-                "Wait for it, or end it and call again: it resumes where it was."
+                f"Another `stackwright up` or `down` is running (process {holder}). "
+                "Wait until it ends, or stop it and repeat the command: it resumes."
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

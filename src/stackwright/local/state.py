@@ -63,7 +63,7 @@ def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
     if not any(c.name == "kube-apiserver" and c.problem for c in found.components):
         found.nodes = _nodes(cluster)
         answers = dns_query.resolves(f"kubernetes.default.svc.{config.CLUSTER_DOMAIN}", config.DNS_SERVICE)
-        found.dns = "Ready" if answers else f"{config.DNS_SERVICE} does not answer"
+        found.dns = "Ready" if answers else f"{config.DNS_SERVICE} does not respond"
     if found.problems():
         found.state = "starting" if all(c.seconds < 60 for c in found.components) else "broken"
     return found
@@ -83,9 +83,9 @@ def expected(cluster: LocalCluster) -> list[str]:
 
 def component(cluster: LocalCluster, name: str) -> Component:
     status = services.status(cluster, name)
-    problem = "" if status.up else "it does not run"
+    problem = "" if status.up else "not running"
     if status.up and status.seconds < 5:
-        problem = "" if (before := _health(cluster, name)) is None else f"it has just been started; {before}"
+        problem = "" if (before := _health(cluster, name)) is None else f"started a moment ago; {before}"
     elif status.up:
         problem = _health(cluster, name) or ""
     end = tail(services.log_file(cluster, name)) if problem else ""

@@ -46,7 +46,7 @@ def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: boo
         with phase(title):
             kept += each.remove()
     if left := leftovers(cluster):
-        raise LocalError(f"Something is left; call `stackwright down` again, or look at it:\n{left}")
+        raise LocalError(f"Parts of the cluster remain; run `stackwright down` again, or remove them:\n{left}")
     return kept
 
 
@@ -102,7 +102,7 @@ def _signal(pid: int, number: signal.Signals) -> None:
 def end_processes() -> None:
     if alive := cgroups.kill() | cgroups.kill(VM_CGROUP):
         names = ", ".join(str(pid) for pid in sorted(alive))
-        raise LocalError(f"These processes do not end even when killed; the kernel holds them: {names}")
+        raise LocalError(f"These processes do not end after SIGKILL; they hang in the kernel: {names}")
 
 
 def clean(cluster: LocalCluster) -> None:

@@ -98,7 +98,8 @@ def ldflags(tool: Tool, go_mod: str) -> str:
 def digest(tool: Tool) -> str:
     folder = source(tool)
     total = hashlib.sha256()
-    for path in sorted([folder / "go.mod", folder / "go.sum", *folder.glob("*.go")]):
+    sources = (path for path in folder.glob("*.go") if not path.name.endswith("_test.go"))
+    for path in sorted([folder / "go.mod", folder / "go.sum", *sources]):
         total.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
     total.update(repr((sorted(tool.packages.items()), ldflags(tool, (folder / "go.mod").read_text()))).encode())
     return total.hexdigest()[:12]
@@ -172,7 +173,7 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     # GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release.
     env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
     for name, package in tool.packages.items():
-        report(f"{name} from tools/{tool.module} (minutes the first time)")
+        report(f"building {name} from tools/{tool.module} (takes minutes)")
         command: list[str | Path] = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
         run(bound(command), limit=BUILD_LIMIT, env=env, cwd=where)
     for alias, target in tool.aliases:

@@ -29,7 +29,7 @@ def wait_for(what: str, probe: Probe, *, limit: float, log: Path | None = None, 
 
 
 def timeout_message(what: str, missing: str, limit: float, log: Path | None) -> str:
-    message = f"{what} was not there after {limit:.0f} s: {missing}"
+    message = f"{what} not ready after {limit:.0f} s: {missing}"
     if log is not None and (end := tail(log)):
         message += f"\nThe end of {log}:\n{end}"
     return message

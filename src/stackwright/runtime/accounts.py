@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, Key, SqlAccount
-from stackwright.core.ports import NotYet, Ports, Refused, secret_data
+from stackwright.core.ports import Ports, TerminalError, TransientError, secret_data
 
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue asks the provider.
 KEPT = 240.0
@@ -66,12 +66,12 @@ class AccountChecks:
         try:
             async with asyncio.timeout(LONGEST):
                 found = await self._ask(action, changed)
-        except Refused:
+        except TerminalError:
             return None  # the action that creates the account reports the cause
-        except (NotYet, TimeoutError) as error:
-            cause = str(error) or f"no answer within {LONGEST:.0f} s"
+        except (TransientError, TimeoutError) as error:
+            cause = str(error) or f"no response within {LONGEST:.0f} s"
             self._silent[provider] = _Silence(cause, loop.time() + QUIET)
-            raise NotYet(cause) from None
+            raise TransientError(cause) from None
         self._silent.pop(provider, None)
         if found:
             self._before = now
@@ -88,12 +88,12 @@ class AccountChecks:
         return name in early
 
     def _next_to_ask(self, provider: str) -> None:
-        """Raises NotYet while a provider is silent, and while another check is already asking it again."""
+        """Raises TransientError while a provider is silent, and while another check is already asking it again."""
         now = asyncio.get_running_loop().time()
         self._silent = {each: silence for each, silence in self._silent.items() if now < silence.until + FORGOTTEN}
         if silence := self._silent.get(provider):
             if now < silence.until:
-                raise NotYet(silence.cause)
+                raise TransientError(silence.cause)
             self._silent[provider] = replace(silence, until=now + QUIET)
 
     async def _ask(self, action: Account, changed: bool) -> str | None:

@@ -41,12 +41,12 @@ def place(error: BaseException) -> str:
 def words(error: BaseException) -> str:
     """The message for users, which asks them to report the error."""
     return (
-        f"The operator itself failed on this object: {place(error)}. This is an error in Stackwright: "
+        f"Internal error of the operator on this object: {place(error)}. This is an error in Stackwright: "
         "please report this message, with the output of `stackwright report`"
     )
 
 
-def told(error: BaseException) -> Plan:
+def failure_plan(error: BaseException) -> Plan:
     """The conditions after an internal error, for an object whose Ready the failed controller owns."""
     text = words(error)
     return Plan(conditions=(Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)))

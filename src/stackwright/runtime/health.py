@@ -11,9 +11,10 @@ import asyncio
 from aiohttp import web
 
 from stackwright.api.meta import Kind
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.runtime.cluster.watches import Watches
+from stackwright.runtime.listener import FEW, Server
 from stackwright.runtime.reconcile import Runtime
-from stackwright.runtime.watches import Watches
 
 ANSWER = 3.0  # timeout in seconds; shorter than that of a probe
 
@@ -34,28 +35,20 @@ class Health:
         try:
             async with asyncio.timeout(ANSWER):
                 await self._loop.ports.cluster.get(kind, ("default" if kind.namespaced else "", "healthz"))
-        except (NotYet, TimeoutError):
+        except (TransientError, TimeoutError):
             return False
-        except (Refused, Conflict):
+        except (TerminalError, Conflict):
             return True
         return True
 
     async def serve(self, port: int) -> None:
         """Serve /healthz and /readyz until cancelled."""
+        await Server(self._respond, connections=FEW, access_log=None).listen(port, None)
 
-        async def healthz(_: web.Request) -> web.Response:
-            causes = await self.causes()
-            return web.json_response({"healthy": not causes, "causes": causes}, status=503 if causes else 200)
-
-        async def readyz(_: web.Request) -> web.Response:
+    async def _respond(self, request: web.BaseRequest) -> web.Response:
+        if request.path == "/readyz":
             return web.json_response({"ready": True})
-
-        app = web.Application()
-        app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz)])
-        runner = web.AppRunner(app, handle_signals=False, access_log=None)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - kubelet connects from outside the pod
-            await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
+        if request.path != "/healthz":
+            raise web.HTTPNotFound
+        causes = await self.causes()
+        return web.json_response({"healthy": not causes, "causes": causes}, status=503 if causes else 200)

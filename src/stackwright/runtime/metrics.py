@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from stackwright.runtime.listener import FEW, Server
 
 REGISTRY = CollectorRegistry()
-QUEUE_DEPTH = Gauge("stackwright_queue_depth", "Keys that wait for a worker", registry=REGISTRY)
+QUEUE_DEPTH = Gauge("stackwright_queue_depth", "Keys in the queue, waiting for a worker", registry=REGISTRY)
 RECONCILE_SECONDS = Histogram(
     "stackwright_reconcile_seconds",
-    "Time of one reconcile",
+    "Duration of a reconcile in seconds",
     ["kind"],
     buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30),
     registry=REGISTRY,
 )
 RECONCILES = Counter(
-    "stackwright_reconciles_total", "Reconciles by how they ended", ["kind", "outcome"], registry=REGISTRY
+    "stackwright_reconciles_total", "Number of reconciles by result", ["kind", "outcome"], registry=REGISTRY
 )
-API_CALLS = Counter("stackwright_api_calls_total", "Calls to the Kubernetes API", ["verb", "kind"], registry=REGISTRY)
+API_CALLS = Counter(
+    "stackwright_api_calls_total", "Number of requests to the Kubernetes API", ["verb", "kind"], registry=REGISTRY
+)
 OPENSTACK_CALLS = Counter(
-    "stackwright_openstack_calls_total", "Answers of OpenStacks in which objects have something", ["method", "code"],
+    "stackwright_openstack_calls_total", "Number of responses of OpenStacks that objects use", ["method", "code"],
     registry=REGISTRY,
 )  # fmt: skip
-FAULTS = Counter("stackwright_faults_total", "Errors of the operator's own code", ["during"], registry=REGISTRY)
+FAULTS = Counter("stackwright_faults_total", "Number of internal errors of the operator", ["during"], registry=REGISTRY)
 ACTIONS = Counter("stackwright_actions_total", "Executed actions", ["verb"], registry=REGISTRY)
 
 
-def serve(port: int) -> None:
-    """Serve /metrics on all addresses, in a thread."""
-    start_http_server(port, registry=REGISTRY)
+async def serve(port: int) -> None:
+    """Serve /metrics until cancelled."""
+
+    async def respond(_: web.BaseRequest) -> web.Response:
+        return web.Response(body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    await Server(respond, connections=FEW, access_log=None).listen(port, None)

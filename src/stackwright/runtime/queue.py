@@ -28,6 +28,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 TICK = 0.001  # timers may fire this much too early; waiting for the remainder would busy-loop
+SHORTEST = 2 * TICK  # a shorter delay would end at once, and the item would request the remainder repeatedly
 DOUBLINGS = 16  # limits the exponent of the backoff; the longest delay is reached earlier
 # Token bucket of a shared item: BURST runs without delay, refilled by one every PACE seconds.
 BURST, PACE = 100, 1.0
@@ -79,7 +80,7 @@ class KeyedQueue(Generic[T]):
         if delay <= 0 and item not in self._working and item not in self._queued:
             delay = self._pause(item)
         if delay > 0:
-            due = asyncio.get_running_loop().time() + delay
+            due = asyncio.get_running_loop().time() + max(delay, SHORTEST)
             if item not in self._due or due < self._due[item]:
                 self._due[item] = due
                 heapq.heappush(self._delayed, (due, next(self._order), item))

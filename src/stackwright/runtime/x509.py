@@ -33,21 +33,29 @@ def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) 
 
 
 def issue(
-    issuer: Mapping[str, str], names: Sequence[str], addresses: Sequence[str], now: float
+    issuer: Mapping[str, str],
+    names: Sequence[str],
+    addresses: Sequence[str],
+    now: float,
+    subject: str = "",
+    server_only: bool = False,
 ) -> tuple[dict[str, str], float]:
-    """A certificate for servers and clients with these names: tls.crt, tls.key, ca.crt; and its end (epoch seconds)."""
+    """A certificate for servers and clients with these names: tls.crt, tls.key, ca.crt; and its end (epoch seconds).
+
+    subject  its common name; the first of the names if empty
+    """
     ca, ca_key = _certificate(issuer["ca.crt"]), _private_key(issuer["ca.key"])
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the authority's key is not an elliptic curve key")
+        raise ValueError("the key of the CA is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
     alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
     alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-    builder = _builder(_named((*names, *addresses)[0]), ca.subject, key, now, LIFE)
+    builder = _builder(_named(subject or (*names, *addresses)[0]), ca.subject, key, now, LIFE)
     builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
     builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
     builder = builder.add_extension(_usage(signs=False), critical=True)
-    both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-    builder = builder.add_extension(x509.ExtendedKeyUsage(both), critical=False)
+    uses = [ExtendedKeyUsageOID.SERVER_AUTH, *([] if server_only else [ExtendedKeyUsageOID.CLIENT_AUTH])]
+    builder = builder.add_extension(x509.ExtendedKeyUsage(uses), critical=False)
     identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key())
     builder = builder.add_extension(identifier, critical=False)
     made = {"tls.crt": _pem(builder.sign(ca_key, hashes.SHA256())), "tls.key": _key(key), "ca.crt": issuer["ca.crt"]}

@@ -1,1 +1,1 @@
-"""One declaration per service: pure data, and functions from its spec to Helm values."""
+"""A folder per service with its declaration: pure data, and functions from its spec to Helm values."""

@@ -1,27 +1,22 @@
 """The table of allowed connections inside a cloud, from which network policies are made. Pure.
 
-A pod that the table names accepts only the listed connections; replies, and probes of its own node, are always allowed.
-Pods on the host network have the node's address, so the table names them by the label of their nodes.
+It is assembled from the declarations: a chart lists what its components listen on, and the listeners of others to which
+its pods connect. A pod that the table names accepts only the listed connections; replies, and probes of its own node,
+are always allowed. Pods on the host network have the node's address, so the table names them by the label of their
+nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context
+from stackwright.services.context import Context
+from stackwright.services.declaration import OPERATOR, Chart, Source
+from stackwright.services.registry import SERVICES
 
-OPERATOR = "operator"
 NAMESPACE_NAME = "kubernetes.io/metadata.name"  # a label that only the API server can set
-Source = str | tuple[str, str]
-"""An application, a node label for pods in their node's network, or the operator."""
-
-APIS: tuple[Source, ...] = (
-    "keystone", "glance", "placement", "cinder", "nova", "neutron", "horizon", "ceph-rgw", "keystoneclient",
-)  # fmt: skip
-AGENTS: tuple[Source, ...] = (OPENVSWITCH, GATEWAY, COMPUTE)
-INGRESS: Source = "ingress"
 
 
 @dataclass(frozen=True)
@@ -34,52 +29,24 @@ class Connection:
     sources: tuple[Source, ...]
 
 
-_DATABASE_USERS: tuple[Source, ...] = ("keystone", "glance", "placement", "cinder", "nova", "neutron")
-_CEPH_USERS: tuple[Source, ...] = ("ceph", "ceph-rgw", "glance", "cinder", COMPUTE)
-CONNECTIONS = (
-    Connection("mariadb", "server", (3306,), (*_DATABASE_USERS, OPERATOR)),
-    Connection("mariadb", "server", (3306, 4444, 4567, 4568, 4569), ("mariadb",)),
-    Connection("rabbitmq", "server", (5672,), ("keystone", "glance", "cinder", "nova", "neutron", *AGENTS)),
-    Connection("rabbitmq", "server", (15672,), (OPERATOR,)),
-    Connection("memcached", "server", (11211,), APIS),
-    Connection("keystone", "api", (5000,), (*APIS, *AGENTS, INGRESS, OPERATOR)),
-    Connection("glance", "api", (9292,), ("nova", "cinder", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
-    Connection("placement", "api", (8778,), ("nova", "neutron", "keystoneclient", COMPUTE, INGRESS)),
+_CHARTS: tuple[Chart, ...] = tuple(chart for declared in SERVICES for chart in declared.charts)
+
+
+def _callers(name: str) -> Iterator[Source]:
+    """Who declares that it connects to a listener: applications, then labels of nodes."""
+    yield from (chart.name for chart in _CHARTS if name in chart.calls)
+    yield from (label for chart in _CHARTS for label, names in chart.host_calls.items() if name in names)
+
+
+CONNECTIONS = tuple(
     Connection(
-        "nova", "api-osapi", (8774,), ("neutron", "cinder", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
-    ),
-    Connection("nova", "api-metadata", (8775,), (GATEWAY, COMPUTE)),
-    Connection("nova", "novncproxy", (6080,), (INGRESS,)),
-    Connection(
-        "neutron", "server", (9696,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
-    ),
-    Connection("cinder", "api", (8776,), ("nova", "glance", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
-    Connection("etcd", "server", (2379,), ("cinder",)),
-    Connection("etcd", "server", (2379, 2380, 2381, 2382), ("etcd",)),
-    # Ceph's daemons listen on ports that they choose themselves.
-    *(Connection("ceph", component, (), _CEPH_USERS) for component in ("mon", "mgr", "osd")),
-    Connection("ceph-rgw", "api", (8080,), ("cinder", "glance", "horizon", "keystoneclient", INGRESS)),
-    Connection("horizon", "horizon", (8080,), (INGRESS,)),
-    Connection("ovn", "ovsdb-nb", (6641,), ("neutron", "ovn")),
-    Connection("ovn", "ovsdb-sb", (6642,), ("neutron", "ovn", *AGENTS)),
-    # These components are only clients.
-    *(
-        Connection(application, component, (), ())
-        for application, component in (
-            ("nova", "conductor"),
-            ("nova", "scheduler"),
-            ("neutron", "rpc-server"),
-            ("neutron", "periodic-workers"),
-            ("neutron", "ovn-maintenance-worker"),
-            ("ovn", "northd"),
-            ("cinder", "scheduler"),
-            ("cinder", "volume"),
-            ("cinder", "backup"),
-            ("ceph", "watch"),
-            ("ceph", "provide"),
-            ("keystoneclient", "client"),
-        )
-    ),
+        chart.name,
+        listener.component,
+        listener.ports,
+        (*(dict.fromkeys(_callers(listener.name)) if listener.name else ()), *listener.sources),
+    )
+    for chart in _CHARTS
+    for listener in chart.listens
 )
 
 

@@ -1,103 +1,44 @@
-"""The types of a service declaration: its charts, Secrets, contracts and dependencies.
+"""The declaration of a service: everything that Stackwright knows about it, as data and pure functions.
 
-The declaration is all that the generic service controller knows about a service. `values` builds the base values of a
-chart from the context; the controller merges overrides of users over them, the declaration never does.
+All lists of services, and all that other modules know about a service, are derived from the declarations in `registry`.
+`values` builds the base values of a chart from the context; the controller merges overrides of users over them, the
+declaration never does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from pydantic import Field
+from typing import Any, Literal
 
 from stackwright.api.meta import Kind, Model
-from stackwright.api.services.kinds import ServiceResource, ServiceSpec
+from stackwright.api.services.kinds import ServiceResource
 from stackwright.core.conditions import Condition
 from stackwright.core.plan import Object
+from stackwright.services.cloud import Cloud
+from stackwright.services.context import CONTROL_PLANE, Context, Settings, Values
 
-Values = dict[str, Any]
+Preset = Literal["core", "compute"]  # `compute` has all of `core`
+Source = str | tuple[str, str]
+"""Who connects: an application, a node label for pods in their node's network, or the operator."""
 
-
-@dataclass(frozen=True)
-class NodeRef:
-    """A node of the cluster that runs a service."""
-
-    name: str
-    address: str
-
-
-class Settings(Model):
-    """Settings that a cloud passes to each of its services; a service without a cloud uses the defaults."""
-
-    ingress: bool = Field(False, description="Public endpoints go through the ingress, with TLS.")
-    network_policies: bool = Field(False, description="Let only declared connections through.")
+OPERATOR = "operator"
+INGRESS = "ingress"
 
 
 @dataclass(frozen=True)
-class Context:
-    """The input of `values`.
+class Listener:
+    """TCP ports of a component of a chart that others may connect to.
 
-    settings  the parsed `spec.settings`, of the declaration's model
-    images    image name → reference
-    nodes     node label (key=value) → nodes that have it
-    pods      pods of the service's charts, if the declaration uses their reports
-    facts     data of the ConfigMap that the declaration names
-    ceph_options  digest of the pools and user in the client's Secret
-    losses    number of losses of its databases, in total
-    operator  namespace of the operator
+    ports    empty: all
+    name     by which charts declare in `calls` that they connect to it
+    sources  those that connect to it without declaring it: the ingress, the operator, clients of users
     """
 
-    name: str
-    namespace: str
-    spec: ServiceSpec
-    images: Mapping[str, str]
-    settings: Any = field(default_factory=Settings)
-    nodes: Mapping[str, tuple[NodeRef, ...]] = field(default_factory=dict)
-    pods: tuple[Object, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
-    ceph_options: str = ""
-    losses: int = 0
-    operator: str = "stackwright"
-
-    def host(self, service: str) -> str:
-        return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"
-
-    def image(self, name: str) -> str:
-        return self.images.get(name, f"stackwright.local/{name}:missing")
-
-    def url(self, service: str, port: int, path: str = "") -> str:
-        """The URL of a Service inside the cluster."""
-        return f"http://{self.host(service)}:{port}{path}"
-
-    def public_url(self, name: str, internal: str, path: str = "") -> str:
-        """The URL for users: https://<name>.<public domain><path>, or the internal URL in a cloud without ingress."""
-        return f"https://{name}.{self.spec.public_domain}{path}" if self.settings.ingress else internal
-
-    def labelled(self, label: tuple[str, str]) -> tuple[NodeRef, ...]:
-        return self.nodes.get("=".join(label), ())
-
-
-CONTROL_PLANE = ("openstack-control-plane", "enabled")
-COMPUTE = ("openstack-compute-node", "enabled")
-OPENVSWITCH = ("openvswitch", "enabled")
-GATEWAY = ("openstack-gateway", "enabled")
-PLACES = (CONTROL_PLANE, COMPUTE, OPENVSWITCH, GATEWAY)
-PUBLIC_TLS = "openstack-public-tls"
-CLOUD_AUTHORITY = "openstack-ca"  # of the cloud's own authority; in the cloud's namespace
-INGRESS_CLASS = "openstack-ingress"
-
-
-def members(count: int) -> Values:
-    """`pod` of voting servers. Their volumes are local, so two members must never share a node: both would be lost."""
-    apart = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
-    return {"replicas": {"server": count}, **(apart if count > 1 else {})}
-
-
-def placed(label: tuple[str, str], *components: str) -> Values:
-    """The `labels` values that place components on the nodes with a label."""
-    return {name: {"node_selector_key": label[0], "node_selector_value": label[1]} for name in components}
+    component: str
+    ports: tuple[int, ...] = ()
+    name: str = ""
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,6 +56,9 @@ class Chart:
     receives: bool = False  # a server without the newest data receives all that is in the volume of another one first
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
     options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
+    listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; a mere client listens on nothing
+    calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect
+    host_calls: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # label of nodes → the same
 
     def release(self, context_name: str) -> str:
         return f"openstack-{context_name if self.own_name else self.name}"
@@ -141,12 +85,16 @@ class Certificate:
     """A Secret with tls.crt, tls.key and ca.crt, issued by the cloud's own authority and renewed before it expires.
 
     names, addresses  subject alternative names
+    subject           common name, where clients are known by it; default: the first of the names
+    server_only       no server accepts it as that of a client
     source            field → (Secret, key) of the user's certificate, which is copied instead
     """
 
     name: str
     names: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
+    subject: str = ""
+    server_only: bool = False
     source: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
@@ -177,40 +125,76 @@ class Contract:
 
 
 @dataclass(frozen=True)
+class Public:
+    """A public host, <host>.<public domain>, and a path on it that answers without a token."""
+
+    host: str
+    path: str = "/"
+
+
+@dataclass(frozen=True)
+class Features:
+    """The part of `spec.features` of an OpenStackDeployment that a service owns.
+
+    name      of the field; default: that of the service
+    settings  (features, cloud) → settings of the service; default: the values that the user set, and no defaults,
+              because a default that changes with Stackwright must not change every object
+    """
+
+    model: type[Model]
+    description: str
+    name: str = ""
+    settings: Callable[[Any, Cloud], Values] = lambda features, cloud: set_fields(features)
+
+
+@dataclass(frozen=True)
 class Service:
-    """service  its name in OpenStackDeployment (identity, database …)
-    name     name of its object in the namespace of the cloud
-    group    the part of spec.common that applies to it: openstack or infra
-    settings the model of `spec.settings`
+    """Names and models, then what it deploys, then what the rest of Stackwright asks about it.
+
+    service   its name in OpenStackDeployment (identity, database …)
+    name      name of its object in the namespace of the cloud
+    group     the part of spec.common that applies to it: openstack or infra
+    resource  the model of its kind;  settings  the model of `spec.settings`
     """
 
     service: str
     name: str
-    group: str
+    group: Literal["openstack", "infra"]
     resource: type[ServiceResource]
     charts: tuple[Chart, ...]
+    settings: type[Settings] = Settings
+    features: Features | None = None
+    # Settings that it takes from the cloud around it.
+    from_cloud: Callable[[Cloud], Values] = lambda cloud: {}
     secrets: Callable[[Context], tuple[Secret, ...]] = lambda context: ()
     keys: Callable[[Context], tuple[Keys, ...]] = lambda context: ()
     contracts: Callable[[Context], tuple[Contract, ...]] = lambda context: ()
     certificates: Callable[[Context], tuple[Certificate, ...]] = lambda context: ()
-    settings: type[Settings] = Settings
-    labels: tuple[tuple[str, str], ...] = (CONTROL_PLANE,)  # labels of required nodes, at least one node each
+    node_labels: tuple[tuple[str, str], ...] = (CONTROL_PLANE,)  # labels of required nodes, at least one node each
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
+    # Names of the services that it requires with its settings; the cloud adds them.
+    requires: Callable[[Any], tuple[str, ...]] | None = None
     # Conditions from the reports of its pods about their nodes; they do not count for Ready.
-    told: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
+    pod_conditions: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
     # Where others have accounts at it: labels of the pods of its first chart that answer them, of which one is enough.
     serves: Mapping[str, str] = field(default_factory=dict)
     # Conditions that another controller writes on its object, and that count for Ready when they are there and bad.
-    watched: tuple[str, ...] = ()
+    external_conditions: tuple[str, ...] = ()
     # Names of its stores of users' data; a store that is no longer wanted is removed only when it is empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
     # ConfigMap with facts from other controllers (for example URLs), and a text about missing facts; empty if none.
     facts: str = ""
-    lacks: Callable[[Context], str] = lambda context: ""
-    # Names of the services that it requires with its settings; the cloud adds them.
-    requires: Callable[[Any], tuple[str, ...]] | None = None
+    missing_facts: Callable[[Context], str] = lambda context: ""
+    presets: tuple[Preset, ...] = ()  # that have it
+    public: tuple[Public, ...] = ()  # public hosts; the first is that of its API or web page
+    logging: bool = False  # whether features.logging has its level
+    cleanup: bool = False  # whether features.database.cleanup has its schedule
+    own_bus: bool = False  # whether features.messaging may give it a RabbitMQ of its own
+    section: str = ""  # its section of an OpenStackControlPlane
+    # Path in the spec of an OpenStackDeployment → accepted value → the end-to-end test that uses it: see tested.py.
+    tested: Mapping[str, Mapping[str | bool, str]] = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:
@@ -223,6 +207,11 @@ class Service:
     def releases(self, name: str) -> frozenset[tuple[str, str]]:
         """(release, chart) pairs that the HelmBundle of an object of this kind may contain."""
         return frozenset((chart.release(name), chart.name) for chart in self.charts)
+
+
+def set_fields(features: Model) -> Values:
+    """The values that a user set in the features of a service."""
+    return features.model_dump(mode="json", exclude_unset=True)
 
 
 def bundle_name(name: str) -> str:

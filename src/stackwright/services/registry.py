@@ -1,42 +1,36 @@
-"""All declarations. A new service adds one module, and one line here."""
+"""All services. A new service adds its folder, and one line here."""
 
 from __future__ import annotations
 
-from stackwright.services import (
-    ceph,
-    ceph_rgw,
-    cinder,
-    etcd,
-    glance,
-    horizon,
-    ingress,
-    keystone,
-    mariadb,
-    memcached,
-    neutron,
-    nova,
-    placement,
-    rabbitmq,
-)
-from stackwright.services.declaration import Service
+from importlib import import_module
 
-SERVICES: tuple[Service, ...] = (
-    mariadb.SERVICE,
-    rabbitmq.SERVICE,
-    memcached.SERVICE,
-    etcd.SERVICE,
-    ceph.SERVICE,
-    keystone.SERVICE,
-    ingress.SERVICE,
-    ceph_rgw.SERVICE,
-    glance.SERVICE,
-    placement.SERVICE,
-    cinder.SERVICE,
-    neutron.SERVICE,
-    nova.SERVICE,
-    horizon.SERVICE,
+from stackwright.services.declaration import Preset, Public, Service
+
+# Folders, in the order in which services are written and shown.
+_FOLDERS = (
+    "mariadb",
+    "rabbitmq",
+    "memcached",
+    "etcd",
+    "ceph",
+    "keystone",
+    "ingress",
+    "ceph_rgw",
+    "glance",
+    "placement",
+    "cinder",
+    "neutron",
+    "nova",
+    "horizon",
 )
+SERVICES: tuple[Service, ...] = tuple(import_module(f"stackwright.services.{each}").SERVICE for each in _FOLDERS)
 
 BY_SERVICE = {declared.service: declared for declared in SERVICES}
 BY_KIND = {declared.kind.kind: declared for declared in SERVICES}
 VOTING = {chart.name: chart for declared in SERVICES for chart in declared.charts if chart.voters}
+PRESETS: dict[Preset, tuple[str, ...]] = {
+    preset: tuple(declared.service for declared in SERVICES if preset in declared.presets)
+    for preset in ("core", "compute")
+}
+# Service → its public host.
+PUBLIC: dict[str, Public] = {declared.service: declared.public[0] for declared in SERVICES if declared.public}

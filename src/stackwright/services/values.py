@@ -12,12 +12,13 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.helm.merge import MergeConflict, merge
 from stackwright.core.helm.sensitive import cut
 from stackwright.services.connections import policies
-from stackwright.services.declaration import Chart, Context, Service
+from stackwright.services.context import Context
+from stackwright.services.declaration import Chart, Service
 
 LOSSES = "stackwright.dev/database-losses"
 
 
-class Misfit(ValueError):
+class OverrideError(ValueError):
     """An override cannot be merged with the levels below it, or is not a valid value of a configuration file.
 
     source  the override level at fault;  path  path of the value in the chart's values
@@ -62,7 +63,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
         try:
             values = merge(values, clean)
         except MergeConflict as conflict:
-            raise Misfit(override.source, chart.name, conflict.path, conflict.problem) from None
+            raise OverrideError(override.source, chart.name, conflict.path, conflict.problem) from None
     return values
 
 
@@ -75,7 +76,7 @@ def _check(source: str, chart: Chart, values: Mapping[str, Any]) -> None:
         for path in unlined(conf.get(name), f"{where}.{name}")
     ]
     if wrong:
-        raise Misfit(source, chart.name, ", ".join(wrong), LINE.message)
+        raise OverrideError(source, chart.name, ", ".join(wrong), LINE.message)
 
 
 def _confs(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -32,7 +32,7 @@ def voter_error(old: int, new: int) -> str:
     """The error of a number of voting servers compared with the previous one; empty if none."""
     if new >= old or old <= DEFAULT:
         return ""
-    return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
+    return f"cannot be reduced to {new}: {new} of {old} voting servers may have no majority; allowed: {old} or more"
 
 
 def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tuple[ServiceSpec, int, Chart, str]]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from stackwright.core.openstack.tenant import Boot, Flavor, Rule, Server, Tenant
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
 from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, console_tail, is_busy, silent, unwell
+from stackwright.smoke.tenant import Boot, Flavor, Rule, Server, Tenant
 
 NAME = "demo"
 CIDR = "192.168.212.0/24"
@@ -44,7 +44,7 @@ class Demo:
         network = self.admin.networking
         external = network.external()
         if external is None:
-            raise Failed("There is no external network; spec.features.neutron.floating_network makes one")
+            raise Failed("The cloud has no external network; spec.features.neutron.floating_network creates one")
         image = self._image()
         self.report("network and router")
         net, subnet = network.network(NAME, CIDR)
@@ -76,14 +76,14 @@ class Demo:
         there = compute.find(NAME)
         if there is not None and there.key != key:
             raise Failed(
-                f"There is a server `{NAME}` that was not made here: its key pair is not {key}. Give it another name, "
-                "or delete it; `stackwright up --no-vm` leaves this step out"
+                f"A server `{NAME}` exists that this command did not create: its key pair is not {key}. Rename it, "
+                "or delete it; `stackwright up --no-vm` skips this step"
             )
         if there is not None and there.status == "ERROR":
             failed = there.id
-            self.report("deleting a machine that failed")
+            self.report("deleting the failed machine")
             compute.delete(failed)
-            self._until("The failed machine is gone", lambda: self._still_there(failed), BOOT_LIMIT)
+            self._until("Deletion of the failed machine", lambda: self._still_there(failed), BOOT_LIMIT)
         self.report("booting")
         return compute.boot(Boot(NAME, image, compute.flavor(FLAVOR), key, port)).id
 
@@ -94,7 +94,7 @@ class Demo:
         for name in names:
             if self.admin.computing.keypair(name, public):
                 return name
-        raise Failed(f"The key pairs {' and '.join(names)} are of other keys; delete one of them")
+        raise Failed(f"The key pairs {' and '.join(names)} exist with other keys; delete one of them")
 
     def _public_key(self) -> str:
         public = self.folder / f"{NAME}.pub"
@@ -114,7 +114,7 @@ class Demo:
         """What is missing until the machine is ACTIVE; a stopped one, as after a power failure, is started."""
         server = self.admin.computing.server(id_)
         if server is None:
-            raise Failed("The virtual machine is gone; somebody deleted it")
+            raise Failed("The virtual machine was deleted by another client")
         if _is_stopped(server):
             self.admin.computing.start(id_)
         return is_busy(server, "ACTIVE")
@@ -127,7 +127,7 @@ class Demo:
             name = self.host.ssh(Login(address, GUEST_USER, self.key), "hostname").strip()
         except Failed as failed:
             return str(failed)
-        return None if name == NAME else f"{address} answers as {name}, not as {NAME}"
+        return None if name == NAME else f"the host at {address} is {name}, not {NAME}"
 
     def _until(self, what: str, missing: Callable[[], str | None], limit: float) -> None:
         try:

@@ -55,7 +55,7 @@ class RealHost:
         except FileNotFoundError:
             raise Failed("ssh is not installed; on Debian it is in the package openssh-client") from None
         except subprocess.TimeoutExpired:
-            raise Failed(f"`ssh {login.user}@{login.address} {command}` did not end within {SSH_LIMIT} s") from None
+            raise Failed(f"`ssh {login.user}@{login.address} {command}` was not finished after {SSH_LIMIT} s") from None
         if done.returncode != 0:
             raise Failed(f"ssh {login.user}@{login.address}: {done.stderr.strip() or f'exit code {done.returncode}'}")
         return done.stdout
@@ -118,5 +118,5 @@ def _first_message(stream: socket.socket, where: str) -> bytes:
 def _more(stream: socket.socket, where: str) -> bytes:
     data = stream.recv(4096)
     if not data:
-        raise Failed(f"{where}: the connection was closed before a word was said")
+        raise Failed(f"{where}: the connection was closed before any data")
     return data

@@ -35,7 +35,7 @@ def _icmp_socket() -> socket.socket:
     try:
         return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     except PermissionError:
-        raise Failed("sending a ping by oneself takes root") from None
+        raise Failed("sending ICMP packets requires root") from None
 
 
 def echo(identifier: int) -> bytes:

@@ -11,9 +11,9 @@ import re
 import socket
 import time
 
-from stackwright.core.openstack.tenant import CloudError, Project
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage
+from stackwright.smoke.tenant import CloudError, Project
 
 PREFIX = "smoke-"
 LIMIT = 240
@@ -38,7 +38,7 @@ def sweep_abandoned(stage: Stage) -> list[str]:
     swept = []
     for project in stage.projects.named(PREFIX):
         if is_abandoned(project, _is_alive(project), socket.gethostname(), time.time()):
-            stage.report(f"sweeping what {project.name} left")
+            stage.report(f"deleting remains of {project.name}")
             remove(stage, project)
             swept.append(project.name)
     return swept
@@ -62,7 +62,7 @@ def remove(stage: Stage, project: Project) -> None:
     try:
         stage.until(f"Removal of {project.name}", lambda: _pass(stage, project), LIMIT)
     except (Failed, CloudError) as error:
-        raise Failed(f"{error}\nWhat remains is swept by the next `stackwright smoke`.") from None
+        raise Failed(f"{error}\nThe next `stackwright smoke` deletes the remains.") from None
 
 
 def _pass(stage: Stage, project: Project) -> str | None:

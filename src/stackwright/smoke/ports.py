@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from stackwright.core.openstack.tenant import CloudError
+from stackwright.smoke.tenant import CloudError
 
 Report = Callable[[str], None]
 PAUSE = 1.0

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from stackwright.core.openstack.tenant import CloudError
 from stackwright.smoke import leftovers
 from stackwright.smoke.checks import Check
 from stackwright.smoke.ports import Failed, Report
 from stackwright.smoke.stage import Stage
+from stackwright.smoke.tenant import CloudError
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 CLEANUP = Check("cleanup", "Clean up", lambda stage: "")

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwright.core.openstack.tenant import CloudError, Project, Projects, Server, Tenant
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
+from stackwright.smoke.tenant import CloudError, Project, Projects, Server, Tenant
 
 GUEST_IMAGE = "stackwright-guest"
 GUEST_USER = "stackwright"
@@ -20,7 +20,7 @@ def quiet(_: str) -> None:
 
 
 @dataclass
-class Made:
+class CreatedResources:
     """Ids of the resources that the checks created, in order."""
 
     image: str = ""
@@ -52,11 +52,11 @@ class Stage:
     note: str = ""
     project: Project | None = None
     member: Tenant | None = None
-    made: Made = field(default_factory=Made)
+    made: CreatedResources = field(default_factory=CreatedResources)
 
     @property
     def user(self) -> Tenant:
-        assert self.member, "the check `login` opens the project"
+        assert self.member, "the check `login` creates the project"
         return self.member
 
     @property
@@ -73,7 +73,7 @@ class Stage:
     def server(self) -> Server:
         found = self.user.computing.server(self.made.server)
         if found is None:
-            raise Failed("The virtual machine is gone; somebody deleted it")
+            raise Failed("The virtual machine was deleted by another client")
         return found
 
     def console_tail(self) -> str:
@@ -92,7 +92,7 @@ def unwell(admin: Tenant) -> str:
     down = [f"{each.name} on {each.host}" for each in (*computes, *agents) if not each.up]
     told = f"\nDown: {', '.join(down)}." if down else ""
     if not any(each.name == "nova-compute" for each in computes):
-        told += "\nThere is no nova-compute at all: no node has registered as a hypervisor."
+        told += "\nNo nova-compute exists: no node has registered as a hypervisor."
     return told
 
 
@@ -109,13 +109,13 @@ def console_tail(user: Tenant, server: str) -> str:
 def silent(user: Tenant, port: str) -> str:
     """Why a machine does not answer a ping, as far as the cloud knows."""
     unwired = user.networking.unwired(port)
-    return f"no answer: {unwired}" if unwired else "no answer"
+    return f"no response: {unwired}" if unwired else "no answer"
 
 
 def is_busy(server: Server, wanted: str) -> str | None:
     """None if the server has the wanted status and no task in progress. Raises Failed if it is in ERROR."""
     if server.status == "ERROR":
-        raise Failed(f"The virtual machine is in status ERROR: {server.fault or 'the cloud says no more'}")
+        raise Failed(f"The virtual machine is in status ERROR: {server.fault or 'the cloud reports no cause'}")
     if server.status == wanted and not server.task:
         return None
     return f"the virtual machine is {server.status}" + (f" ({server.task})" if server.task else "")
@@ -126,5 +126,5 @@ def metadata_of(text: str) -> dict[str, object]:
     try:
         found = json.loads(text)
     except ValueError:
-        raise Failed(f"The metadata service does not answer with JSON but: {text[:200]!r}") from None
+        raise Failed(f"The response of the metadata service is not JSON: {text[:200]!r}") from None
     return dict(found)

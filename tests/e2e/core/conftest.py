@@ -1,4 +1,4 @@
-"""The core is one story on one cloud, the one with storage: whatever a test calls its cloud is this one."""
+"""The core is one sequence of tests on one cloud, the one with storage."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_status_is_a_tree_from_the_cloud_to_its_pods(cloud: Cloud) -> None:
 
 def test_kubectl_explains_every_field(cloud: Cloud) -> None:
     out = cloud.kubectl("explain", "osdpl.spec.size")
-    assert "How large the cloud is" in out
+    assert "Size of the cloud" in out
     assert "single" in out
     assert "medium" in out
     refused = cloud.kubectl("explain", "osdpl.spec.features.octavia")

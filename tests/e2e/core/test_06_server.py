@@ -1,4 +1,4 @@
-"""The example of a server becomes what it says, and leaves nothing."""
+"""The example of a server is created as specified, and deleted without remains."""
 
 from __future__ import annotations
 

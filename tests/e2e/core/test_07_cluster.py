@@ -1,4 +1,4 @@
-"""The example of a cluster becomes what it says, and leaves nothing."""
+"""The example of a cluster is created as specified, and deleted without remains."""
 
 from __future__ import annotations
 

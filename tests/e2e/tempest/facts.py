@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.openstack.access import PUBLIC
+from stackwright.services.registry import PUBLIC
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Facts:
 
     @property
     def hosts(self) -> list[str]:
-        return [f"{host}.{self.domain}" for host, _ in PUBLIC.values()]
+        return [f"{public.host}.{self.domain}" for public in PUBLIC.values()]
 
     def url(self, service: str) -> str:
-        return f"https://{PUBLIC[service][0]}.{self.domain}"
+        return f"https://{PUBLIC[service].host}.{self.domain}"

@@ -14,7 +14,6 @@ from typing import Any
 from harness import Cloud
 
 from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, access
-from stackwright.core.openstack.tenant import Flavor, Thing
 from stackwright.core.ports import secret_data
 from stackwright.local.image.guest import guest_image
 from stackwright.smoke import leftovers
@@ -22,6 +21,7 @@ from stackwright.smoke.host import RealHost
 from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
 from stackwright.smoke.stage import GUEST_IMAGE
 from stackwright.smoke.stage import Stage as Checks
+from stackwright.smoke.tenant import Flavor, Leftover
 from tempest import conf, job
 from tempest.facts import Facts
 from tempest.report import Report, parse
@@ -104,10 +104,10 @@ def staged(cloud: Cloud, folder: Path) -> Iterator[Stage]:
     with ExitStack() as undo:
         if (image := computing.image(GUEST_IMAGE)) is None:
             image = computing.upload(IMAGE, guest(), public=True)
-            undo.callback(projects.delete, Thing("image", image, IMAGE))
+            undo.callback(projects.delete, Leftover("image", image, IMAGE))
         flavors = [computing.flavor(flavor) for flavor in FLAVORS]
         for flavor in flavors:
-            undo.callback(projects.delete, Thing("flavor", flavor, ""))
+            undo.callback(projects.delete, Leftover("flavor", flavor, ""))
         if admin.identity.find_role(conf.RESELLER) is None:
             undo.callback(admin.identity.delete_role, admin.identity.create_role(name=conf.RESELLER))
         undo.callback(sweep, cleaner)

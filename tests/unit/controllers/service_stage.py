@@ -7,7 +7,7 @@ from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import observe
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -18,7 +18,7 @@ from stackwright.runtime.memory import (
     SeededEntropy,
 )
 from stackwright.services import keystone
-from stackwright.services.declaration import PLACES
+from stackwright.services.context import PLACES
 
 SETTINGS = Settings({}, {})
 

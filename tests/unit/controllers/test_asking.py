@@ -10,8 +10,9 @@ from typing import cast
 import pytest
 
 from stackwright.controllers.infra.references import Answers, Resolver
-from stackwright.controllers.infra.resolve_references import MOST, answered
-from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble, question
+from stackwright.controllers.infra.resolve_references import MOST, resolve_references
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Clouds, Query, query
+from stackwright.core.openstack.errors import TransientCloudError
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 
@@ -20,42 +21,44 @@ CLOUD = CloudRef(("ns", "clouds"), "mine")
 class Cloud:
     """It answers every question with this."""
 
-    things: tuple[Thing, ...]
+    things: tuple[CloudResource, ...]
     asked: int = 0
 
-    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         self.asked += 1
         return self.things
 
-    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         return [await self.find(cloud, each) for each in asked]
 
 
 def resolve(count: int, answers: Answers) -> Resolver:
     asks = Resolver(answers)
     for number in range(count):
-        asks.ask(question("image", name=str(number)), f"spec.images[{number}]")
+        asks.ask(query("image", name=str(number)), f"spec.images[{number}]")
     return asks
 
 
 async def test_all_that_is_missing_is_asked_for() -> None:
-    cloud = Cloud((Thing("image", "1"),))
-    found = await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
+    cloud = Cloud((CloudResource("image", "1"),))
+    found = await resolve_references(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
     assert cloud.asked == 4000
     assert not found.missing and not found.problems
 
 
 async def test_answers_to_one_object_take_little_memory_together() -> None:
-    cloud = Cloud(tuple(Thing("image", f"{n:036}") for n in range(100)))
-    with pytest.raises(Trouble, match="cloud mine of Secret ns/clouds: answers have more than 4 MiB"):
-        await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
+    cloud = Cloud(tuple(CloudResource("image", f"{n:036}") for n in range(100)))
+    with pytest.raises(
+        TransientCloudError, match="cloud mine of Secret ns/clouds: the responses exceed the limit of 4 MiB"
+    ):
+        await resolve_references(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
     assert cloud.asked * sum(thing.weight for thing in cloud.things) < MOST * 1.1
 
 
 async def test_of_many_that_are_found_a_few_are_told() -> None:
-    cloud = Cloud(tuple(Thing("image", str(n)) for n in (7, 3, 1)))
-    (told,) = (await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
-    assert told == "spec.images[0]: image with name 0 must be exactly one: 1, 3, 7"
-    cloud = Cloud(tuple(Thing("image", str(n)) for n in range(9)))
-    (told,) = (await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
-    assert told.endswith("must be exactly one: 0, 1, 2, 3, 4, …")
+    cloud = Cloud(tuple(CloudResource("image", str(n)) for n in (7, 3, 1)))
+    (told,) = (await resolve_references(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
+    assert told == "spec.images[0]: image with name 0 must match exactly one: 1, 3, 7"
+    cloud = Cloud(tuple(CloudResource("image", str(n)) for n in range(9)))
+    (told,) = (await resolve_references(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
+    assert told.endswith("must match exactly one: 0, 1, 2, 3, 4, …")

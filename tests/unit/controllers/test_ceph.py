@@ -1,18 +1,24 @@
-"""The exchange with Ceph: what is asked for, what is given back, what is told, and what a client gets."""
+"""The exchange with Ceph: requests, provided keys, conditions, and the Secrets of clients."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import pytest
+
+from stackwright.api.crd import crd
+from stackwright.api.services.contracts import CephClient
 from stackwright.controllers.ceph.decide import decide, request
 from stackwright.controllers.ceph.observe import Observed
+from stackwright.controllers.cephclient import controller
 from stackwright.controllers.cephclient.decide import REFRESH
 from stackwright.controllers.cephclient.decide import decide as client
 from stackwright.controllers.cephclient.observe import Observed as ClientSeen
+from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Delete, Finalizer
 from stackwright.core.secrets.writes import CephAccess, GatherSecret
-from stackwright.services.ceph import CephSettings
+from stackwright.services.ceph.features import CephSettings
 
 CEPH: dict[str, Any] = {
     "apiVersion": "stackwright.dev/v1alpha1",
@@ -83,7 +89,9 @@ def test_two_clouds_do_not_overwrite_what_they_ask_of_one_external_ceph() -> Non
     assert plan.requeue, "the other one may go"
     (condition,) = plan.conditions
     assert (condition.type, condition.reason) == ("Exchange", "BlockedTaken")
-    assert "ConfigMap openstack-ceph-shared/openstack-ceph-requests is of Ceph openstack/ceph;" in condition.message
+    assert (
+        "ConfigMap openstack-ceph-shared/openstack-ceph-requests belongs to Ceph openstack/ceph;" in condition.message
+    )
     assert "features.ceph.shared_namespace" in condition.message
     going = {**other, "metadata": {**other["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
     (gone,) = decide(Observed(going, ELSEWHERE, requests=asked, credentials=given)).actions
@@ -136,12 +144,12 @@ def client_of(keys: Any = None, made: Any = None, trial: bool = False) -> Client
 def test_a_client_waits_by_name_for_what_the_ceph_side_owes() -> None:
     plan = client(client_of())
     assert plan.conditions[0].message == (
-        "Waiting for Secret openstack-ceph-shared/openstack-ceph-keys of the Ceph: it does not exist; "
-        "it is asked for in ConfigMap openstack-ceph-shared/openstack-ceph-requests"
+        "Waiting for Secret openstack-ceph-shared/openstack-ceph-keys of Ceph: it does not exist; "
+        "the request is in ConfigMap openstack-ceph-shared/openstack-ceph-requests"
     )
     assert plan.requeue
     plan = client(client_of(secret("openstack-ceph-keys", "mon_endpoints", "glance")))
-    assert "it has no nova;" in plan.conditions[0].message
+    assert "it lacks nova;" in plan.conditions[0].message
 
 
 def test_a_client_gets_its_secret_and_again_when_the_keys_change() -> None:
@@ -164,6 +172,66 @@ def test_a_client_gets_its_secret_again_when_that_of_the_keys_is_another_one() -
     assert isinstance(action, CephAccess)
     made = {"metadata": {"annotations": {"stackwright.dev/digest": action.digest}}}
     assert client(client_of({**keys, "metadata": {**keys["metadata"], "uid": "another"}}, made)).actions
+
+
+def named(name: str, since: str, **spec: Any) -> dict[str, Any]:
+    meta = {"namespace": "openstack", "name": name, "uid": f"uid-{name}", "creationTimestamp": since}
+    return {**NOVA, "metadata": meta, "spec": {**SPEC, **spec}}
+
+
+def asked_for(*clients: dict[str, Any]) -> dict[str, Any]:
+    asked = next(each for each in decide(Observed(CEPH, TRIAL, clients)).actions if isinstance(each, Apply)).obj
+    found: dict[str, Any] = json.loads(asked["data"]["requests.json"])["clients"]
+    return found
+
+
+OLDER = named("nova", "2026-01-01T00:00:00Z")
+YOUNGER = named("also", "2026-01-02T00:00:00Z", pools=[{"name": "scratch", "role": "other"}], secretName="mine")
+
+
+def test_a_client_belongs_to_the_oldest_object_that_names_it() -> None:
+    """A second one would take away the rights of the first, or get its key."""
+    assert asked_for(OLDER, YOUNGER) == asked_for(YOUNGER, OLDER) == asked_for(OLDER)
+    keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
+    place = ("openstack-ceph-shared", "openstack-ceph-keys")
+    plan = client(ClientSeen(YOUNGER, place, keys=keys, others=(OLDER,)))
+    assert plan.actions == ()
+    assert plan.conditions[-1].reason == "BlockedTaken"
+    assert "client nova of Ceph ceph belongs to CephClient nova;" in plan.conditions[-1].message
+    assert client(ClientSeen(OLDER, place, keys=keys, others=(YOUNGER,))).actions
+    elsewhere = named("also", "2026-01-02T00:00:00Z", client="other")
+    told = client(ClientSeen(elsewhere, place, keys=keys, others=(OLDER,))).conditions
+    assert told[-1].message.startswith("Secret nova-ceph belongs to CephClient nova;")
+
+
+async def test_a_client_is_looked_at_with_those_that_name_the_same_and_when_they_change() -> None:
+    every = {key_of(each): each for each in (OLDER, YOUNGER)}
+    watch, look = controller().watches[0], controller().observe
+
+    class Cluster:
+        async def get(self, kind: Any, key: Any) -> Any:
+            return every.get(key)
+
+        async def list(self, kind: Any, namespace: str = "", labels: Any = None) -> Any:
+            return list(every.values())
+
+    seen = await look(Cluster(), key_of(YOUNGER), 0.0)
+    assert seen.others == (OLDER,)
+    assert watch.kind.kind == "CephClient"
+    for each in every.values():
+        woken = list(watch.keys(each, lambda kind, namespace: list(every.values())))
+    assert woken == []
+    assert list(watch.keys(OLDER, lambda kind, namespace: list(every.values()))) == [key_of(YOUNGER)]
+
+
+@pytest.mark.parametrize("name", ["admin", "rgw", "mon", "osd", "bootstrap-osd", "csi-rbd-node"])
+def test_a_user_of_ceph_itself_is_refused_and_nothing_is_asked_for_it(name: str) -> None:
+    schema = crd(CephClient)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    rules = schema["properties"]["spec"]["properties"]["client"]["x-kubernetes-validations"]
+    assert any(f"'{name}'" in rule["rule"] for rule in rules)
+    reserved = named("x", "2026-01-01T00:00:00Z", client=name)
+    assert asked_for(reserved, OLDER).keys() == {"nova"}
+    assert client(ClientSeen(reserved)).conditions[-1].reason == "BlockedInvalidSpec"
 
 
 def test_nothing_is_asked_for_a_client_that_is_going() -> None:

@@ -8,17 +8,20 @@ from builders import ANY, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.controlplane import NEEDS, STAGE, OpenStackControlPlane, OpenStackControlPlaneSpec
 from stackwright.api.fields import ini
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.controllers.cloud.objects import Wanted, service_object, settings, wanted_names, wanted_services
+from stackwright.cloud.controlplane import NEEDS, STAGE, OpenStackControlPlane, OpenStackControlPlaneSpec
+from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.selection import Wanted, wanted_names, wanted_services
+from stackwright.controllers.cloud.settings import cloud_of, settings
 from stackwright.controllers.controlplane.decide import decide
 from stackwright.controllers.controlplane.levels import NOVA_COMPONENTS, levels
 from stackwright.controllers.controlplane.objects import SERVICES, deployment, refinement
 from stackwright.controllers.controlplane.validate import parse
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import Context
+from stackwright.services.cloud import Cloud
+from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import merged_values
 
@@ -51,7 +54,7 @@ def errors_of(change):
 
 
 def levels_of(change, word, name=None):
-    wanted = Wanted(BY_SERVICE[word], name or BY_SERVICE[word].name)
+    wanted = Wanted(BY_SERVICE[word], name or BY_SERVICE[word].name, Cloud((), (), True))
     return levels(spec_of(change), wanted)
 
 
@@ -72,13 +75,17 @@ def test_what_is_absent_is_off_and_what_is_there_is_as_in_the_reference():
     assert "dashboard" not in wanted_names(deployment(spec_of({"horizon": {}}))), "off, unless enabled: true"
 
 
+def bus(spec, service):
+    return settings(spec, BY_SERVICE[service], cloud_of(spec, wanted_names(spec)))["messaging_instance"]
+
+
 def test_nova_has_the_bus_of_its_cell_where_there_is_one():
     own, shared = deployment(spec_of()), deployment(spec_of({"rabbitmq": {}}))
     assert own.features.messaging.components_with_dedicated_messaging == ["compute"]
     assert shared.features.messaging.components_with_dedicated_messaging == []
-    assert settings(own, BY_SERVICE["compute"])["messaging_instance"] == "nova-rabbitmq"
-    assert settings(shared, BY_SERVICE["compute"])["messaging_instance"] == "rabbitmq"
-    assert settings(own, BY_SERVICE["networking"])["messaging_instance"] == "rabbitmq"
+    assert bus(own, "compute") == "nova-rabbitmq"
+    assert bus(shared, "compute") == "rabbitmq"
+    assert bus(own, "networking") == "rabbitmq"
     assert [wanted.name for wanted in wanted_services(own)][1:3] == ["rabbitmq", "nova-rabbitmq"]
 
 
@@ -86,7 +93,7 @@ def test_nova_has_the_bus_of_its_cell_where_there_is_one():
 def test_a_section_without_one_that_it_needs_is_refused_by_both_names(name):
     for need in NEEDS[name]:
         (error,) = errors_of({need: None})
-        assert f"{name} needs {need}" in error
+        assert f"{name} requires {need}" in error
 
 
 # --- what a template says
@@ -192,7 +199,7 @@ def test_the_servers_of_memcached_are_told_to_all_who_use_them():
 
 def test_the_password_is_named_and_never_read():
     spec = spec_of(template("keystone", secret="mine", passwordSelectors={"admin": "Boss"}))
-    wanted = Wanted(BY_SERVICE["identity"], "keystone")
+    wanted = Wanted(BY_SERVICE["identity"], "keystone", Cloud((), (), True))
     assert refinement(spec, wanted).settings == {"admin_password": {"name": "mine", "key": "Boss"}}
     assert refinement(spec_of(), wanted).settings == {"admin_password": {"name": "osp-secret", "key": "AdminPassword"}}
 
@@ -241,7 +248,7 @@ def test_the_password_is_named_and_never_read():
         ),
         (
             template("neutron", customServiceConfig="debug = true"),
-            "spec.neutron.template.customServiceConfig: is not in the form of an INI file: line 1: an option stands",
+            "spec.neutron.template.customServiceConfig: is not in INI format: line 1: an option before",
         ),
     ],
 )
@@ -269,7 +276,8 @@ def test_two_values_for_one_option_of_nova_are_refused_with_both_places():
     one, other = ({"customServiceConfig": f"[DEFAULT]\ncpu_allocation_ratio = {n}\n"} for n in (2, 3))
     spec_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=one))
     (error,) = errors_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=other))
-    assert "apiServiceTemplate and schedulerServiceTemplate give [DEFAULT] cpu_allocation_ratio two values" in error
+    told = "apiServiceTemplate and schedulerServiceTemplate set different values of [DEFAULT] cpu_allocation_ratio"
+    assert told in error
 
 
 def test_a_stage_that_nobody_knows_is_refused():
@@ -283,7 +291,7 @@ def test_a_stage_that_nobody_knows_is_refused():
         ("[a]\nx = 1\nx = ~2\n", "[a] x: ~ at the beginning"),
         ("[a\n", "line 1: no [section]"),
         ("[]\n", "line 1: no [section]"),
-        ("[a]\n= 1\n", "line 2: no option = value"),
+        ("[a]\n= 1\n", "line 2: not in the form option = value"),
         ("[a]\nx = {{ .Password }}\n", "[a] x: {{ … }} is not supported"),
         ("[a]\nx = 1\n  2\n", "[a] x: a value of several lines"),
         ("[a]\nonly\n", "line 2: "),
@@ -332,7 +340,7 @@ def test_a_pause_leaves_what_is_there_and_makes_nothing_but_infrastructure():
 def test_a_section_that_is_gone_takes_its_service_along_and_says_why():
     plan = decide(Observed(Settings(), plane({"horizon": None}), (), ready()))
     (removed,) = (action for action in plan.actions if action.verb == "delete")
-    assert (removed.kind.kind, removed.why) == ("Horizon", "its section is gone or not enabled")
+    assert (removed.kind.kind, removed.why) == ("Horizon", "its section was removed or disabled")
 
 
 def test_who_was_there_first_is_the_cloud_of_the_namespace():

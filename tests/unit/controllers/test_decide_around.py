@@ -7,10 +7,9 @@ from builders import CONDITIONS, NAMESPACE, condition, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE, POD, SECRET
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.health.decide import decide as decide_health
 from stackwright.controllers.health.observe import Observed as HealthSeen
 from stackwright.controllers.helmbundle import children
@@ -23,6 +22,7 @@ from stackwright.controllers.revision.observe import Observed as RevisionsSeen
 from stackwright.core.digest import digest
 from stackwright.core.secrets.revisions import KEPT, Revision
 from stackwright.core.secrets.writes import KeepRevision
+from stackwright.services.mariadb.kind import MariaDB
 
 CLOUD = obj(OpenStackDeployment.KIND, "cloud")
 GOING = obj(OpenStackDeployment.KIND, "cloud", deleting=True)
@@ -99,7 +99,7 @@ def test_the_health_counts_components_and_names_the_cause_of_the_bad_ones():
     assert plan.status["health"]["app"]["server"] == {"status": "Ready", "generation": 1, "message": ""}
     assert (
         plan.status["health"]["app"]["api"]["message"]
-        == "Deployment w: Pod w-0 runs but does not pass its readiness probe yet"
+        == "Deployment w: Pod w-0 is running but not ready: its readiness probe fails"
     )
 
 

@@ -7,20 +7,21 @@ from builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.certificates import GIVEN
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide
-from stackwright.controllers.cloud.objects import service_object, service_pods, wanted_services
+from stackwright.controllers.cloud.objects import service_object, service_pods
 from stackwright.controllers.cloud.observe import Observed, observe
+from stackwright.controllers.cloud.selection import wanted_services
 from stackwright.controllers.cloud.validate import parse
-from stackwright.core import precache
+from stackwright.core.kubernetes import precache
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Delete
 from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.core.settings import Settings
 from stackwright.runtime import x509
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
+from stackwright.services.ingress.features import GIVEN
 from stackwright.services.registry import BY_SERVICE, SERVICES
 
 CLOUD = OpenStackDeployment.KIND
@@ -142,15 +143,15 @@ def charts(group):
         ),
         (
             {"services": {"identity": {"keystone": "x"}}},
-            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+            "spec.services.identity.keystone: takes only a mapping `values`",
         ),
         (
             {"services": {"identity": {"keystone": {"value": VALUES}}}},
-            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+            "spec.services.identity.keystone: takes only a mapping `values`",
         ),
         (
             {"services": {"identity": {"keystone": {"values": []}}}},
-            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+            "spec.services.identity.keystone: takes only a mapping `values`",
         ),
         (
             {"common": {"openstack": {"releases": {"mariadb": {}}}}},
@@ -158,11 +159,11 @@ def charts(group):
         ),
         (
             {"common": {"charts": {"releases": {"keystone": "x"}}}},
-            "spec.common.charts.releases.keystone: takes a mapping `values` and nothing else",
+            "spec.common.charts.releases.keystone: takes only a mapping `values`",
         ),
         (
             {"common": {"openstack": {"releases": {"keystone": VALUES}}}},
-            "spec.common.openstack.releases.keystone: takes a mapping `values` and nothing else",
+            "spec.common.openstack.releases.keystone: takes only a mapping `values`",
         ),
         (
             {"common": {"infra": {"releases": {"keystone": {}}}}},
@@ -278,7 +279,7 @@ def condition_reason(plan):
 
 
 def test_every_service_that_a_user_may_name_is_declared():
-    from stackwright.api.cloud.deployment import SERVICES as NAMES
+    from stackwright.cloud.deployment import SERVICES as NAMES
 
     assert sorted(NAMES) == sorted(declared.service for declared in SERVICES)
 

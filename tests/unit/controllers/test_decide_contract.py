@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from stackwright.api.crd import crd
 from stackwright.api.kinds import SECRET
-from stackwright.api.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND
 from stackwright.controllers.contract import controllers
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import AGAIN, decide
@@ -276,7 +276,7 @@ def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
     assert lost.empty and lost.status["digest"] == "" and lost.requeue == AGAIN
     kind = CONTRACTS[name].instance_kind.kind
     assert condition(lost).status is False and condition(lost).reason == "AccountMissing"
-    assert condition(lost).message == f"{kind} p has lost user u; it is made again"
+    assert condition(lost).message == f"{kind} p has lost user u; the operator recreates it"
     again = decide(seen(name, digest=lost.status["digest"]))
     assert len(again.actions) == 1 and condition(again).status is True
 
@@ -341,7 +341,7 @@ def test_the_account_is_taken_away_unless_nobody_is_left_to_take_it_from(name, p
     assert [action.absent for action in plan.actions if hasattr(action, "absent")] == [True] * takes_away
     assert ("finalizer" in verbs(plan)) is lets_go
     if not lets_go:
-        assert "to take the account away: it elects" in condition(plan).message
+        assert "to delete the account: it elects" in condition(plan).message
 
 
 @each_contract

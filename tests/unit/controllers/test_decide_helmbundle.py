@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from stackwright.api.crd import crd
 from stackwright.api.services.helmbundle import RELEASES, HelmBundle
-from stackwright.controllers.helmbundle.decide import RETRY_FAILED, SETTLE, decide, release_digest
+from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.helmbundle.step import RETRY_FAILED, SETTLE, release_digest
 from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Progress
 from stackwright.core.objects import FINALIZER
@@ -310,7 +311,7 @@ def test_a_chart_gets_only_values_that_were_made_for_it():
         assert [str(action) for action in plan.actions] == actions
     old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": "older"}]
     said = decide(old).conditions[0].message
-    assert said == "Waiting for values for this version of the chart memcached, which its service makes"
+    assert said == "Waiting for the service object to write values for this version of the chart memcached"
 
 
 def test_a_decision_takes_time_linear_in_the_releases():

@@ -12,8 +12,7 @@ from service_stage import SETTINGS, Stage
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Etcd, Keystone
-from stackwright.controllers.service.backends import given_up
+from stackwright.controllers.service.backends import removed_backends
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
@@ -21,23 +20,25 @@ from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import etcd, glance, keystone, memcached
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.keystone.features import KeystoneSettings
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.keystone.values import FERNET_KEYS
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import LOSSES, merged_values
 
 KEY = (NAMESPACE, "keystone")
-KEYSTONE = ", ".join(sorted(keystone.KeystoneSettings.model_fields))
+KEYSTONE = ", ".join(sorted(KeystoneSettings.model_fields))
 
 
 async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     stage = Stage()
     first = await stage.do()
     assert [type(action) for action in first.actions] == [EnsureSecret, EnsureSecret, RotateKeys, RotateKeys, Apply]
-    assert (
-        condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being asked for"
-    )
+    assert condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being created"
     second = await stage.do()
     assert second.empty
-    assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not looked at yet"
+    assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not processed yet"
     assert (second.status["state"], second.status["release"]) == ("WAITING", "")
     stage.ready(DatabaseAccount.KIND, "keystone")
     third = await stage.do()
@@ -75,7 +76,7 @@ async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_n
     assert not [action for action in (await stage.plan()).actions if isinstance(action, RotateKeys)]
     stage.clock.forward(-120)
     turned = await stage.do()
-    assert [action.key[1] for action in turned.actions if isinstance(action, RotateKeys)] == [keystone.FERNET_KEYS]
+    assert [action.key[1] for action in turned.actions if isinstance(action, RotateKeys)] == [FERNET_KEYS]
     assert turned.requeue == CLOCK
     stage.clock.forward(-credentials.every)
     assert len([action for action in (await stage.do()).actions if isinstance(action, RotateKeys)]) == 2
@@ -86,7 +87,7 @@ async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_n
 async def test_a_note_of_a_turn_that_cannot_be_read_does_not_stop_the_service(noted):
     stage = Stage()
     await stage.do()
-    key = (NAMESPACE, keystone.FERNET_KEYS)
+    key = (NAMESPACE, FERNET_KEYS)
     live = stage.cluster.peek(SECRET, key)
     live["metadata"]["annotations"][ROTATED] = noted
     stage.cluster.put(SECRET, live)
@@ -178,7 +179,7 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
     assert condition(plan).reason == "BlockedInvalidValues"
     assert (
         condition(plan).message
-        == "level 1, chart keystone: conf.keystone.token: cannot put a single value over a mapping"
+        == "level 1, chart keystone: conf.keystone.token: a single value cannot override a mapping"
     )
 
 
@@ -187,7 +188,7 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
 )
 def test_a_cloud_has_a_bus_for_audit_events_that_go_there(cadf: str, needed: list[str]):
     """Without it the account would wait for a RabbitMQ that nobody makes."""
-    assert [*keystone.SERVICE.requires(keystone.KeystoneSettings(cadf=cadf))] == needed
+    assert [*keystone.SERVICE.requires(KeystoneSettings(cadf=cadf))] == needed
 
 
 async def test_a_contract_that_is_no_longer_needed_is_deleted_once():
@@ -294,7 +295,7 @@ async def test_whatever_leaves_fewer_servers_that_vote_changes_nothing(old, new,
     told = condition(plan, "Settings")
     assert (told.reason, told.message) == (
         "BlockedWouldLoseMajority",
-        f"{by}chart etcd: pod.replicas.server: cannot become 1: 1 of 3 servers that vote may have no majority; "
+        f"{by}chart etcd: pod.replicas.server: cannot be reduced to 1: 1 of 3 voting servers may have no majority; "
         "allowed: 3 or more",
     )
     assert condition(plan).message == told.message
@@ -317,19 +318,19 @@ async def test_back_ends_are_noted_as_those_in_use_only_once_the_service_is_read
 
 async def test_a_back_end_is_given_up_only_after_a_look_of_now_found_nothing_in_it():
     seen = await of_glance(backends=["former"])
-    (look,), stage = given_up(seen, seen.context)
+    (look,), stage = removed_backends(seen, seen.context)
     assert (look.backends, stage.status) == (("former",), False)
 
     def found(digest, things):
         data = {"held.json": json.dumps({"former": things})}
         return replace(seen, inventory={"metadata": {"annotations": {DIGEST: digest}}, "data": data})
 
-    actions, stage = given_up(found(look.digest, []), seen.context)
+    actions, stage = removed_backends(found(look.digest, []), seen.context)
     assert (actions, stage.status) == ([], True)
-    actions, stage = given_up(found("of a while ago", []), seen.context)
+    actions, stage = removed_backends(found("of a while ago", []), seen.context)
     assert (len(actions), stage.status, stage.blocked) == (1, False, False)
     for digest in (look.digest, "of a while ago"):
-        _, stage = given_up(found(digest, ["guest"]), seen.context)
+        _, stage = removed_backends(found(digest, ["guest"]), seen.context)
         assert stage.reason == "BlockedWouldOrphan"
         assert "guest" in stage.message
 

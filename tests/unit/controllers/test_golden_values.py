@@ -1,28 +1,30 @@
 """Values as charts get them: each preset and size, and each level of overrides in its order."""
 
+from typing import get_args
+
 import pytest
 import yaml
 from builders import NAMESPACE, obj
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
-from stackwright.api.services.kinds import Keystone, ServiceSpec
-from stackwright.controllers.cloud.objects import overrides, service_object, wanted_services
+from stackwright.api.services.kinds import ServiceSpec, Size
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.controllers.cloud.objects import service_object
+from stackwright.controllers.cloud.overrides import overrides
+from stackwright.controllers.cloud.selection import wanted_services
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.service.objects import chart_values
 from stackwright.controllers.service.observe import Observed, observe
 from stackwright.core.settings import Settings
+from stackwright.local.image import recipes
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.services.declaration import COMPUTE, OPENVSWITCH, PLACES, Chart, Context, Service
-from stackwright.services.registry import SERVICES
-from stackwright.services.sizes import PRESETS, SIZES
+from stackwright.services.context import COMPUTE, OPENVSWITCH, PLACES, Context
+from stackwright.services.declaration import Chart, Service
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.registry import PRESETS, SERVICES
 
-IMAGES = (
-    "ceph", "cinder", "etcd",
-    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
-    "nova-compute", "openvswitch", "ovn", "placement", "rabbitmq",
-)  # fmt: skip
-SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {})
+SIZES = get_args(Size)
+SETTINGS = Settings({name: f"example.org/{name}:1" for name in recipes.load().images}, {})
 
 
 def cloud(preset="core", size="single", **spec):

@@ -11,19 +11,21 @@ from builders import NAMESPACE, condition, obj
 from pydantic import ValidationError
 
 from stackwright.adapters.helm.command import HelmCli
-from stackwright.api.registry import ADMITTED
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
-from stackwright.api.services.kinds import Keystone, Nova
+from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
-from stackwright.controllers.helmbundle.decide import RETRY_FAILED, decide
+from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
+from stackwright.controllers.helmbundle.step import RETRY_FAILED
 from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Ages
 from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.nova.kind import Nova
 
 SHIPPED = Settings({}, {"memcached": "digest"})
 ANY = Settings({}, {"memcached": "digest"}, unrestricted=True)
@@ -135,7 +137,7 @@ async def test_nobody_forges_the_helm_bundle_of_a_service_object(bundle, objects
     plan = await decided(bundle, *objects)
     assert not any(text.startswith("helm") for text in texts(plan))
     assert condition(plan).reason == "BlockedNotPermitted"
-    assert "only a service object may have it installed" in condition(plan).message
+    assert "only a service object may install it" in condition(plan).message
     plan = await decided(bundle, *objects, settings=replace(MAY, unrestricted=True))
     assert any(isinstance(action, HelmUpgrade) for action in plan.actions)
 
@@ -162,7 +164,7 @@ def test_nobody_but_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
     assert errors_of(labelled, bundle, settings=MAY) == []
     edited = {**bundle, "spec": {"releases": [{**RELEASES[0], "values": {"images": {"tags": {"libvirt": "mine"}}}}]}}
     for old in (None, bundle):
-        assert errors_of(edited, old, settings=MAY)[0].startswith("spec.releases[0].chart: has rights on nodes")
+        assert errors_of(edited, old, settings=MAY)[0].startswith("spec.releases[0].chart: it has permissions on nodes")
 
 
 def claimant(name, created, *, had=0, record="", names=("mc",)):
@@ -245,5 +247,5 @@ def test_admission_looks_at_helm_bundles():
 def test_no_chart_is_an_option_of_helm(chart, tmp_path):
     with pytest.raises(ValidationError):
         HelmBundleSpec.model_validate({"releases": [{"name": "x", "chart": chart}]})
-    with closing(HelmCli(tmp_path)) as helm, pytest.raises(Refused):
+    with closing(HelmCli(tmp_path)) as helm, pytest.raises(TerminalError):
         helm.chart(chart)

@@ -6,7 +6,7 @@ from typing import Any
 
 from stackwright.controllers.infra.references import Answers
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.openstack.clouds import Question, Thing, question
+from stackwright.core.openstack.clouds import CloudResource, Query, query
 
 ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 NETWORK = {"network": {"id": ID}}
@@ -28,10 +28,10 @@ def test_groups_of_many_ports_are_asked_for_and_told_to_be_wrong_once() -> None:
     ports = [NETWORK] * 64
     found = resolved({}, *ports)
     assert asked(found) == [f"g{number}" for number in range(64)]
-    none: dict[Question, tuple[Thing, ...]] = dict.fromkeys(found.missing, ())
+    none: dict[Query, tuple[CloudResource, ...]] = dict.fromkeys(found.missing, ())
     problems = resolved(none, *ports).problems
     assert len(problems) == 64
-    assert problems[7] == "spec.securityGroups[7]: security-group with name g7 must be exactly one: there is none"
+    assert problems[7] == "spec.securityGroups[7]: security-group with name g7 must match exactly one: found none"
 
 
 def test_what_several_ports_name_is_asked_for_once() -> None:
@@ -40,8 +40,8 @@ def test_what_several_ports_name_is_asked_for_once() -> None:
 
 
 def test_groups_of_the_server_are_those_of_ports_that_name_none_and_are_secured() -> None:
-    answers: dict[Question, tuple[Thing, ...]] = {
-        question("security-group", name=name): (Thing("security-group", f"id-{name}"),) for name in ("g", "own")
+    answers: dict[Query, tuple[CloudResource, ...]] = {
+        query("security-group", name=name): (CloudResource("security-group", f"id-{name}"),) for name in ("g", "own")
     }
     groups = [{"filter": {"name": "g"}}]
     found = resolved(answers, NETWORK, {**NETWORK, **OWN}, {**NETWORK, "enablePortSecurity": False}, groups=groups)

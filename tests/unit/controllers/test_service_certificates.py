@@ -4,18 +4,21 @@ import base64
 
 import pytest
 from builders import NAMESPACE, condition
+from cryptography.x509 import ExtendedKeyUsage, load_pem_x509_certificate
+from cryptography.x509.oid import ExtendedKeyUsageOID
 from service_stage import Stage
 
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH
-from stackwright.core.objects import EXPIRES
+from stackwright.core.digest import digest
+from stackwright.core.objects import DIGEST, EXPIRES
 from stackwright.core.plan import Apply
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.writes import EnsureCertificate, GatherSecret
 from stackwright.runtime import x509
 from stackwright.services import ingress, nova
-from stackwright.services.declaration import PLACES
+from stackwright.services.context import PLACES
 
 DAY = 24 * 3600.0
 TLS = (NAMESPACE, "openstack-public-tls")
@@ -105,6 +108,26 @@ async def test_one_for_other_names_is_issued_anew():
     ]
 
 
+async def test_what_a_certificate_is_for_is_in_it_and_one_of_an_earlier_version_is_issued_anew():
+    for declared, name, subject, client in (
+        (nova.SERVICE, "libvirt-tls", "CN=stackwright-libvirt", True),
+        (nova.SERVICE, "libvirt-qemu-tls", "CN=stackwright-qemu", True),
+        (ingress.SERVICE, "openstack-public-tls", "CN=*.cloud.example", False),
+    ):
+        stage = Stage(declared, spec=DOMAIN)
+        await stage.do()
+        own = load_pem_x509_certificate(secret_data(stage.cluster.peek(SECRET, (NAMESPACE, name)))["tls.crt"].encode())
+        assert own.subject.rfc4514_string() == subject
+        uses = own.extensions.get_extension_for_class(ExtendedKeyUsage).value
+        assert (ExtendedKeyUsageOID.CLIENT_AUTH in uses) is client
+        seen = await stage.look()
+        (wanted,) = [each for each in declared.certificates(seen.context) if each.name == name]
+        live = stage.cluster.peek(SECRET, (NAMESPACE, name))
+        live["metadata"]["annotations"][DIGEST] = digest(wanted.names, wanted.addresses, seen.obj["metadata"]["uid"])
+        stage.cluster.put(SECRET, live)
+        assert [action.key[1] for action in issues(await stage.plan())] == [name]
+
+
 @pytest.mark.parametrize("note", ["", "soon", "nan"])
 async def test_an_end_that_cannot_be_read_is_looked_at_again_and_does_not_stop_the_service(note):
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
@@ -143,12 +166,13 @@ async def test_the_users_own_is_copied_and_a_new_one_of_theirs_is_taken_over():
     assert not issues(await stage.plan())
 
 
-async def test_hypervisors_have_one_certificate_for_all_and_without_them_none_is_asked_for():
+async def test_hypervisors_have_two_certificates_for_all_and_without_them_none_is_asked_for():
     stage = Stage(nova.SERVICE)
     node = {"metadata": {"name": "m", "labels": dict(PLACES)}}
     stage.cluster.put(NODE, {**node, "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.7"}]}})
     assert [str(action) for action in issues(await stage.do())] == [
         "certificate openstack/libvirt-tls for m, n, 10.0.0.7",
+        "certificate openstack/libvirt-qemu-tls for m, n, 10.0.0.7",
         "certificate openstack/nova-novncproxy-tls for nova-novncproxy",
     ]
     nowhere = await Stage(nova.SERVICE, node=False).plan()

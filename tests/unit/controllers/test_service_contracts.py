@@ -5,13 +5,16 @@ from builders import NAMESPACE, condition
 from service_stage import SETTINGS, Stage
 
 from stackwright.api.kinds import POD, SECRET
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.ports import secret_data
 from stackwright.services import glance, keystone, mariadb, neutron, nova, rabbitmq
-from stackwright.services.declaration import Context, Settings
-from stackwright.services.needs import Endpoint, database, identity, messaging, notifications
+from stackwright.services.context import Context, Settings
+from stackwright.services.glance import values as glance_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.registry import SERVICES
 
 
@@ -46,7 +49,7 @@ async def test_what_does_not_gate_is_shown_and_counts_for_ready():
     plan = await stage.plan()
     assert condition(plan, "Release").status is True
     assert condition(plan, "Identity").message == (
-        "Waiting for KeystoneService openstack/glance: it was not looked at yet"
+        "Waiting for KeystoneService openstack/glance: it was not processed yet"
     )
     assert condition(plan).status is False
     assert plan.status["state"] == "APPLYING"
@@ -175,8 +178,10 @@ def test_the_catalog_names_public_and_internal_urls():
     spec = identity(context(glance.SERVICE, ingress=True), Endpoint("image", "http://i", "https://p", "d", ("nova",)))
     assert spec.spec["endpoints"] == {"internal": "http://i", "public": "https://p"}
     assert spec.spec["sections"] == ["nova"]
-    assert glance.endpoint(context(glance.SERVICE, ingress=True)).public == "https://glance.cloud.example"
-    assert glance.endpoint(context(glance.SERVICE)).public == "http://glance-api.openstack.svc.cluster.local:9292"
+    assert glance_values.endpoint(context(glance.SERVICE, ingress=True)).public == "https://glance.cloud.example"
+    assert (
+        glance_values.endpoint(context(glance.SERVICE)).public == "http://glance-api.openstack.svc.cluster.local:9292"
+    )
 
 
 def pod(name, ready, application, **labels):
@@ -217,7 +222,7 @@ async def test_what_was_ready_once_serves_while_one_pod_answers(name):
     assert await serving(declared, up, down) == (True, "Serving", "")
     broken = {"settings": {"nonsense": True}}
     assert (await serving(declared, up, down, spec=broken))[0], "a spec that is wrong changes nothing that runs"
-    cause = "Pod a-0 runs but does not pass its readiness probe yet"
+    cause = "Pod a-0 is running but not ready: its readiness probe fails"
     assert await serving(declared, down) == (False, "NotServing", cause)
     assert not (await serving(declared, up, was_ready=False))[0], "its first users may not be made yet"
     others = [pod("b", True, name, component="other"), pod("c", True, "other", **labels)]

@@ -1,4 +1,4 @@
-"""A cloud in memory, with a machine that sits before it: what each check sees can be set, and what it did is kept."""
+"""A cloud in memory and a machine in front of it: observations of checks can be set, and calls are recorded."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.openstack.tenant import Agent, Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
+from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.ports import Failed, Login
+from stackwright.smoke.tenant import Boot, Flavor, Leftover, Port, Project, Rule, Server, Tenant
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"
 LEASE = "stackwright-guest: eth0 has 192.168.213.5/24, router 192.168.213.1, mtu 1450, by DHCP"
@@ -170,12 +171,12 @@ class Projects:
     def named(self, prefix: str) -> list[Project]:
         return [each for name, each in self.world.projects.items() if name.startswith(prefix)]
 
-    def leftovers(self, project: Project) -> list[Thing]:
-        servers = [Thing("server", id_, id_) for id_ in self.world.servers]
-        flavors = [Thing("flavor", each, each) for each in self.world.things]
-        return [*servers, *flavors, Thing("project", project.id, project.name)]
+    def leftovers(self, project: Project) -> list[Leftover]:
+        servers = [Leftover("server", id_, id_) for id_ in self.world.servers]
+        flavors = [Leftover("flavor", each, each) for each in self.world.things]
+        return [*servers, *flavors, Leftover("project", project.id, project.name)]
 
-    def delete(self, thing: Thing) -> None:
+    def delete(self, thing: Leftover) -> None:
         if thing.kind == "server":
             del self.world.servers[thing.id]
         elif thing.kind == "flavor":

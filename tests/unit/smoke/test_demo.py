@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from cloud_in_memory import Clock, Host, World
 
-from stackwright.core.openstack.tenant import Server
 from stackwright.smoke.demo import Demo
 from stackwright.smoke.host import ssh_command
 from stackwright.smoke.icmp import echo, is_reply
 from stackwright.smoke.ports import Failed, Login
+from stackwright.smoke.tenant import Server
 
 
 def demo(world: World, folder: Path) -> Demo:
@@ -51,7 +51,7 @@ def test_a_stopped_one_is_started_and_a_failed_one_made_anew(tmp_path: Path) -> 
 def test_a_server_of_somebody_else_is_left_alone(tmp_path: Path, status: str, key: str) -> None:
     world = World(named={"demo": "theirs"}, keys={"demo": "ssh-ed25519 theirs"})
     world.servers["theirs"] = theirs = Server("theirs", status, key=key)
-    with pytest.raises(Failed, match=r"server `demo` that was not made here.*--no-vm"):
+    with pytest.raises(Failed, match=r"server `demo` exists that this command did not create.*--no-vm"):
         demo(world, tmp_path).ensure()
     assert world.servers == {"theirs": theirs}
     assert world.keys["demo"] == "ssh-ed25519 theirs"
@@ -82,7 +82,7 @@ def test_one_that_is_not_heard_is_explained(tmp_path: Path) -> None:
     with pytest.raises(Failed) as raised:
         demo(world, tmp_path).ensure()
     *_, cause, down, _, console = str(raised.value).splitlines()
-    assert cause == "A ping of 172.24.4.9: not within 240 s: no answer: its port on node1 is DOWN"
+    assert cause == "A ping of 172.24.4.9: not within 240 s: no response: its port on node1 is DOWN"
     assert (down, console) == ("Down: L3 agent on node1.", "  | no lease")
 
 

@@ -11,8 +11,9 @@ import pytest
 from http_cloud import HttpCloud
 
 from stackwright.adapters.openstack.client import connect
-from stackwright.core.openstack.tenant import Agent, Boot, CloudError, Flavor, Project, Rule, Server
+from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.openstack.projects import ProjectsApi, tenant
+from stackwright.smoke.tenant import Boot, CloudError, Flavor, Project, Rule, Server
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ResourceWarning"
@@ -127,7 +128,7 @@ def test_what_is_not_wired_yet(cloud: HttpCloud) -> None:
     networking = tenant(admin(cloud)).networking
     port = cloud.put("ports", {"status": "DOWN", "binding:host_id": ""})
     address = cloud.put("floatingips", {"port_id": port["id"], "status": "DOWN"})
-    assert networking.unwired(port["id"]) == "its port on no node yet is DOWN"
+    assert networking.unwired(port["id"]) == "its port not on a node yet is DOWN"
     port["binding:host_id"] = "node1"
     assert networking.unwired(port["id"]) == "its port on node1 is DOWN"
     port["status"] = "ACTIVE"

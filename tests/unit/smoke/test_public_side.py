@@ -17,7 +17,7 @@ from stackwright.adapters.public_api import Endpoint, Live, look
 from stackwright.cli.show.public import nodes
 from stackwright.cli.ui.tree import lines
 from stackwright.core.openstack.access import Access
-from stackwright.core.openstack.tenant import Agent
+from stackwright.core.openstack.agents import Agent
 from stackwright.runtime import x509
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.ports import Failed
@@ -109,7 +109,7 @@ async def test_all_is_asked_at_once(authority: dict[str, str]) -> None:
         live = await look(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
     finally:
         cloud.close()
-    assert [each.service for each in live.endpoints] == ["keystone", "glance", "nova", "neutron", "horizon"]
+    assert [each.service for each in live.endpoints] == ["keystone", "glance", "neutron", "nova", "horizon"]
     assert not live.endpoints[0].problem
     assert live.endpoints[0].milliseconds > 0
     assert "onnect" in live.endpoints[-1].problem
@@ -134,9 +134,9 @@ def test_what_status_tells_of_it() -> None:
         "└─ ✗ https://glance.x/: no answer in time",
         "✗ Agents and compute services",
         "├─ ✗ node1: nova-compute",
-        "│  └─ ✗ neutron-l3-agent: it does not report",
+        "│  └─ ✗ neutron-l3-agent: does not report",
         "└─ ✗ node2",
-        "   └─ ✗ nova-compute: it is disabled",
+        "   └─ ✗ nova-compute: is disabled",
     ]
     unknown = nodes(Live(problem="HTTP 401 from keystone.x"))[-1]
     assert unknown.message == "HTTP 401 from keystone.x"

@@ -63,6 +63,13 @@ def test_all_pass(world: World, tmp_path: Path) -> None:
     assert 'tests="14" failures="0"' in (tmp_path / "smoke.xml").read_text()
 
 
+def test_a_file_that_cannot_be_written_is_told_after_the_results(world: World, tmp_path: Path) -> None:
+    result = called("--junit", str(tmp_path / "none/smoke.xml"))
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-1].startswith("14 of 14 passed in ")
+    assert result.stderr.splitlines()[-1] == f"--junit {tmp_path}/none/smoke.xml: No such file or directory"
+
+
 def test_a_failure_is_told_and_is_the_exit_code(world: World) -> None:
     world.fault, world.boot_status = "No valid host was found.", "ERROR"
     result = called()
@@ -95,7 +102,7 @@ def test_a_signal_cleans_up(world: World, number: signal.Signals) -> None:
     world.during = lambda what: os.kill(os.getpid(), number) if what == "ssh" else None
     result = called()
     assert result.exit_code == 130
-    assert "Interrupted. What was made is removed" in result.stderr
+    assert "Interrupted. Created resources are deleted" in result.stderr
     assert not (world.servers or world.projects)
 
 

@@ -13,7 +13,6 @@ import json
 import os
 import re
 import tempfile
-from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,11 @@ import yaml
 
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
-from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, is_transient, told
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, error_message, is_transient
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import NotYet, Reader, Refused
+from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.shares import Shares
 
 HISTORY = "10"
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
@@ -37,48 +37,35 @@ PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
 WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
-class Turns:
-    """At most `parallel` at once, and `share` of one namespace. Namespaces have their turns one after the other, and
-    one of which many wait comes no sooner.
-    """
+class ConcurrencyLimit:
+    """At most `parallel` at once, and `share` of one namespace, in fair turns of the namespaces (`core.shares`)."""
 
     def __init__(self, parallel: int, share: int) -> None:
-        self._parallel, self._share = parallel, share
-        self._held: Counter[str] = Counter()
-        # None is empty; the namespace whose turn it is comes first.
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._shares: Shares[asyncio.Future[None]] = Shares(parallel, share)
 
     @contextlib.asynccontextmanager
     async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
-        """A turn of a namespace. Raises NotYet if there is none for so many seconds."""
+        """A turn of a namespace. Raises TransientError if there is none for so many seconds."""
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(namespace, deque()).append(turn)
+        self._shares.wait(namespace, turn)
         self._next()
         try:
             try:
                 async with asyncio.timeout(longest):
                     await turn
             except TimeoutError:
-                raise NotYet(f"Waiting for other releases of namespace {namespace}, which come before") from None
+                raise TransientError(
+                    f"Waiting for other releases of namespace {namespace}, which are in progress"
+                ) from None
             yield
         finally:
-            if turn.done() and not turn.cancelled():  # it may have come together with the end of waiting for it
-                self._held[namespace] -= 1
-                self._held += Counter()  # drops what is 0
-                self._next()
+            self._shares.leave(turn)
+            self._next()
 
     def _next(self) -> None:
-        while self._held.total() < self._parallel:
-            namespace = next((each for each in self._waiting if self._held[each] < self._share), None)
-            if namespace is None:
-                return
-            line = self._waiting.pop(namespace)
-            turn = line.popleft()
-            if line:
-                self._waiting[namespace] = line
-            if not turn.done():  # nobody waits for one that was cancelled
+        while (turn := self._shares.begin()) is not None:
+            if not turn.done():  # one that was cancelled is about to leave
                 turn.set_result(None)
-                self._held[namespace] += 1
 
 
 class HelmCli:
@@ -101,7 +88,7 @@ class HelmCli:
         self._charts = charts
         self._kubeconfig = kubeconfig
         self._binary = binary
-        self._turns = Turns(parallel, share or parallel)
+        self._turns = ConcurrencyLimit(parallel, share or parallel)
         self._timeout = timeout
         self._records = records
         self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
@@ -141,12 +128,12 @@ class HelmCli:
     def chart(self, name: str) -> str:
         """Path of a chart; a name without a slash is a shipped chart."""
         if name.startswith("-"):
-            raise Refused("the name of a chart must not begin with -")
+            raise TerminalError("the name of a chart must not begin with -")
         if "/" in name:
             return name
         folder = self._charts or _shipped()
         if not (folder / name / "Chart.yaml").is_file():
-            raise Refused(f"there is no chart {name} in {folder}")
+            raise TerminalError(f"chart {name} does not exist in {folder}")
         return str(folder / name)
 
     def _check(self, release: Key, revision: int = 0) -> Check:
@@ -172,7 +159,9 @@ class HelmCli:
             try:
                 out, err = await asyncio.wait_for(process.communicate(), self._timeout)
             except TimeoutError:
-                raise NotYet(f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was ended") from None
+                raise TransientError(
+                    f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was terminated"
+                ) from None
             finally:  # also if this task is cancelled: an orphaned process would continue to write
                 if process.returncode is None:
                     process.kill()
@@ -189,16 +178,18 @@ class HelmCli:
 
 
 def failure(command: str, text: str) -> Exception:
-    """Helm's error: NotYet if a retry may help, otherwise Refused, with each line that names a cause once."""
+    """Helm's error: TransientError if a retry may help, otherwise TerminalError, with each line that names a cause
+    once.
+    """
     lines = dict.fromkeys(_KLOG.sub("", line.strip()) for line in text.splitlines() if line.strip())
     useful = [
         line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
     ]
-    reason = told(" ".join(useful))
+    reason = error_message(" ".join(useful))
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter
-    message = f"helm {command}: {reason[:2000] or 'failed without a word'}"
-    return NotYet(message) if is_transient(text) else Refused(message)
+    message = f"helm {command}: {reason[:2000] or 'failed without a message'}"
+    return TransientError(message) if is_transient(text) else TerminalError(message)
 
 
 def _version(version: str) -> tuple[str, ...]:

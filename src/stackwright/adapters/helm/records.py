@@ -18,7 +18,7 @@ import yaml
 from stackwright.api.kinds import INGRESS_CLASS, SECRET
 from stackwright.core.helm.records import PAYLOAD, SELECTOR, Unreadable, record_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Reader, Refused
+from stackwright.core.ports import Reader, TerminalError
 
 KINDS = frozenset(
     {
@@ -55,9 +55,9 @@ async def check_records(reader: Reader, release: Key, revision: int = 0) -> None
                 await _check_class(reader, release, each)
         except Unreadable as error:
             record = f"Secret {namespace}/{secret['metadata']['name']}"
-            raise Refused(
-                f"{record}, a record of release {name}, {error}, so Helm would touch what is not of this release; "
-                "look who wrote that Secret, and delete it"
+            raise TerminalError(
+                f"{record}, a record of release {name}, {error}, so Helm would change objects of other releases; "
+                "find out who wrote that Secret, and delete it"
             ) from None
 
 
@@ -68,14 +68,14 @@ def _classes(secret: Object, release: Key) -> frozenset[str]:
     if record.get("hooks"):
         raise Unreadable("has hooks")
     if (record.get("namespace"), record.get("name")) != (namespace, name):
-        raise Unreadable("is of another release")
+        raise Unreadable("belongs to another release")
     found = set()
-    for head in heads(record.get("manifest") or ""):
+    for head in document_headers(record.get("manifest") or ""):
         kind = (head.get("apiversion", "").rpartition("/")[0], head.get("kind", ""))
         if kind in KINDS and head.get("metadata.namespace", namespace) == namespace:
             continue
         if kind != (INGRESS_CLASS.group, INGRESS_CLASS.kind) or not head.get("metadata.name"):
-            raise Unreadable("holds an object of another namespace, or of a kind that no shipped chart makes")
+            raise Unreadable("contains an object of another namespace, or of a kind that no shipped chart creates")
         found.add(head["metadata.name"])
     return frozenset(found)
 
@@ -88,21 +88,21 @@ async def _check_class(reader: Reader, release: Key, name: str) -> None:
     found = await reader.get(INGRESS_CLASS, ("", name))
     marks = (found or {"metadata": {}})["metadata"].get("annotations") or {}
     if found and (marks.get("meta.helm.sh/release-namespace"), marks.get("meta.helm.sh/release-name")) != release:
-        raise Unreadable("holds an IngressClass of another release")
+        raise Unreadable("contains an IngressClass of another release")
 
 
-def heads(manifest: object) -> list[dict[str, str]]:
+def document_headers(manifest: object) -> list[dict[str, str]]:
     """For each document: apiversion, kind, metadata.name and metadata.namespace, if present, and the other strings of
     these levels. Raises Unreadable.
     """
     if not isinstance(manifest, str):
-        raise Unreadable("has a manifest that is no text")
+        raise Unreadable("has a manifest that is not a string")
     if any(line.rstrip() != "---" for line in map(re.Match.group, _SEPARATOR.finditer(manifest))):
         raise Unreadable("has a manifest with text beside a separator of documents")
     if len(documents := _SEPARATOR.split(manifest, MOST)) > MOST:
         raise Unreadable("has a manifest with too many documents")
     if any(text.strip() != text.strip(" \n") for text in documents):  # YAML keeps white space that Helm trims
-        raise Unreadable("has a manifest with other space than blanks around a document")
+        raise Unreadable("has a manifest with white space other than blanks around a document")
     try:
         found = [_head(yaml.parse(text, Loader=_LOADER)) for text in documents]
     except (yaml.YAMLError, ValueError, RecursionError):

@@ -27,7 +27,7 @@ from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Labels, NotYet, Refused
+from stackwright.core.ports import Conflict, Labels, TerminalError, TransientError
 from stackwright.core.prune import without_empties
 
 log = structlog.get_logger(__name__)
@@ -144,7 +144,7 @@ class KubernetesCluster:
         meta = event["metadata"]
         try:
             await self._record(event, (meta["namespace"], meta["name"]))
-        except (Refused, NotYet, Conflict) as error:
+        except (TerminalError, TransientError, Conflict) as error:
             log.warning("event not recorded", reason=reason, error=str(error))
 
     async def _record(self, event: Object, key: Key) -> None:
@@ -170,7 +170,7 @@ class KubernetesCluster:
         try:
             built = self._client.build_adapter_request(request)
         except UnicodeEncodeError:
-            raise Refused(f"{call}: a text in it is not Unicode") from None
+            raise TerminalError(f"{call}: a string in the object is not valid Unicode") from None
         with explained(call):
             response = await self._client._client.send(built)
         if response.status_code >= 400:
@@ -189,7 +189,7 @@ def _collection_url(call: Call, namespace: str) -> str:
     parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
     if kind.namespaced and namespace:
         if not NAMESPACE.matches(namespace):
-            raise Refused(f"{call.verb} {kind.kind}: {namespace[:SHOWN]!r} is not the name of a namespace")
+            raise TerminalError(f"{call.verb} {kind.kind}: {namespace[:SHOWN]!r} is not the name of a namespace")
         parts += ["namespaces", namespace]
     return "/".join([*parts, kind.plural])
 
@@ -197,7 +197,7 @@ def _collection_url(call: Call, namespace: str) -> str:
 def _object_url(call: Call, namespace: str, name: str) -> str:
     """The path of one object. An invalid name is refused, as it could make this the path of something else."""
     if not OBJECT.matches(name) or (call.kind.namespaced and not namespace):
-        raise Refused(f"{call.verb} {call.kind.kind}: {name[:SHOWN]!r} is not the name of an object")
+        raise TerminalError(f"{call.verb} {call.kind.kind}: {name[:SHOWN]!r} is not the name of an object")
     return f"{_collection_url(call, namespace)}/{name}"
 
 

@@ -68,7 +68,7 @@ async def output(config: SingleConfig, limit: float, tell: Tell | None) -> bytes
             stderr=PIPE,
         )
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{name} cannot be run: {getattr(error, 'strerror', None) or error}") from error
+        raise ConfigError(f"{name} could not be started: {getattr(error, 'strerror', None) or error}") from error
     assert process.stdout and process.stderr
     said = _Said(tell)
     listening = asyncio.create_task(said.listen(process.stderr))
@@ -79,26 +79,26 @@ async def output(config: SingleConfig, limit: float, tell: Tell | None) -> bytes
                 await asyncio.sleep(EXIT_POLL)
         await asyncio.wait({listening}, timeout=PAUSE)  # a browser started by the command may never close it
     except TimeoutError:
-        last = f"; it said last: {said.last}" if said.last else ""
-        raise ConfigError(f"{name} has not ended after {limit:.0f} s{last}") from None
+        last = f"; its last message: {said.last}" if said.last else ""
+        raise ConfigError(f"{name} was not finished after {limit:.0f} s{last}") from None
     finally:
         listening.cancel()
         process._transport.close()  # type: ignore[attr-defined]  # kills it without waiting for its children
         await process.wait()
     if process.returncode:
-        raise ConfigError(f"{name} ended with {process.returncode}" + ("" if tell else f": {said.all}"))
+        raise ConfigError(f"{name} ended with exit code {process.returncode}" + ("" if tell else f": {said.all}"))
     return found
 
 
 def _asks(command: Exec, name: str, terminal: bool) -> bool:
     """Whether the command may ask the user, on standard input. Raises ConfigError."""
     if command.apiVersion not in VERSIONS:
-        raise ConfigError(f"{name} is of {command.apiVersion}, which is not known")
+        raise ConfigError(f"{name} has the unknown apiVersion {command.apiVersion}")
     mode = command.interactiveMode or "IfAvailable"
     if mode not in ("Never", "IfAvailable", "Always"):
-        raise ConfigError(f"{name} has the interactiveMode {mode}, which is not known")
+        raise ConfigError(f"{name} has the unknown interactiveMode {mode}")
     if mode == "Always" and not terminal:
-        raise ConfigError(f"{name} wants to ask somebody (interactiveMode: Always), and there is no terminal here")
+        raise ConfigError(f"{name} requires a terminal (interactiveMode: Always), but standard input is not a terminal")
     return terminal and mode != "Never"
 
 

@@ -1,7 +1,8 @@
-"""Errors of the Kubernetes API as the operator's three classes: NotYet, Refused, Conflict.
+"""Errors of the Kubernetes API as the operator's three classes: TransientError, TerminalError, Conflict.
 
 The Status object of the API has all causes of a refusal; authors of manifests need all of them at once, so none is
-dropped. An error that passes by itself (a namespace that is being created, an API server that starts) is NotYet.
+dropped. An error that passes by itself (a namespace that is being created, an API server that starts) is
+TransientError.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Key
-from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError
 
 _RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
 # Server-side apply reports a field that the schema does not have as an internal error of the server.
@@ -51,8 +52,8 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
     if code == 403:
         return _forbidden(call, status, message)
     if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
-        return NotYet(f"{call}: the Kubernetes API says {code}: {message}")
-    return Refused(f"{call}: {_causes(status, message)}")
+        return TransientError(f"{call}: the Kubernetes API returned {code}: {message}")
+    return TerminalError(f"{call}: {_causes(status, message)}")
 
 
 def _status(body: bytes) -> Mapping[str, Any]:
@@ -65,25 +66,26 @@ def _status(body: bytes) -> Mapping[str, Any]:
 
 
 def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
-    """Conflict if the object itself is gone, NotYet if its namespace is missing, NotServed if its kind is."""
+    """Conflict if the object itself is gone, TransientError if its namespace is missing, NotServed if its kind is."""
     details = status.get("details") or {}
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
-        return NotYet(f"{call}: namespace {details.get('name')} does not exist")
+        return TransientError(f"{call}: namespace {details.get('name')} does not exist")
     if details.get("name"):
-        return Conflict(f"{call}: the object is gone", call.kind, call.key)
-    return NotServed(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
+        return Conflict(f"{call}: the object does not exist", call.kind, call.key)
+    text = f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}"
+    return NotServed(text, call.kind.group)
 
 
 def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception:
     causes = (status.get("details") or {}).get("causes") or ()
     if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
-        return NotYet(f"{call}: its namespace is being deleted")
+        return TransientError(f"{call}: its namespace is being deleted")
     found = _RBAC.search(message)
     if found is None:
-        return Refused(f"{call}: {message}")
+        return TerminalError(f"{call}: {message}")
     group = found["group"] or "core"
     missing = f"{found['verb']} {found['resource']} of the API group {group}{found['where']}"
-    return Refused(f"{call}: the operator lacks the RBAC permission to {missing}")
+    return TerminalError(f"{call}: the operator lacks the RBAC permission to {missing}")
 
 
 def _causes(status: Mapping[str, Any], message: str) -> str:

@@ -27,7 +27,7 @@ from yaml import YAMLError
 
 from stackwright.adapters.kubernetes.command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError, Unreachable
 
 # Timeout in seconds for a command of a kubeconfig; users may have to log in with a browser.
 LOGIN = 120.0
@@ -68,10 +68,10 @@ class Kubeconfig(KubeConfig):
     @classmethod
     def from_dict(cls, conf: dict[str, Any], fname: StrOrPath | None = None) -> Kubeconfig:
         if not isinstance(conf, dict):
-            raise ConfigError("it is no mapping" if conf else "it is empty")
+            raise ConfigError("it is not a mapping" if conf else "it is empty")
         for part in ("clusters", "contexts"):
             if not isinstance(conf.get(part), list):
-                raise ConfigError(f"it has no list of {part}")
+                raise ConfigError(f"it lacks the list {part}")
         return cls(
             current_context=conf.get("current-context"),
             clusters=to_mapping(conf["clusters"], "cluster", Served),
@@ -136,12 +136,12 @@ class _Command(httpx2.Auth):
         except ValidationError:  # it may repeat a token
             given = None
         if not given or not given.enough():
-            raise ConfigError(f"{command} gives no ExecCredential with {WANTED}")
+            raise ConfigError(f"{command} returned no ExecCredential with {WANTED}")
         if given.certificate:
             try:
                 context = self._context(f"{given.certificate}\n{given.key}")
             except (ssl.SSLError, UnicodeError):
-                raise ConfigError(f"{command} gives a certificate and a key that do not belong together") from None
+                raise ConfigError(f"{command} returned a certificate and a key that do not match") from None
             # No keep-alive: no connection stays open with a previous certificate.
             limits = httpx2.Limits(max_keepalive_connections=0)
             self._client._transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
@@ -167,28 +167,29 @@ def logged_in(client: GenericAsyncClient, tell: Tell | None) -> GenericAsyncClie
 
 @contextmanager
 def explained(what: object) -> Iterator[None]:
-    """Context for a request. Raises NotYet if it gets no response; the message contains no token."""
-    login = f"{what}: no login by the kubeconfig"
+    """Context for a request. Raises TransientError if it gets no response; the message contains no token."""
+    login = f"{what}: authentication with the kubeconfig failed"
     try:
         yield
     except httpx2.LocalProtocolError:  # its text repeats the header
-        raise NotYet(f"{login}: its token has characters that no header has") from None
+        raise TransientError(f"{login}: its token contains characters that are not allowed in HTTP headers") from None
     except (httpx2.TransportError, OSError) as error:
-        raise NotYet(f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}") from error
+        text = f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}"
+        raise Unreachable(text) from error
     except UnicodeDecodeError:  # its text repeats what it read
-        raise NotYet(f"{login}: the file of its token is no text") from None
+        raise TransientError(f"{login}: the file of its token is not text") from None
     except ConfigError as error:  # from a command or file that should provide a token
-        raise NotYet(f"{login}: {printable(' '.join(str(error).split())[:300])}") from error
+        raise TransientError(f"{login}: {printable(' '.join(str(error).split())[:300])}") from error
 
 
 def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
-    """Cluster and user of a context, None for the current one. Raises Refused if there is no such context.
+    """Cluster and user of a context, None for the current one. Raises TerminalError if there is no such context.
 
     As for kubectl, relative paths of files, and of a command with a slash, start at the kubeconfig's folder.
     """
     single = config.get(context_name=context)
     if single is None:  # lightkube returns None only if there is no current context
-        raise Refused("the kubeconfig has no current context")
+        raise TerminalError("the kubeconfig has no current context")
     if single.user is None or single.fname is None:
         return single
     user, folder = copy(single.user), Path(single.fname).absolute().parent

@@ -15,7 +15,7 @@ from lightkube.resources.core_v1 import PodLog
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.kubernetes.login import explained
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import TransientError
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Container:
 
 
 @dataclass(frozen=True)
-class Part:
+class LogRange:
     """Part of a log: the last `tail` lines or `since` seconds (None for all), or the log of the previous container."""
 
     tail: int | None = None
@@ -40,8 +40,8 @@ class LogReader:
     def __init__(self, cluster: KubernetesCluster) -> None:
         self._client: Any = cluster._client  # its methods have no types
 
-    async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:
-        """Lines without line ends. Raises NotYet if the log does not exist or the stream breaks."""
+    async def lines(self, of: Container, part: LogRange, *, follow: bool) -> AsyncIterator[str]:
+        """Lines without line ends. Raises TransientError if the log does not exist or the stream breaks."""
         params = {"container": of.name, "tailLines": part.tail, "sinceSeconds": part.since, "follow": follow}
         request = self._client.prepare_request(
             "get", PodLog, name=of.pod, namespace=of.namespace, params={**params, "previous": part.previous}
@@ -61,4 +61,4 @@ class LogReader:
             finally:
                 await response.aclose()
         except (ApiError, httpx2.HTTPError, RuntimeError) as error:
-            raise NotYet(f"{of.pod}/{of.name}: the log ended: {error}") from error
+            raise TransientError(f"{of.pod}/{of.name}: the log ended: {error}") from error

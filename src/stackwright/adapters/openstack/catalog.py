@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.client import connect, demand, message_of, status_of
+from stackwright.adapters.openstack.client import bound, connect, demand, message_of, status_of
+from stackwright.adapters.openstack.transport.deadline import after, within
 from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
+from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import TerminalError, TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
+T = TypeVar("T")
+GRACE = 30.0  # seconds for the last request to end
 PROJECT = "service"
 DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 
@@ -36,13 +40,22 @@ class KeystoneIdentity:
 
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         demand(admin, action.admin_secret)
-        async with self._slots:
-            await in_thread(self._entry, action, admin, password)
+        await self._asked(admin, lambda: self._entry(action, admin, password))
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         demand(admin, action.admin_secret)
-        async with self._slots:
-            return await in_thread(self._looked, action, admin, password)
+        return await self._asked(admin, lambda: self._looked(action, admin, password))
+
+    async def _asked(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
+        """Call `what` in a thread. All its requests, and the wait for a slot, have LONGEST together."""
+        until = after(LONGEST)
+        try:
+            async with asyncio.timeout(LONGEST + GRACE), self._slots:
+                return await in_thread(within, until, what)
+        except TimeoutError:
+            raise TransientError(
+                f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
+            ) from None
 
     def _looked(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         with self._administrator(action, admin) as identity:
@@ -74,7 +87,7 @@ class KeystoneIdentity:
         with self._lock:
             if key not in self._connections:
                 region = admin.get("region_name") or "RegionOne"
-                self._connections[key] = connect(admin, region, identity_url=admin["auth_url"])
+                self._connections[key] = connect(admin, region, identity_url=admin["auth_url"], bounded=True)
             return self._connections[key]
 
 
@@ -119,6 +132,7 @@ def _password_works(auth_url: str, user_id: str, password: str) -> bool:
     from keystoneauth1.session import Session
 
     session = Session(auth=Password(auth_url=auth_url, user_id=user_id, password=password, unscoped=True), timeout=30)
+    bound(session.session)
     try:
         session.get_token()
     except Unauthorized:
@@ -203,10 +217,10 @@ def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception
     status = status_of(error)
     if status == 401:
         secret = "/".join(action.admin_secret)
-        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+        return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     message = message_of(error)
     if status == 409:  # another service created a shared entry first; the next try finds it
-        return NotYet(f"{where} has just got it from somebody else: {message}")
+        return TransientError(f"{where}: another client created it at the same time: {message}")
     if 400 <= status < 500 and status not in (404, 408, 429):
-        return Refused(f"{where} refuses to {action.target}: HTTP {status} {message}")
-    return NotYet(f"{where} cannot serve now: {f'HTTP {status}' if status else type(error).__name__} {message}")
+        return TerminalError(f"{where} refuses to {action.target}: HTTP {status} {message}")
+    return TransientError(f"{where} is unavailable: {f'HTTP {status}' if status else type(error).__name__} {message}")

@@ -6,37 +6,41 @@ nor environment variables decide where a client connects: the caller names the c
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from stackwright.core.openstack.tenant import CloudError
 from stackwright.core.plan import Key
-from stackwright.core.ports import Refused
+from stackwright.core.ports import TerminalError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
 AUTH = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
 TIMEOUT = 30
-C = TypeVar("C")
 
 
 def demand(admin: Mapping[str, str], secret: Key) -> None:
     """Raise Refused with the required keys that the administrator's Secret lacks."""
     if missing := [key for key in AUTH if not admin.get(key)]:
-        raise Refused(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
+        raise TerminalError(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
 
 
 def connect(
-    auth: Mapping[str, str], region: str, *, ca_file: str = "", identity_url: str = "", interface: str = ""
+    auth: Mapping[str, str],
+    region: str,
+    *,
+    ca_file: str = "",
+    identity_url: str = "",
+    interface: str = "",
+    bounded: bool = False,
 ) -> Connection:
     """Create a client; no request is sent yet.
 
     ca_file       file with the CA certificate, if the endpoints use TLS
     identity_url  Keystone's address, if the catalog's is not to be used
     interface     interface of the endpoints; public if empty
+    bounded       whether responses and the time for all requests of a call have limits, see `bound`
     """
     from openstack.connection import Connection
 
@@ -53,6 +57,8 @@ def connect(
         api_timeout=TIMEOUT,
         **more,
     )
+    if bounded:
+        bound(made.session.session)
     return prepared(made)
 
 
@@ -70,7 +76,7 @@ class _Login:
         from keystoneauth1.exceptions import Unauthorized
 
         if self._thread == threading.get_ident():
-            raise Unauthorized("version discovery wants a token")
+            raise Unauthorized("version discovery requires a token")
         self._lock.acquire()
         self._thread = threading.get_ident()
 
@@ -88,6 +94,15 @@ def prepared(made: Connection) -> Connection:
     return made
 
 
+def bound(session: Any) -> None:
+    """Limit the responses to a `requests.Session` in size and time; after this thread's deadline it sends nothing."""
+    from stackwright.adapters.openstack.transport.responses import Bounded
+
+    session.trust_env = False
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Bounded())
+
+
 def status_of(error: Exception) -> int:
     """HTTP status of an SDK error; 0 if it has none."""
     return int(getattr(error, "http_status", None) or getattr(error, "status_code", None) or 0)
@@ -96,28 +111,3 @@ def status_of(error: Exception) -> int:
 def message_of(error: Exception) -> str:
     """Message of the service, or of the library, in one line."""
     return " ".join(str(getattr(error, "details", "") or error).split())[:300]
-
-
-def explained(cls: type[C]) -> type[C]:
-    """Class decorator: public methods raise CloudError for every SDK error."""
-    for name, method in list(vars(cls).items()):
-        if callable(method) and not name.startswith("_"):
-            setattr(cls, name, _explained(method))
-    return cls
-
-
-def _explained(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        from keystoneauth1.exceptions import ClientException
-        from openstack.exceptions import SDKException
-
-        try:
-            return method(*args, **kwargs)
-        except (ClientException, SDKException, OSError) as error:
-            status = status_of(error)
-            said = f"HTTP {status}: {message_of(error)}" if status else message_of(error) or type(error).__name__
-            passing = status in (404, 408, 409, 429) or status >= 500 or not status
-            raise CloudError(f"{method.__name__}: {said}", passing=passing) from error
-
-    return call

@@ -10,7 +10,7 @@ from stackwright.adapters.openstack.client import connect, demand, message_of
 from stackwright.adapters.threads import in_thread
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Inventory
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -36,7 +36,7 @@ class CloudContents:
             pairs = images(cloud) if action.service == "image" else volumes(cloud)
             return gathered(action.backends, pairs)
         except (ClientException, SDKException, OSError) as error:
-            raise NotYet(f"Waiting for {action.service} to tell what it has: {message_of(error)}") from None
+            raise TransientError(f"Waiting for {action.service} to list its content: {message_of(error)}") from None
 
 
 class PublicContents:

@@ -32,7 +32,7 @@ def sections(text: str) -> Sections:
             continue
         option, value = _option(number, line)
         if here is None:
-            raise _bad(number, "an option stands before the first [section]")
+            raise _bad(number, "an option before the first [section]")
         _check(section, option, value)
         here[option] = _together(f"[{section}] {option}", here[option], value) if option in here else value
     return found
@@ -48,7 +48,7 @@ def _option(number: int, line: str) -> tuple[str, str]:
     ends = [at for at in (line.find("="), line.find(":")) if at >= 0]
     option = line[: min(ends, default=0)].strip()
     if not option:
-        raise _bad(number, "no option = value")
+        raise _bad(number, "not in the form option = value")
     return option, line[min(ends) + 1 :].strip()
 
 
@@ -71,4 +71,4 @@ def _check(section: str, option: str, value: str) -> None:
 
 
 def _bad(number: int, problem: str) -> ValueError:
-    return ValueError(f"is not in the form of an INI file: line {number}: {problem}")
+    return ValueError(f"is not in INI format: line {number}: {problem}")

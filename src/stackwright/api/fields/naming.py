@@ -78,7 +78,7 @@ class Account:
         rules = [FIXED_RULE] if self.fixed else []
         if self.reserved:
             rules.append({"rule": f"!(self.lowerAscii() in {list(self.reserved)})", "message": self._problem})
-        return {**handler(core), "maxLength": ACCOUNT_LENGTH, "pattern": ACCOUNT, "x-kubernetes-validations": rules}
+        return {"maxLength": ACCOUNT_LENGTH, "pattern": ACCOUNT, **handler(core), "x-kubernetes-validations": rules}
 
     @property
     def _problem(self) -> str:
@@ -86,7 +86,7 @@ class Account:
 
     def _checked(self, text: str) -> str:
         if not re.fullmatch(ACCOUNT.strip("^$"), text):
-            raise ValueError("must begin with a letter, and have letters, digits, '-' and '_', 32 characters at most")
+            raise ValueError("must be at most 32 letters, digits, '-' and '_', beginning with a letter")
         if text.lower() in self.reserved:
             raise ValueError(self._problem)
         return text
@@ -95,7 +95,7 @@ class Account:
 # Characters that SQL and AMQP identifiers allow without quoting; 32 is MariaDB's limit for portable user names.
 ACCOUNT_LENGTH = 32
 ACCOUNT = r"^[a-zA-Z][a-zA-Z0-9_-]{0,31}$"
-FIXED_RULE = {"rule": "self == oldSelf", "message": "cannot change; make another object"}
+FIXED_RULE = {"rule": "self == oldSelf", "message": "cannot change; create another object"}
 _DASHED = "must be lower-case letters, digits and '-', with a letter or digit at both ends"
 _DOTTED = "must be lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each part"
 NAMESPACE = Format("[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63, _DASHED)

@@ -132,7 +132,7 @@ class Keyed:
     def _check(self, values: list[Any]) -> list[Any]:
         seen = Counter(getattr(value, self.by) if self.by else value for value in values)
         if twice := sorted(str(each) for each, times in seen.items() if times > 1):
-            raise ValueError(f"{', '.join(twice)} is there twice")
+            raise ValueError(f"duplicate entry: {', '.join(twice)}")
         return values
 
 
@@ -143,7 +143,7 @@ MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
 
 def _unlike_marks(tags: list[str]) -> list[str]:
     if marks := sorted(filter(MARK.fullmatch, tags)):
-        raise ValueError(f"{', '.join(marks)} has the form of tags by which the operator finds what it made")
+        raise ValueError(f"{', '.join(marks)} has the reserved form of the operator's marks")
     return tags
 
 
@@ -159,7 +159,7 @@ class InfraStatus(Status):
 class OwnerStatus(InfraStatus):
     """The status of objects that have resources in an OpenStack."""
 
-    project: str = Field("", description="Where its things are: id of the project, @region.")
+    project: str = Field("", description="Location of its resources: project id, @region.")
 
 
 class InfraResource(Resource):

@@ -21,27 +21,23 @@ class OpenStackFloatingIPPoolSpec(Part):
     pre_allocated_floating_ips: list[Ipv4] = Field(
         default_factory=list,
         max_length=GIVEN,
-        description="Floating IPs that are there; used first, and never deleted.",
+        description="Existing floating IPs; used first, and never deleted.",
     )
-    max_ips: int | None = Field(None, ge=0, description="How many may be claimed; absent: any number.")
-    floating_ip_network: NetworkParam | None = Field(
-        None, description="External network; absent: the only one there is."
-    )
-    reclaim_policy: Literal["Retain", "Delete"] = Field(
-        "Retain", description="What becomes of a floating IP given back."
-    )
+    max_ips: int | None = Field(None, ge=0, description="Maximum number of claims; default: unlimited.")
+    floating_ip_network: NetworkParam | None = Field(None, description="External network; default: the only one.")
+    reclaim_policy: Literal["Retain", "Delete"] = Field("Retain", description="What happens to released floating IPs.")
 
 
 class OpenStackFloatingIPPoolStatus(OwnerStatus):
     claimed_ips: list[str] = Field(default_factory=list, description="Floating IPs in use.")
-    available_ips: list[str] = Field(default_factory=list, description="Floating IPs that are free.")
-    failed_ips: list[str] = Field(default_factory=list, description="Floating IPs that could not be had.")
+    available_ips: list[str] = Field(default_factory=list, description="Free floating IPs.")
+    failed_ips: list[str] = Field(default_factory=list, description="Floating IPs that are not available.")
     floating_ip_network: Tagged | None = Field(None, description="The external network.")
-    resources: list[dict[str, str]] = Field(default_factory=list, description="What was made: type, name, id.")
+    resources: list[dict[str, str]] = Field(default_factory=list, description="Created resources: type, name, id.")
 
 
 class OpenStackFloatingIPPool(InfraResource):
-    DESCRIPTION = "Floating IPs of an OpenStack for whoever claims one."
+    DESCRIPTION = "A pool of floating IPs of an OpenStack for claims."
     KIND: ClassVar[Kind] = Kind(
         GROUP, "v1alpha1", "OpenStackFloatingIPPool", "openstackfloatingippools",
         columns=(
@@ -50,7 +46,7 @@ class OpenStackFloatingIPPool(InfraResource):
         ),
         categories=CATEGORIES,
     )  # fmt: skip
-    spec: OpenStackFloatingIPPoolSpec = Field(description="The pool that is wanted.")
+    spec: OpenStackFloatingIPPoolSpec = Field(description="Desired state of the pool.")
     status: OpenStackFloatingIPPoolStatus = Field(
-        default_factory=OpenStackFloatingIPPoolStatus, description="The pool as it is."
+        default_factory=OpenStackFloatingIPPoolStatus, description="Observed state of the pool."
     )

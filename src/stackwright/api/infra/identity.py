@@ -17,17 +17,17 @@ from stackwright.api.rules import Change, Rule, fixed
 class IdentityReference(Part):
     # Existing resources are in one region, and cannot be found from another.
     CHANGES: ClassVar[tuple[Change, ...]] = (
-        fixed("region", "cannot change, nor be added or removed; make another object"),
+        fixed("region", "cannot change, be added or be removed; create another object"),
     )
 
-    type: Literal["Secret", "ClusterIdentity"] = Field("Secret", description="What `name` is the name of.")
+    type: Literal["Secret", "ClusterIdentity"] = Field("Secret", description="Kind of the object `name`.")
     name: ObjectName = Field(description="A Secret of this namespace, or an OpenStackClusterIdentity.")
-    cloud_name: Short = Field(min_length=1, description="Which cloud of its clouds.yaml.")
-    region: Short | None = Field(None, description="Region; absent: that of clouds.yaml.")
+    cloud_name: Short = Field(min_length=1, description="Name of the cloud in its clouds.yaml.")
+    region: Short | None = Field(None, description="Region; default: that of clouds.yaml.")
 
 
 class SecretRef(Part):
-    name: ObjectName = Field(description="Secret with clouds.yaml, and cacert if need be.")
+    name: ObjectName = Field(description="Secret with clouds.yaml, and optionally cacert.")
     namespace: NamespaceName = Field(description="Its namespace.")
 
 
@@ -38,14 +38,14 @@ class Requirement(Part):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "values",
-            "is needed by In and NotIn, and by no other operator",
+            "is required by In and NotIn, and not allowed for other operators",
             "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
             lambda raw: (raw.get("operator") in _BY_VALUES) != bool(raw.get("values")),
         ),
     )
 
     key: Line = Field(min_length=1, max_length=317, description="Label.")
-    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="What is asked of it.")
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="Operator of the requirement.")
     values: list[Short] = Field(default_factory=list, max_length=MOST, description="Values, for In and NotIn.")
 
     def holds(self, labels: Mapping[str, str]) -> bool:
@@ -61,9 +61,9 @@ class Requirement(Part):
 
 
 class LabelSelector(Part):
-    match_labels: dict[Line, Short] = Field(default_factory=dict, max_length=MOST, description="Labels that it has.")
+    match_labels: dict[Line, Short] = Field(default_factory=dict, max_length=MOST, description="Required labels.")
     match_expressions: list[Requirement] = Field(
-        default_factory=list, max_length=MOST, description="What else holds for its labels."
+        default_factory=list, max_length=MOST, description="Further requirements for labels."
     )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -76,7 +76,7 @@ class LabelSelector(Part):
 class OpenStackClusterIdentitySpec(Part):
     secret_ref: SecretRef = Field(description="The credentials.")
     namespace_selector: LabelSelector | None = Field(
-        None, description="Namespaces that may use them, by their labels; absent: all."
+        None, description="Namespaces that may use them, by labels; default: all."
     )
 
     def allows(self, labels: Mapping[str, str]) -> bool:
@@ -85,7 +85,7 @@ class OpenStackClusterIdentitySpec(Part):
 
 
 class OpenStackClusterIdentity(InfraResource):
-    DESCRIPTION = "Credentials for an OpenStack that many namespaces share."
+    DESCRIPTION = "Credentials of an OpenStack, shared by namespaces."
     KIND: ClassVar[Kind] = Kind(
         GROUP, "v1alpha1", "OpenStackClusterIdentity", "openstackclusteridentities", namespaced=False, short=("osci",),
         columns=(
@@ -94,5 +94,5 @@ class OpenStackClusterIdentity(InfraResource):
         ),
         categories=CATEGORIES,
     )  # fmt: skip
-    spec: OpenStackClusterIdentitySpec = Field(description="Whose credentials, and who may use them.")
-    status: InfraStatus = Field(default_factory=InfraStatus, description="Whether they can be read.")
+    spec: OpenStackClusterIdentitySpec = Field(description="The credentials and the namespaces that may use them.")
+    status: InfraStatus = Field(default_factory=InfraStatus, description="Whether the credentials can be read.")

@@ -55,10 +55,10 @@ class MachineSpec(ServerFields):
     )
 
     flavor: Flavor | None = Field(None, description="Name of the flavor (v1beta1), or one of id, filter (v1beta2).")
-    flavor_id: Short | None = Field(None, min_length=1, description="Id of the flavor (v1beta1); it wins over a name.")
-    identity_ref: IdentityReference | None = Field(None, description="The credentials; absent: those of the cluster.")
+    flavor_id: Short | None = Field(None, min_length=1, description="Id of the flavor (v1beta1); it overrides a name.")
+    identity_ref: IdentityReference | None = Field(None, description="Credentials; default: those of the cluster.")
     provider_id: Line | None = Field(
-        None, max_length=512, description="openstack://<region>/<id>; the operator writes it."
+        None, max_length=512, description="openstack://<region>/<id>, written by the operator."
     )
     instance_id: Short | None = Field(None, description="Id in Nova.")
 
@@ -81,16 +81,16 @@ class OpenStackMachineSpec(MachineSpec):
 
 
 class Initialization(Part):
-    provisioned: bool = Field(False, description="Whether it was ready once.")
+    provisioned: bool = Field(False, description="Whether the machine was ready before.")
 
 
 class OpenStackMachineStatus(InfraStatus):
     ready: bool = Field(False, description="Whether the machine is ready.")
-    initialization: Initialization | None = Field(None, description="How far it came.")
+    initialization: Initialization | None = Field(None, description="Progress of the initialization.")
     instance_id: str | None = Field(None, description="Id in Nova.")
-    instance_state: str | None = Field(None, description="Nova's word for how it is.")
+    instance_state: str | None = Field(None, description="Status in Nova.")
     addresses: list[Address] = Field(default_factory=list, description="Its addresses.")
-    failure_domain: str | None = Field(None, description="Availability zone that it was made in.")
+    failure_domain: str | None = Field(None, description="Availability zone of the server.")
 
 
 class OpenStackMachine(InfraResource):
@@ -103,11 +103,13 @@ class OpenStackMachine(InfraResource):
         ),
         categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
-    spec: OpenStackMachineSpec = Field(description="The machine that is wanted.")
-    status: OpenStackMachineStatus = Field(default_factory=OpenStackMachineStatus, description="The machine as it is.")
+    spec: OpenStackMachineSpec = Field(description="Desired state of the machine.")
+    status: OpenStackMachineStatus = Field(
+        default_factory=OpenStackMachineStatus, description="Observed state of the machine."
+    )
 
 
-ANOTHER = "cannot change; make another template"
+ANOTHER = "cannot change; create another template"
 TEMPLATE_CHANGES: tuple[Change, ...] = tuple(
     Change(change.field, ANOTHER, "", change.refused)
     for change in (
@@ -135,14 +137,14 @@ class MachineTemplate(Part):
 
 
 class OpenStackMachineTemplateSpec(Part):
-    template: MachineTemplate = Field(description="What each machine is like.")
+    template: MachineTemplate = Field(description="Template of each machine.")
 
 
 class OpenStackMachineTemplate(InfraResource):
-    DESCRIPTION = "What the machines of a group are like."
+    DESCRIPTION = "Template of an OpenStackMachine."
     KIND: ClassVar[Kind] = Kind(
         GROUP, VERSIONS[0], "OpenStackMachineTemplate", "openstackmachinetemplates", short=("osmt",),
         also=VERSIONS[1:], columns=(CLUSTER, AGE), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     spec: OpenStackMachineTemplateSpec = Field(description="The template.")
-    status: InfraStatus = Field(default_factory=InfraStatus, description="Nothing is written here.")
+    status: InfraStatus = Field(default_factory=InfraStatus, description="Not used.")

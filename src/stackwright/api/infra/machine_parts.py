@@ -16,26 +16,30 @@ from stackwright.api.rules import Change, Raw, Rule, fixed
 RecreatePolicy = Literal["Never", "Always"]
 CredentialsLostPolicy = Literal["Wait", "Detach", "Orphan"]
 ZoneName = Annotated[str, Format(f"[^ {BREAKS}]+", LENGTH, "must be one line without spaces")]
-LOST = "Deletion without credentials: Wait, Detach (tell ids) or Orphan (no login either)."
+LOST = "Deletion without credentials: Wait, Detach (report ids) or Orphan (never log in)."
 
 
 class VolumeAvailabilityZone(Part):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "name",
-            "is needed if from is Name, which is the default, and only then",
+            "is required if and only if from is Name, the default",
             "(self.from == 'Name') == has(self.name)",
             lambda raw: (raw.get("from", "Name") == "Name") != (raw.get("name") is not None),
         ),
     )
 
-    from_: Literal["Name", "Machine"] = Field("Name", alias="from", description="Of `name`, or that of the server.")
+    from_: Literal["Name", "Machine"] = Field(
+        "Name", alias="from", description="Source of the zone: `name`, or the zone of the server."
+    )
     name: ZoneName | None = Field(None, description="Availability zone of Cinder.")
 
 
 class BlockDeviceVolume(Part):
-    type: Short | None = Field(None, description="Volume type; absent: Cinder's default.")
-    availability_zone: VolumeAvailabilityZone | None = Field(None, description="Where it is; absent: Cinder chooses.")
+    type: Short | None = Field(None, description="Volume type; default: Cinder's.")
+    availability_zone: VolumeAvailabilityZone | None = Field(
+        None, description="Availability zone; default: selected by Cinder."
+    )
 
 
 class RootVolume(BlockDeviceVolume):
@@ -43,14 +47,14 @@ class RootVolume(BlockDeviceVolume):
 
 
 class BlockDeviceStorage(Part):
-    type: Literal["Local", "Volume"] = Field(description="A disk of the host, or a volume of Cinder.")
+    type: Literal["Local", "Volume"] = Field(description="A local disk of the host, or a Cinder volume.")
     volume: BlockDeviceVolume | None = Field(None, description="The volume.")
 
 
 class BlockDevice(Part):
-    name: Short = Field(min_length=1, description="Ends the volume's name, and is the tag of the device.")
+    name: Short = Field(min_length=1, description="Suffix of the volume's name, and tag of the device.")
     size_gib: int = Field(ge=1, description="Size in GiB.")
-    storage: BlockDeviceStorage = Field(description="What kind of disk.")
+    storage: BlockDeviceStorage = Field(description="Storage of the disk.")
 
 
 class ServerMetadata(Part):
@@ -61,7 +65,7 @@ class ServerMetadata(Part):
 def _member(type_: str, field: str) -> Rule:
     return Rule(
         field,
-        f"is needed if type is {type_}, and only then",
+        f"is required if and only if type is {type_}",
         f"(self.type == '{type_}') == has(self.{field})",
         lambda raw: (raw.get("type") == type_) != (raw.get(field) is not None),
     )
@@ -74,8 +78,8 @@ class HintValue(Part):
         _member("Number", "number"),
     )
 
-    type: Literal["Bool", "String", "Number"] = Field(description="Which of the others is set.")
-    bool_: bool | None = Field(None, alias="bool", description="Yes or no.")
+    type: Literal["Bool", "String", "Number"] = Field(description="Type of the value.")
+    bool_: bool | None = Field(None, alias="bool", description="Boolean value.")
     string: Short | None = Field(None, min_length=1, description="A text.")
     number: int | None = Field(None, ge=-(2**31), le=2**31 - 1, description="A number.")
 
@@ -102,7 +106,7 @@ class TypedRef(LocalRef):
 
 ROOT = Rule(
     "additionalBlockDevices",
-    "no device may have the name root beside a rootVolume",
+    "a device named root is not allowed together with rootVolume",
     "!(has(self.rootVolume) && has(self.additionalBlockDevices)) || "
     "!self.additionalBlockDevices.exists(d, d.name == 'root')",
     lambda raw: (
@@ -115,32 +119,34 @@ ROOT = Rule(
 class ServerFields(Part):
     RULES: ClassVar[tuple[Rule, ...]] = (ROOT,)
 
-    image: ImageParam = Field(description="Image to boot from, or to make the root volume of.")
+    image: ImageParam = Field(description="Image of the root disk or root volume.")
     ssh_key_name: Short = Field("", description="Keypair of Nova.")
-    ports: list[PortOpts] = Field(default_factory=list, max_length=MOST, description="Its ports, in their order.")
+    ports: list[PortOpts] = Field(default_factory=list, max_length=MOST, description="Ports, in order.")
     security_groups: list[SecurityGroupParam] = Field(
-        default_factory=list, max_length=MOST, description="Security groups of ports that name none."
+        default_factory=list, max_length=MOST, description="Security groups of ports without their own."
     )
-    trunk: bool = Field(False, description="Ports are trunks unless they say otherwise.")
+    trunk: bool = Field(False, description="Default of trunk for ports.")
     tags: Tags = Field(default_factory=list, description="Tags of the server, its ports and trunks.")
     server_metadata: Annotated[list[ServerMetadata], Keyed("key")] = Field(
         default_factory=list, max_length=MANY, description="Metadata in Nova."
     )
-    config_drive: bool = Field(False, description="Give it a config drive.")
-    root_volume: RootVolume | None = Field(None, description="Boot from a volume; absent: from a disk of the host.")
+    config_drive: bool = Field(False, description="Attach a config drive.")
+    root_volume: RootVolume | None = Field(
+        None, description="Boot from a volume; default: from a local disk of the host."
+    )
     additional_block_devices: Annotated[list[BlockDevice], Keyed("name")] = Field(
         default_factory=list, max_length=MOST, description="More disks."
     )
-    server_group: ServerGroupParam | None = Field(None, description="Server group that it joins.")
-    floating_ip_pool_ref: TypedRef | None = Field(None, description="Pool that gives it a floating IP.")
+    server_group: ServerGroupParam | None = Field(None, description="Server group.")
+    floating_ip_pool_ref: TypedRef | None = Field(None, description="Pool of its floating IP.")
     scheduler_hint_additional_properties: Annotated[list[SchedulerHint], Keyed("name")] = Field(
-        default_factory=list, max_length=MOST, description="More hints for Nova's scheduler."
+        default_factory=list, max_length=MOST, description="Additional hints for Nova's scheduler."
     )
     recreate_policy: RecreatePolicy = Field(
         "Never",
-        description="Always: make the server anew when somebody deleted it, or a port or volume of it, in OpenStack; "
-        "its volumes too, so what is on them is lost. Not where a machine has its id as providerID: such a machine is "
-        "replaced by its owner.",
+        description="Always: recreate the server if others deleted it, or one of its ports or volumes, in OpenStack. "
+        "Its volumes are recreated, too, so their data is lost. Ignored if a machine has its id as providerID: the "
+        "owner replaces such a machine.",
     )
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 

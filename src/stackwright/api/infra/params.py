@@ -25,7 +25,7 @@ class NameFilter(NonEmpty):
 
 
 class ImageFilter(NameFilter):
-    tags: Texts = Field(default_factory=list, description="Tags that it has, all of them.")
+    tags: Texts = Field(default_factory=list, description="Tags that it must have.")
 
 
 class ImageParam(OneOf):
@@ -35,7 +35,7 @@ class ImageParam(OneOf):
 
 
 class FlavorParam(OneOf):
-    id: Short | None = Field(None, min_length=1, description="Id of the flavor, of any form.")
+    id: Short | None = Field(None, min_length=1, description="Id of the flavor, in any format.")
     filter: NameFilter | None = Field(None, description="Finds it.")
 
 

@@ -17,12 +17,12 @@ TEXT = LENGTH - 60  # maximum characters of a user's description in Neutron, to 
 
 class FixedIP(Part):
     subnet: SubnetParam | None = Field(None, description="Subnet of the port's network.")
-    ip_address: Short | None = Field(None, description="Absent: any of the subnet.")
+    ip_address: Short | None = Field(None, description="Default: any address of the subnet.")
 
 
 class AddressPair(Part):
     ip_address: Short = Field(min_length=1, description="Address or range.")
-    mac_address: Short | None = Field(None, description="MAC address; absent: the port's.")
+    mac_address: Short | None = Field(None, description="MAC address; default: the port's.")
 
 
 class BindingProfile(Part):
@@ -31,7 +31,7 @@ class BindingProfile(Part):
 
 
 class ValueSpec(Part):
-    name: Short = Field(min_length=1, description="Name of the entry here.")
+    name: Short = Field(min_length=1, description="Name of the entry.")
     key: Short = Field(min_length=1, description="Key in the request.")
     value: Line = Field(min_length=1, max_length=1024, description="Its value.")
 
@@ -39,18 +39,18 @@ class ValueSpec(Part):
 class PortFields(Part):
     """Fields that are sent to Neutron unchanged."""
 
-    admin_state_up: bool | None = Field(None, description="false: the port is down.")
-    mac_address: Line | None = Field(None, max_length=32, description="MAC address; absent: Neutron chooses.")
+    admin_state_up: bool | None = Field(None, description="Administrative state of the port; default: true.")
+    mac_address: Line | None = Field(None, max_length=32, description="MAC address; default: assigned by Neutron.")
     allowed_address_pairs: list[AddressPair] = Field(
-        default_factory=list, max_length=LENGTH, description="More addresses to send from."
+        default_factory=list, max_length=LENGTH, description="Additional allowed source addresses."
     )
     host_id: Short | None = Field(None, description="Host of the port.")
-    vnic_type: Line | None = Field(None, max_length=64, description="Kind of interface; Neutron checks it.")
-    profile: BindingProfile | None = Field(None, description="Details of the binding.")
-    enable_port_security: bool | None = Field(None, description="Port security; absent: as the network says.")
-    propagate_uplink_status: bool | None = Field(None, description="Tell the port when its uplink is down.")
+    vnic_type: Line | None = Field(None, max_length=64, description="VNIC type, validated by Neutron.")
+    profile: BindingProfile | None = Field(None, description="Binding profile.")
+    enable_port_security: bool | None = Field(None, description="Port security; default: that of the network.")
+    propagate_uplink_status: bool | None = Field(None, description="Propagate the state of the uplink to the port.")
     value_specs: Annotated[list[ValueSpec], Keyed("name")] = Field(
-        default_factory=list, max_length=MOST, description="More fields of the request."
+        default_factory=list, max_length=MOST, description="Additional fields of the request."
     )
 
 
@@ -72,22 +72,22 @@ class PortOpts(PortFields):
         either(*_SPELLINGS),
         Rule(
             "securityGroups",
-            "must be absent while port security is off",
+            "must be absent if port security is disabled",
             f"{_SECURED.replace('X', 'self')} != 2 || !has(self.securityGroups) || self.securityGroups.size() == 0",
             lambda port: _secured(port) is False and bool(port.get("securityGroups")),
         ),
     )
 
-    network: NetworkParam | None = Field(None, description="Network; absent: that of the first subnet.")
-    description: str | None = Field(None, max_length=TEXT, description="Text in Neutron.")
-    name_suffix: Short | None = Field(None, description="End of the port's name; absent: its index.")
+    network: NetworkParam | None = Field(None, description="Network; default: that of the first subnet.")
+    description: str | None = Field(None, max_length=TEXT, description="Description in Neutron.")
+    name_suffix: Short | None = Field(None, description="Suffix of the port's name; default: its index.")
     fixed_ips: list[FixedIP] = Field(default_factory=list, max_length=MOST, description="Addresses of the port.")
     security_groups: list[SecurityGroupParam] = Field(
-        default_factory=list, max_length=MOST, description="Security groups; absent: those of the server."
+        default_factory=list, max_length=MOST, description="Security groups; default: those of the server."
     )
-    tags: Tags = Field(default_factory=list, description="Tags, beside those of the server.")
-    trunk: bool | None = Field(None, description="Make a trunk of it; absent: as the server says.")
-    disable_port_security: bool | None = Field(None, description="Older: enablePortSecurity, turned round.")
+    tags: Tags = Field(default_factory=list, description="Additional tags.")
+    trunk: bool | None = Field(None, description="Create a trunk for the port; default: that of the server.")
+    disable_port_security: bool | None = Field(None, description="Older form: enablePortSecurity, inverted.")
 
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class ResolvedFixedIP(Part):
 
 class ResolvedPort(PortFields):
     name: str = Field(description="Name of the port.")
-    description: str | None = Field(None, description="Text in Neutron.")
+    description: str | None = Field(None, description="Description in Neutron.")
     network_id: str = Field(description="Id of the network.")
     tags: list[str] = Field(default_factory=list, description="Its tags.")
     trunk: bool | None = Field(None, description="Whether it is a trunk.")

@@ -39,18 +39,18 @@ class OpenStackServerSpec(ServerFields):
 
     identity_ref: IdentityReference = Field(description="The credentials.")
     flavor: Short | None = Field(None, min_length=1, description="Name of the flavor.")
-    flavor_id: Short | None = Field(None, min_length=1, description="Id of the flavor; it wins over the name.")
-    ports: list[PortOpts] = Field(min_length=1, max_length=MOST, description="Its ports, in their order.")
-    ssh_key_name: Short = Field(description="Keypair of Nova; empty for none.")
+    flavor_id: Short | None = Field(None, min_length=1, description="Id of the flavor; it overrides the name.")
+    ports: list[PortOpts] = Field(min_length=1, max_length=MOST, description="Ports, in order.")
+    ssh_key_name: Short = Field(description="Keypair in Nova; empty for none.")
     availability_zone: Short | None = Field(None, description="Availability zone of Nova.")
-    user_data_ref: LocalRef | None = Field(None, description="Secret whose key `value` is the user data.")
+    user_data_ref: LocalRef | None = Field(None, description="Secret with the user data in its key `value`.")
 
 
 class ResolvedServer(Part):
     server_group_id: str | None = Field(None, description="Id of the server group.")
     image_id: str | None = Field(None, description="Id of the image.")
     flavor_id: str | None = Field(None, description="Id of the flavor.")
-    ports: list[ResolvedPort] = Field(default_factory=list, description="Its ports, each with ids only.")
+    ports: list[ResolvedPort] = Field(default_factory=list, description="Ports, with ids only.")
 
 
 class PortRecord(Part):
@@ -81,12 +81,12 @@ class ServerResources(Part):
 
 
 class OpenStackServerStatus(OwnerStatus):
-    ready: bool = Field(False, description="Whether the server is ACTIVE and has all that it should.")
+    ready: bool = Field(False, description="Whether the server is ACTIVE and no resource is missing.")
     instance_id: str | None = Field(None, description="Id in Nova.")
-    instance_state: str | None = Field(None, description="Nova's word for how it is.")
+    instance_state: str | None = Field(None, description="Status in Nova.")
     addresses: list[Address] = Field(default_factory=list, description="Its addresses.")
-    resolved: ResolvedServer | None = Field(None, description="What the names in the spec meant when it was made.")
-    resources: ServerResources | None = Field(None, description="What was made beside the server.")
+    resolved: ResolvedServer | None = Field(None, description="Ids of the names in the spec at creation.")
+    resources: ServerResources | None = Field(None, description="Resources created for the server.")
 
 
 class OpenStackServer(InfraResource):
@@ -99,5 +99,7 @@ class OpenStackServer(InfraResource):
         ),
         categories=CATEGORIES,
     )  # fmt: skip
-    spec: OpenStackServerSpec = Field(description="The server that is wanted.")
-    status: OpenStackServerStatus = Field(default_factory=OpenStackServerStatus, description="The server as it is.")
+    spec: OpenStackServerSpec = Field(description="Desired state of the server.")
+    status: OpenStackServerStatus = Field(
+        default_factory=OpenStackServerStatus, description="Observed state of the server."
+    )

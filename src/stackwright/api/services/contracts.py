@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from stackwright.api.fields.lines import LENGTH, OPTION, Line, OptionName, Short, Url
 from stackwright.api.fields.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
@@ -31,6 +31,16 @@ BrokerUser = Annotated[str, Account(("admin", "guest"))]
 ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 VhostName = Annotated[str, Account()]
+# Users of Ceph's daemons and tools, and those that Rook makes.
+CephUser = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$"),
+    Account((
+        "admin", "mon", "mgr", "osd", "mds", "rgw", "rbd-mirror", "rbd-mirror-peer", "crash", "ceph-exporter",
+        "bootstrap-mds", "bootstrap-mgr", "bootstrap-osd", "bootstrap-rbd", "bootstrap-rbd-mirror", "bootstrap-rgw",
+        "csi-rbd-node", "csi-rbd-provisioner", "csi-cephfs-node", "csi-cephfs-provisioner", "healthchecker",
+    )),
+]  # fmt: skip
 
 # Allowed privileges on a database. GRANT OPTION is excluded: granted privileges would outlive the account.
 PRIVILEGES = (
@@ -39,36 +49,38 @@ PRIVILEGES = (
     "LOCK TABLES", "REFERENCES", "SELECT", "SHOW VIEW", "TRIGGER", "UPDATE",
 )  # fmt: skip
 PRIVILEGE = Format(
-    f"(?i:{'|'.join(PRIVILEGES)})", None, f"is no privilege on a database; allowed: {', '.join(PRIVILEGES)}"
+    f"(?i:{'|'.join(PRIVILEGES)})", None, f"is not a privilege on a database; allowed: {', '.join(PRIVILEGES)}"
 )
 Privilege = Annotated[str, PRIVILEGE]
 SectionName = Annotated[str, replace(OPTION, longest=LENGTH)]
 
 
 class ContractStatus(Status):
-    digest: str = Field("", description="Digest of what was made; it differs from the spec's when work is due.")
-    secret_name: str = Field("", description="The Secret that holds the result.")
+    digest: str = Field(
+        "", description="Digest of the fulfilled spec; it differs from that of the spec while work is pending."
+    )
+    secret_name: str = Field("", description="The Secret with the result.")
 
 
 class AccountStatus(ContractStatus):
     provider_uid: str = Field("", description="uid of the object that fulfilled it.")
     provider_since: str = Field(
-        "", description="Since when that object had served as it did when the account was last known to be there."
+        "", description="Start of the ready period of that object in which the account was last verified."
     )
-    losses: int = Field(0, description="How often its provider has lost it; each time it was made anew.")
+    losses: int = Field(0, description="How often the provider lost the account; each time it was recreated.")
 
 
 class DatabaseAccountSpec(CamelModel):
     instance: InstanceName = Field(
         "mariadb", description="Name of the MariaDB object in this namespace.", json_schema_extra=FIXED
     )
-    database: DatabaseName = Field(description="Database to make; it is never dropped unless dropDatabase.")
-    username: DatabaseUser = Field(description="User to make, with all rights on the database.")
+    database: DatabaseName = Field(description="Database to create; it is dropped only if dropDatabase is true.")
+    username: DatabaseUser = Field(description="User to create, with all privileges on the database.")
     grants: list[Privilege] = Field(
         default_factory=lambda: ["ALL PRIVILEGES"],
         min_length=1,
         max_length=32,
-        description="Privileges on the database, as GRANT takes them; GRANT OPTION is none.",
+        description="Privileges on the database, by their names in GRANT; GRANT OPTION is not allowed.",
     )
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, database, connection, database.conf.",
@@ -79,35 +91,35 @@ class DatabaseAccountSpec(CamelModel):
     additional_databases: list[FurtherDatabase] = Field(
         default_factory=list,
         max_length=32,
-        description="Further databases to make, with the same rights for the same user.",
+        description="Additional databases to create, with the same privileges for the same user.",
     )
     drop_database: bool = Field(
-        False, description="Drop the databases when this object is deleted, but for those that other accounts use."
+        False, description="Drop the databases with this object, except those that other accounts use."
     )
 
 
 class DatabaseAccount(Resource):
-    DESCRIPTION = "A database and a user in a MariaDB, and the Secret that tells how to connect."
+    DESCRIPTION = "A database and a user in a MariaDB, and the Secret with the connection settings."
     KIND: ClassVar[Kind] = Kind(
         OURS, "v1alpha1", "DatabaseAccount", "databaseaccounts", short=("dba",),
         columns=(Column("Instance", ".spec.instance"), Column("Database", ".spec.database"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
-    spec: DatabaseAccountSpec = Field(description="What is asked for.")
-    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
+    spec: DatabaseAccountSpec = Field(description="The requested account.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="State of the account.")
 
 
 class MessagingAccountSpec(CamelModel):
     instance: InstanceName = Field(
         "rabbitmq", description="Name of the RabbitMQ object in this namespace.", json_schema_extra=FIXED
     )
-    vhost: VhostName = Field(description="Virtual host to make.")
-    username: BrokerUser = Field(description="User to make, with all rights on the virtual host.")
+    vhost: VhostName = Field(description="Virtual host to create.")
+    username: BrokerUser = Field(description="User to create, with all permissions on the virtual host.")
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf, "
         "notifications.conf.",
     )
     shared_vhost: bool = Field(
-        False, description="Others use the virtual host too: it stays when this object is deleted."
+        False, description="Keep the virtual host when this object is deleted, because others use it, too."
     )
 
 
@@ -117,8 +129,8 @@ class MessagingAccount(Resource):
         OURS, "v1alpha1", "MessagingAccount", "messagingaccounts", short=("mqa",),
         columns=(Column("Instance", ".spec.instance"), Column("Vhost", ".spec.vhost"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
-    spec: MessagingAccountSpec = Field(description="What is asked for.")
-    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
+    spec: MessagingAccountSpec = Field(description="The requested account.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="State of the account.")
 
 
 class KeystoneEndpoints(CamelModel):
@@ -135,10 +147,10 @@ class KeystoneServiceSpec(CamelModel):
     service_type: str = Field(
         pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.", json_schema_extra=FIXED
     )
-    description: Line = Field("", description="Text in the catalog.")
+    description: Line = Field("", description="Description in the catalog.")
     region: Short = Field("RegionOne", description="Region of the endpoints.")
     endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
-    username: ServiceUser = Field(description="Service user to make, in the project `service`.")
+    username: ServiceUser = Field(description="Service user to create, in the project `service`.")
     roles: list[Line] = Field(
         default_factory=lambda: ["admin", "service"],
         min_length=1,
@@ -148,7 +160,7 @@ class KeystoneServiceSpec(CamelModel):
     sections: list[SectionName] = Field(
         default_factory=list,
         max_length=64,
-        description="Sections of auth.conf in which the user logs in at other services.",
+        description="Sections of auth.conf for authentication at other services.",
     )
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
@@ -156,39 +168,35 @@ class KeystoneServiceSpec(CamelModel):
 
 
 class KeystoneService(Resource):
-    DESCRIPTION = "A service, its endpoints and its user in Keystone, and the Secret that tells how to log in."
+    DESCRIPTION = "A service, its endpoints and its user in Keystone, and the Secret with the credentials."
     KIND: ClassVar[Kind] = Kind(
         OURS, "v1alpha1", "KeystoneService", "keystoneservices", short=("kss",),
         columns=(Column("Service", ".spec.serviceName"), Column("Type", ".spec.serviceType"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
-    spec: KeystoneServiceSpec = Field(description="What is asked for.")
-    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
+    spec: KeystoneServiceSpec = Field(description="The requested account.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="State of the account.")
 
 
 PoolRole = Literal["images", "volumes", "backup", "vms", "ephemeral", "other"]
 
 
 class CephPool(CamelModel):
-    name: str = Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$", description="Name that is asked for.")
-    role: PoolRole = Field(description="What it is for; the Ceph may give another pool of this role.")
-    read_only: bool = Field(
-        False, description="The client only reads it: to make copy-on-write clones of what is there."
-    )
+    name: str = Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$", description="Requested name.")
+    role: PoolRole = Field(description="Purpose; Ceph may assign another pool of this role.")
+    read_only: bool = Field(False, description="Read-only access, for copy-on-write clones.")
 
 
 class CephClientSpec(CamelModel):
     instance: InstanceName = Field(
         "ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED
     )
-    client: str = Field(
-        pattern=r"^[a-z][a-z0-9-]{0,31}$",
-        description="Who it is for: the field of Secret openstack-ceph-keys, e.g. cinder.",
-        json_schema_extra=FIXED,
+    client: CephUser = Field(
+        description="Name of the client: the field of Secret openstack-ceph-keys, e.g. cinder.",
     )
     pools: list[CephPool] = Field(min_length=1, max_length=32, description="Pools that the client needs.")
     options: dict[OptionName, dict[OptionName, Line]] = Field(
         default_factory=dict,
-        description="section → option → user, secret_uuid, or pool:<role>: what rbd.conf tells the service.",
+        description="section → option → user, secret_uuid or pool:<role>: the content of rbd.conf.",
     )
     secret_name: ObjectName = Field(
         description="Secret to write: ceph.conf, keyring, user, key, secret_uuid, pools.json, rbd.conf.",
@@ -196,10 +204,10 @@ class CephClientSpec(CamelModel):
 
 
 class CephClient(Resource):
-    DESCRIPTION = "A client of a Ceph with its pools, and the Secret that tells how to connect."
+    DESCRIPTION = "A client of a Ceph with its pools, and the Secret with the connection settings."
     KIND: ClassVar[Kind] = Kind(
         OURS, "v1alpha1", "CephClient", "cephclients", short=("cephc",),
         columns=(Column("Instance", ".spec.instance"), Column("Client", ".spec.client"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
-    spec: CephClientSpec = Field(description="What is asked for.")
-    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+    spec: CephClientSpec = Field(description="The requested account.")
+    status: ContractStatus = Field(default_factory=ContractStatus, description="State of the account.")

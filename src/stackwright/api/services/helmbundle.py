@@ -31,31 +31,31 @@ class HelmRelease(Model):
     chart: str = Field(
         pattern=r"^[a-zA-Z0-9./][^\s\x00-\x1f\x7f\x85]*$",
         max_length=2048,
-        description="A shipped chart, by its name; where the operator permits more, a path or URL for helm.",
+        description="Name of a shipped chart; if the operator permits others, a path or URL for Helm.",
     )
     version: Line = Field("", description="Version of the chart; empty for the shipped one.")
     chartDigest: Line = Field(
         "",
-        description="Digest of the shipped chart that the values are made for; while there is another one, the release "
-        "is not touched. Empty for any.",
+        description="Digest of the shipped chart for which the values were built; with another chart, the release is "
+        "not changed. Empty for any.",
     )
     namespace: OptionalNamespaceName = Field(
-        "", description="Namespace of the release; empty for that of this object. Another one must be permitted."
+        "", description="Namespace of the release; empty for that of this object. The operator must permit others."
     )
     values: FreeForm = Field(default_factory=dict, description="Values, free-form as the chart defines them.")
     timeout: int = Field(
         600,
         ge=30,
         le=7200,
-        description="Seconds after which a release that is not ready and makes no progress is rolled back, unless that "
-        "left fewer servers that vote. Each pod that is replaced or gets ready is progress.",
+        description="Seconds without progress after which a release that is not ready is rolled back, unless the "
+        "rollback leaves fewer voting servers. Each pod that is replaced or becomes ready is progress.",
     )
     startTimeout: int = Field(
         0,
         ge=0,
         le=604800,
-        description="The same, where `timeout` is shorter, while all pods that are not ready are at the first start of "
-        "their containers, such as servers that first receive their data.",
+        description="Replaces a shorter `timeout` while all pods that are not ready are at the first start of their "
+        "containers, such as servers that receive their data first.",
     )
 
 
@@ -63,7 +63,7 @@ class HelmBundleSpec(Model):
     releases: list[HelmRelease] = Field(
         min_length=1,
         max_length=RELEASES,
-        description="Releases, installed side by side.",
+        description="Releases, installed in parallel.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
     )
 
@@ -72,32 +72,32 @@ class ReleaseStatus(Model):
     """What is known of one release."""
 
     namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
-    digest: str = Field("", description="Digest of chart and values that is deployed.")
+    digest: str = Field("", description="Deployed digest of chart and values.")
     revision: int = Field(0, description="Helm's revision number.")
-    success: bool = Field(False, description="Whether it is deployed and ready.")
-    failedDigest: str = Field("", description="Digest that failed and was rolled back; not tried again.")
+    success: bool = Field(False, description="Whether the release is deployed and ready.")
+    failedDigest: str = Field("", description="Digest that failed and was rolled back; it is not retried.")
     retriedDigest: str = Field(
-        "", description="Digest that was tried again because a node was back; that is done once until it gets ready."
+        "", description="Digest that was retried because a node was available again; it is retried once."
     )
-    readyRevision: int = Field(0, description="Newest revision that got ready; where a rollback goes to.")
+    readyRevision: int = Field(0, description="Newest revision that became ready; the target of a rollback.")
     readyVoters: int = Field(
-        0, description="Servers of that revision that vote; it is never rolled back to fewer. 0 where none do."
+        0, description="Voting servers of that revision; it is never rolled back to fewer. 0 if none vote."
     )
     waited: int = Field(
         0,
-        description="Seconds that this revision was waited for without progress, in steps; a restarted operator goes "
-        "on from there.",
+        description="Seconds of waiting for this revision without progress, in steps; a restarted operator continues "
+        "from this value.",
     )
     reached: dict[str, int] = Field(
         default_factory=dict,
-        description="How many pods of each workload were new, and how many ready, at most, when `waited` was written.",
+        description="Highest numbers of new pods and ready pods of each workload when `waited` was written.",
     )
     away: list[str] = Field(
         default_factory=list,
-        description="Nodes that it does without or waits for, or that were away when it was rolled back first: it is "
-        "tried again when one of these is back.",
+        description="Unavailable nodes that the release excludes or waits for, or that were unavailable at its first "
+        "rollback: it is retried when one of these is available again.",
     )
-    message: str = Field("", description="What it waits for, or why it failed.")
+    message: str = Field("", description="Cause of a wait or failure.")
 
 
 class HelmBundleStatus(Status):
@@ -117,4 +117,4 @@ class HelmBundle(Resource):
         ),
     )  # fmt: skip
     spec: HelmBundleSpec = Field(description="The releases.")
-    status: HelmBundleStatus = Field(default_factory=HelmBundleStatus, description="What is installed.")
+    status: HelmBundleStatus = Field(default_factory=HelmBundleStatus, description="Installed releases.")

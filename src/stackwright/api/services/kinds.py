@@ -6,7 +6,7 @@ declaration of the service (`services/`), so a new kind here is one line.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 # three, the remaining server would have no majority and stop serving.
 SIZE_KEEPS_VOTERS = Change(
     "spec.size",
-    "cannot become single: one server of three has no majority; allowed: tiny, small, medium",
+    "cannot be reduced to single: one server of three has no majority; allowed: tiny, small, medium",
     "self.?spec.?size.orValue('single') != 'single' || oldSelf.?spec.?size.orValue('single') == 'single'",
     lambda old, new: (at(old, "spec.size") or "single") != "single" == (at(new, "spec.size") or "single"),
 )
@@ -33,56 +33,55 @@ SIZE_KEEPS_VOTERS = Change(
 class Override(CamelModel):
     """Values of one level; a later level wins over an earlier one."""
 
-    source: Line = Field(description="Where the values come from, e.g. spec.services; shown in plans.")
+    source: Line = Field(description="Source of the values, e.g. spec.services; shown in plans.")
     values: FreeForm = Field(
         default_factory=dict,
-        description="Chart name → values; a list item ~x removes x from the list below it.",
+        description="Chart name → values; a list item ~x removes x from the list of the lower level.",
     )
 
 
 class ServiceSpec(CamelModel):
     release: Release = Field("epoxy", description="OpenStack release of the images and settings.")
-    size: Size = Field("single", description="Replicas, workers and memory: for how large a cloud.")
+    size: Size = Field("single", description="Size of the cloud: replicas, workers, memory.")
     region: Line = Field("RegionOne", description="Region name in the catalog.")
     cluster_domain: Line = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
     public_domain: Line = Field("", description="Domain of the public endpoints.")
     storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes; empty for the default one."
     )
-    memcached_replicas: int | None = Field(
-        None, ge=1, le=32, description="Servers of the Memcached; absent: as many as the size says."
-    )
+    memcached_replicas: int | None = Field(None, ge=1, le=32, description="Servers of the Memcached; default: by size.")
     log_level: LogLevel = Field("INFO", description="Log level of the service.")
     orphan: list[Line] = Field(
         default_factory=list,
-        description="Stores or back ends that may be given up with all that is in them, which nobody can read then.",
+        description="Stores or back ends that may be removed although their data becomes inaccessible.",
     )
     settings: FreeForm = Field(
         default_factory=dict,
-        description="What features of the cloud ask of this service; see its reference page.",
+        description="Settings of this service from the cloud's features; see its reference page.",
     )
     overrides: list[Override] = Field(
-        default_factory=list, description="Values over the built ones, in rising priority."
+        default_factory=list, description="Overrides of built values, in rising priority."
     )
 
 
 class ServiceStatus(Status):
     state: Literal["", "WAITING", "APPLYING", "APPLIED", "DELETING"] = Field(
-        "", description="Where the service stands, in one word."
+        "", description="State of the service, in one word."
     )
-    release: str = Field("", description="OpenStack release that is deployed.")
-    progress: str = Field("", description="Stages done of all, as n/m.")
+    release: str = Field("", description="Deployed OpenStack release.")
+    progress: str = Field("", description="Completed stages of all stages, as n/m.")
     backends: list[str] = Field(
-        default_factory=list, description="Stores or back ends that are in use: what is in them belongs to users."
+        default_factory=list, description="Stores or back ends in use; their content belongs to users."
     )
 
 
 class ServiceResource(Resource):
-    spec: ServiceSpec = Field(default_factory=ServiceSpec, description="What the service shall be.")
-    status: ServiceStatus = Field(default_factory=ServiceStatus, description="What it is.")
+    spec: ServiceSpec = Field(default_factory=ServiceSpec, description="Desired state of the service.")
+    status: ServiceStatus = Field(default_factory=ServiceStatus, description="Observed state of the service.")
 
 
-def _kind(kind: str, plural: str, short: str) -> Kind:
+def service_kind(kind: str, plural: str, short: str) -> Kind:
+    """The identity of the kind of a service."""
     return Kind(
         OURS, "v1alpha1", kind, plural, short=(short,),
         columns=(
@@ -93,76 +92,3 @@ def _kind(kind: str, plural: str, short: str) -> Kind:
             Column("Age", ".metadata.creationTimestamp", "date"),
         ),
     )  # fmt: skip
-
-
-class Keystone(ServiceResource):
-    DESCRIPTION = "The identity service, and the client that holds the OpenStack command line."
-    KIND: ClassVar[Kind] = _kind("Keystone", "keystones", "ks")
-
-
-class MariaDB(ServiceResource):
-    DESCRIPTION = "The database: a MariaDB Galera cluster."
-    KIND: ClassVar[Kind] = _kind("MariaDB", "mariadbs", "mdb")
-    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)
-
-
-class RabbitMQ(ServiceResource):
-    DESCRIPTION = "The message bus."
-    KIND: ClassVar[Kind] = _kind("RabbitMQ", "rabbitmqs", "rmq")
-
-
-class Memcached(ServiceResource):
-    DESCRIPTION = "The cache that all services share."
-    KIND: ClassVar[Kind] = _kind("Memcached", "memcacheds", "mc")
-
-
-class Glance(ServiceResource):
-    DESCRIPTION = "The image service."
-    KIND: ClassVar[Kind] = _kind("Glance", "glances", "gl")
-
-
-class Placement(ServiceResource):
-    DESCRIPTION = "The placement service: what resources there are and who uses them."
-    KIND: ClassVar[Kind] = _kind("Placement", "placements", "pl")
-
-
-class Nova(ServiceResource):
-    DESCRIPTION = "The compute service, with the hypervisors on the compute nodes."
-    KIND: ClassVar[Kind] = _kind("Nova", "novas", "nv")
-
-
-class Neutron(ServiceResource):
-    DESCRIPTION = "The networking service, with its switches and agents on the nodes."
-    KIND: ClassVar[Kind] = _kind("Neutron", "neutrons", "nt")
-
-
-class Horizon(ServiceResource):
-    DESCRIPTION = "The dashboard."
-    KIND: ClassVar[Kind] = _kind("Horizon", "horizons", "hz")
-
-
-class Ingress(ServiceResource):
-    DESCRIPTION = "The way in: public endpoints with TLS."
-    KIND: ClassVar[Kind] = _kind("Ingress", "ingresses", "sing")
-
-
-class Ceph(ServiceResource):
-    DESCRIPTION = "Storage: a small Ceph of the cloud's own, or the watch over one that lives elsewhere."
-    KIND: ClassVar[Kind] = _kind("Ceph", "cephs", "cph")
-    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)
-
-
-class CephRGW(ServiceResource):
-    DESCRIPTION = "Object storage: Ceph's gateway, with the Swift API and S3."
-    KIND: ClassVar[Kind] = _kind("CephRGW", "cephrgws", "crgw")
-
-
-class Cinder(ServiceResource):
-    DESCRIPTION = "The block storage service."
-    KIND: ClassVar[Kind] = _kind("Cinder", "cinders", "cd")
-
-
-class Etcd(ServiceResource):
-    DESCRIPTION = "Coordination: locks that all processes of a service share."
-    KIND: ClassVar[Kind] = _kind("Etcd", "etcds", "ec")
-    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)

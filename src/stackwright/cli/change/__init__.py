@@ -1,1 +1,1 @@
-"""What is to be in a cluster: manifests are read, checked, forecast, applied and deleted."""
+"""Commands that change a cluster: read, check, plan, apply and delete manifests."""

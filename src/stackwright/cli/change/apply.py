@@ -1,6 +1,6 @@
-"""`stackwright apply`: manifests, checked in full before the first of them is applied.
+"""`stackwright apply`: checks all manifests before it applies the first.
 
-They are checked here first, then by the API server, with its admission, in a dry run of each.
+Manifests are validated locally, then by the API server, with its admission, in a dry run of each.
 """
 
 from __future__ import annotations
@@ -32,19 +32,23 @@ def apply(
         list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
     ],
     namespace: OnlyNamespaceOption = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until all is ready.")] = False,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all objects are ready.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
     yes: YesOption = False,
-    output: Annotated[Data | None, typer.Option("--output", "-o", help="Print the objects, and no progress.")] = None,
+    output: Annotated[
+        Data | None,
+        typer.Option("--output", "-o", help="Format of the output; prints the objects instead of progress."),
+    ] = None,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Check manifests and apply them; all mistakes are told at once, and with one of them nothing is applied.
+    """Check manifests and apply them. All errors are reported at once; if one exists, nothing is applied.
 
-    The API server is asked first whether it would accept each of them (a dry run), which it can tell where the
-    namespace is there. Several files are applied in their order. A namespace that does not exist is made only when a
-    manifest names it. Before a Helm release is uninstalled, or a cloud, service, database or server is deleted, or a
-    server, volume or floating IP in an OpenStack, you are asked; without a terminal it is refused, unless --yes is
-    given.
+    The API server validates each manifest in a dry run first, if the namespace exists. Several files are applied in
+    their order. A missing namespace is created only if a manifest names it.
+
+    The command asks for confirmation before a Helm release is uninstalled, before a cloud, service, database or server
+    is deleted, and before a server, volume or floating IP in an OpenStack is deleted. Without a terminal it fails,
+    unless --yes is given.
 
     For example:
 
@@ -81,7 +85,7 @@ def apply(
 
 
 async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
-    """Only a manifest can ask for a namespace. Raises BadManifest for one that is neither there nor asked for."""
+    """Raises BadManifest for a namespace that does not exist and that no manifest names."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
     from stackwright.cli.change.manifests import BadManifest
 
@@ -92,18 +96,18 @@ async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
     }
     needed = {m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} - asked
     if missing := [name for name in sorted(needed) if await reader.get(NAMESPACE_KIND, ("", name)) is None]:
-        hint = "write it as metadata.namespace, or add a manifest of kind Namespace"
-        raise BadManifest("\n".join(f"There is no namespace {name}; {hint}" for name in missing))
+        hint = "set metadata.namespace to it, or add a manifest of kind Namespace"
+        raise BadManifest("\n".join(f"Namespace {name} does not exist; {hint}" for name in missing))
 
 
 async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
-    """Raises BadManifest with everything that the API server would refuse.
+    """Raises BadManifest with all errors that the API server reports.
 
-    Each manifest is tried alone, as if none of the others were applied.
+    Each manifest is validated alone, as if the others were not applied.
     """
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
     from stackwright.cli.change.manifests import MANAGER, BadManifest
-    from stackwright.core.ports import Conflict, NotServed, Refused
+    from stackwright.core.ports import Conflict, NotServed, TerminalError
 
     there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
     errors = []
@@ -112,19 +116,19 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
             continue
         try:
             await cluster.dry_run(each.kind, each.obj, MANAGER)
-        except (Refused, NotServed, Conflict) as error:
+        except (TerminalError, NotServed, Conflict) as error:
             errors.append(f"{each.where}{error}")
     if errors:
         raise BadManifest("\n".join(errors))
 
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
-    """Namespaces first, those too that only a manifest of something else names; then the rest in its order."""
+    """Applies namespaces first, also those that other manifests only mention; then the rest in its order."""
     return [(manifest, await _one(cluster, manifest, tell)) for manifest in await ordered(cluster, manifests)]
 
 
 async def ordered(reader: Reader, manifests: list[Manifest]) -> list[Manifest]:
-    """All that is to be applied, one after the other."""
+    """All objects to apply, in order."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
     from stackwright.cli.change.manifests import Manifest
 
@@ -152,7 +156,7 @@ async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
 
 
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
-    """What was applied, each object as `status` has it for programs."""
+    """Prints the applied objects in the format of `status`."""
     from stackwright.cli.output import Format, dumped
     from stackwright.cli.show.resource_tree import described
     from stackwright.core.objects import key_of
@@ -165,11 +169,11 @@ async def _print(reader: Reader, results: list[Result], output: Data) -> None:
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:
-    """For each object that gets ready, in their order; the time is that of all."""
+    """Waits for each object with a condition Ready, in order; the timeout is for all together."""
     import time
 
-    from stackwright.api.registry import BY_KIND, STILL
     from stackwright.cli.operate.wait import Patience, follow
+    from stackwright.cloud.registry import BY_KIND, STILL
 
     end = time.monotonic() + timeout
     for manifest in manifests:

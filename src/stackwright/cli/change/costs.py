@@ -1,7 +1,7 @@
 """What a plan costs, as entries that follow its steps: lost data, restarts, what is missing (`stackwright.impact`).
 
-Which pods an upgrade restarts is told by the manifests that Helm has on record, and by those that the charts of this
-program make of the new values. Only `helm template` is run, beside no cluster.
+The pods that an upgrade restarts follow from the manifests in Helm's records and from those that the charts of this
+program render from the new values. Only `helm template` is run, without a cluster.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Render = Callable[[HelmUpgrade], Awaitable[str]]
 
 @contextmanager
 def rendering() -> Iterator[Render | None]:
-    """By the helm of the local cluster's tools, or of this machine; None where there is none."""
+    """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm."""
     import shutil
 
     from stackwright.adapters.helm.command import HelmCli
@@ -35,7 +35,7 @@ def rendering() -> Iterator[Render | None]:
     built = binary("helm")
     program = str(built) if built.is_file() else shutil.which("helm")
     if program is None:
-        common.echo("Note: there is no helm here to tell which pods restart.", err=True)
+        common.echo("Note: the program helm was not found, so the plan does not list the pods that restart.", err=True)
         yield None
         return
     helm = HelmCli(binary=program)
@@ -46,11 +46,11 @@ def rendering() -> Iterator[Render | None]:
 
 
 async def costs(reader: Reader, result: Forecast, namespace: str, render: Render | None) -> list[Entry]:
-    """Raises nothing for what may not be read: then it is not told."""
+    """The entries. What the user may not read is omitted, without an error."""
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.change.plan_render import FAIL, Entry, notes
+    from stackwright.cli.change.plan_render import FAIL, RELEASE, Entry, notes
     from stackwright.core.helm.records import SELECTOR, revisions
-    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.impact import lost, missing
 
     if not result.steps:
@@ -59,7 +59,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
     records = revisions(await result.base.list(SECRET, namespace, SELECTOR))
     deployed = {(each.namespace, each.name): each.secret for each in records if each.state == "deployed"}
     upgrades = {step.action.release: step.action for step in result.steps if isinstance(step.action, HelmUpgrade)}
-    # A chart from elsewhere would have to be fetched.
+    # A chart of another repository would have to be downloaded.
     changed = {name: action for name, action in upgrades.items() if name in deployed and "/" not in action.chart}
     found, failed = dict[Key, tuple[Any, ...]](), list[Entry]()
     if render:
@@ -68,8 +68,9 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
             return_exceptions=True,
         )
         for release, answer in zip(changed, answers, strict=True):
-            if isinstance(answer, Refused | NotYet):
-                failed.append(Entry(FAIL, "helm", f"release {'/'.join(release)}", str(answer)))
+            if isinstance(answer, TerminalError | TransientError):
+                what = f"release {'/'.join(release)}"
+                failed.append(Entry(FAIL, "helm", what, str(answer), subject=(RELEASE, *release)))
             elif isinstance(answer, BaseException):
                 raise answer
             else:
@@ -80,13 +81,13 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
 
 
 async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
-    """Of the clouds as they would be, and of services that no cloud owns or whose cloud says it in other words."""
+    """Untested values of the planned clouds, and of services without a cloud or with other values than their cloud."""
     from pydantic import ValidationError
 
-    from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
     from stackwright.cli.change.plan_render import unproven
+    from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+    from stackwright.cloud.support import untested, untested_settings
     from stackwright.services.registry import SERVICES
-    from stackwright.services.support import untested, untested_settings
 
     found = list[tuple[str, object]]()
     owners = await result.world.list(OpenStackDeployment.KIND, namespace)
@@ -112,7 +113,7 @@ async def _restarts(reader: Reader, secret: str, action: HelmUpgrade, render: Re
 
 
 def objects(text: str | None) -> list[Object] | None:
-    """Of manifests in YAML; None if they cannot be read, or are none that Helm writes."""
+    """The objects of manifests in YAML; None if they are not valid manifests of Helm."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -125,7 +126,7 @@ def objects(text: str | None) -> list[Object] | None:
 
 
 def _plain(events: Iterable[Any]) -> bool:
-    """Whether there are no aliases, which may expand to very much, no tags, and not very many levels."""
+    """Whether the text has no aliases, which may expand without limit, no tags, and few levels."""
     from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 
     from stackwright.cli.change.yaml_documents import DEEPEST
@@ -141,13 +142,13 @@ def _plain(events: Iterable[Any]) -> bool:
 async def _facts(reader: Reader, namespace: str) -> Facts:
     from stackwright.api.kinds import PV, PVC, STATEFULSET, STORAGE_CLASS
     from stackwright.api.services.contracts import DatabaseAccount
-    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.impact import Facts
 
     async def listed(kind: Kind) -> list[Object] | None:
         try:
             return await reader.list(kind, namespace if kind.namespaced else "")
-        except (Refused, NotYet):
+        except (TerminalError, TransientError):
             return None
 
     claims, stateful, databases, volumes, classes = await asyncio.gather(

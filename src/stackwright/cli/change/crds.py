@@ -1,4 +1,4 @@
-"""`stackwright crds`: the CustomResourceDefinitions, made from the models. The chart's copies are written by this."""
+"""`stackwright crds`: generates the CustomResourceDefinitions from the models; writes the chart's copies."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ class Data(StrEnum):
 
 def crds(
     directory: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="Write one file each, <plural>.<group>.yaml.")
+        Path | None,
+        typer.Option("--dir", metavar="DIR", help="Write one file per kind, <plural>.<group>.yaml, to this directory."),
     ] = None,
-    output: Annotated[Data, typer.Option("--output", "-o", help="How to print.")] = Data.YAML,
+    output: Annotated[Data, typer.Option("--output", "-o", help="Output format.")] = Data.YAML,
     ipam: Annotated[
         bool,
-        typer.Option("--ipam", help="Those of claims for addresses instead, where Cluster API does not bring them."),
+        typer.Option("--ipam", help="Print the kinds of IP address claims instead, for clusters without Cluster API."),
     ] = False,
 ) -> None:
     """Print the CustomResourceDefinitions, or write them to a directory.
@@ -43,7 +44,7 @@ def crds(
 
     if directory is not None:
         if ipam:
-            fail("--dir writes those of the chart, which --ipam is not about; use one of them", code=2)
+            fail("--dir and --ipam exclude each other: the chart has no kinds of IP address claims", code=2)
         try:
             written = write(directory)
         except OSError as error:
@@ -60,13 +61,13 @@ def crds(
 
 def definitions() -> list[dict[str, Any]]:
     from stackwright.api.crd import crd
-    from stackwright.api.registry import RESOURCES
+    from stackwright.cloud.registry import RESOURCES
 
     return [crd(resource) for resource in RESOURCES]
 
 
 def borrowed() -> list[dict[str, Any]]:
-    """Cluster API's own, by which a floating IP of a pool is claimed."""
+    """Cluster API's kinds that claim a floating IP of a pool."""
     import yaml
 
     from stackwright.assets import require
@@ -83,7 +84,7 @@ def files() -> dict[str, str]:
 
 
 def write(directory: Path) -> list[Path]:
-    """Write all files, and remove those of kinds that are no more."""
+    """Writes all files, and removes those of kinds that no longer exist."""
     directory.mkdir(parents=True, exist_ok=True)
     wanted = files()
     for stale in directory.glob("*.yaml"):
@@ -95,7 +96,7 @@ def write(directory: Path) -> list[Path]:
 
 
 def _is_ours(path: Path) -> bool:
-    """By how it begins; what else is there may be anything."""
+    """Recognised by the first line; other files in the directory are kept."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

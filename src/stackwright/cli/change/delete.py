@@ -1,4 +1,4 @@
-"""`stackwright delete`: a cloud, after it was shown what goes with it."""
+"""`stackwright delete`: deletes a cloud, after listing what is deleted with it."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ MACHINES = "the way to its virtual machines, which run on: delete its servers fi
 def delete(
     name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
     namespace: NamespaceOption = NAMESPACE,
-    wait: Annotated[bool, typer.Option(help="Wait until it is gone.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    wait: Annotated[bool, typer.Option(help="Wait until the cloud is deleted.")] = True,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Delete a cloud: an OpenStackDeployment or OpenStackControlPlane, with its services and what is in them.
+    """Delete a cloud: an OpenStackDeployment or OpenStackControlPlane, with its services and their data.
 
-    You are asked first; without a terminal it is refused, unless --yes is given. A protected cloud is never deleted.
+    The command asks for confirmation; without a terminal it fails, unless --yes is given. A protected cloud is kept.
 
     For example:
 
@@ -55,23 +55,23 @@ def delete(
 
 
 async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
-    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
     if cloud is None:
-        raise CliError(f"There is no cloud in namespace {namespace}")
+        raise CliError(f"No cloud found in namespace {namespace}")
     return cloud
 
 
 async def _delete(cluster: Cluster, cloud: Object) -> None:
-    """That one, and none that was made under its name since it was shown."""
-    from stackwright.api.registry import kind_of
+    """Deletes that object, but no object created under its name since it was listed."""
     from stackwright.cli.cluster import CliError
+    from stackwright.cloud.registry import kind_of
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict
 
     try:
         await cluster.delete(kind_of(cloud["kind"]), key_of(cloud), cloud["metadata"]["uid"])
     except Conflict:
-        raise CliError("Another cloud has this name now. Nothing was deleted.") from None
+        raise CliError("The cloud was replaced by another one of the same name. Nothing was deleted.") from None

@@ -1,6 +1,6 @@
-"""What is wrong with the parts of an object that all kinds have, as the API server would report it. Pure.
+"""Validates the fields that all kinds have, as the API server would. Pure.
 
-The API server reports it only when the object is sent, and then for one object at a time; a file is checked as a whole.
+The API server validates one object per request; here all objects of a file are validated before any request.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _FIELDS = {
 }
 _BINARY = {("Secret", "data"), ("ConfigMap", "binaryData")}
 _WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_QUALIFIED = "is no name of a label or annotation, such as app or example.org/app"
+_QUALIFIED = "is not a valid name of a label or annotation, such as app or example.org/app"
 _TEXT, _NUMBER, _TIME = "takes text; quote it", "takes a whole number", "takes a time such as 2026-01-31T12:00:00Z"
-# Of what the API server sets; objects that were exported have it.
+# Fields that the API server sets; exported objects contain them.
 _SCALARS = {
     "uid": _TEXT, "resourceVersion": _TEXT, "generateName": _TEXT, "selfLink": _TEXT,
     "generation": _NUMBER, "deletionGracePeriodSeconds": _NUMBER,
@@ -44,12 +44,12 @@ _KNOWN = (
 
 
 def envelope_errors(document: Object, kind: Kind) -> list[str]:
-    """Of everything but the spec."""
+    """Errors of all fields but the spec."""
     errors = []
     if document.get("apiVersion") not in kind.api_versions:
         allowed = ", ".join(kind.api_versions)
         given = document.get("apiVersion")
-        told = "is required" if given is None else f"{shown(given)} is not that of {kind}"
+        told = "is required" if given is None else f"{shown(given)} is not an apiVersion of {kind}"
         errors.append(f"apiVersion: {told}; allowed: {allowed}")
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))
@@ -70,7 +70,7 @@ def _metadata(meta: Any, kind: Kind) -> list[str]:
         if kind.namespaced:
             errors += _name("namespace", meta["namespace"], naming.NAMESPACE)
         else:
-            errors.append(f"metadata.namespace: a {kind} is in no namespace; remove it")
+            errors.append(f"metadata.namespace: a {kind} has no namespace; remove the field")
     errors += _texts("labels", meta.get("labels"), _label_value)
     errors += _texts("annotations", meta.get("annotations"), lambda value: "")
     errors += _finalizers(meta.get("finalizers")) + _owners(meta.get("ownerReferences"))
@@ -78,12 +78,12 @@ def _metadata(meta: Any, kind: Kind) -> list[str]:
         if not _is(told, meta.get(field)):
             errors.append(f"metadata.{field}: {told}")
     if meta.get("managedFields") is not None:  # as for server-side apply
-        errors.append("metadata.managedFields: is set by the API server; remove it")
+        errors.append("metadata.managedFields: the API server sets this field; remove it")
     return errors
 
 
 def _is(told: str, value: Any) -> bool:
-    """Whether a value is what a message asks for; null stands for a field that is not given."""
+    """Whether a value has the type that the message requires; null stands for an absent field."""
     if value is None:
         return True
     if told == _NUMBER:
@@ -95,8 +95,8 @@ def _finalizers(value: Any) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list):
-        return ["metadata.finalizers: takes a list of texts"]
-    told = "metadata.finalizers[{}]: is no name of a finalizer, such as example.org/app"
+        return ["metadata.finalizers: takes a list of strings"]
+    told = "metadata.finalizers[{}]: is not a valid name of a finalizer, such as example.org/app"
     return [told.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
 
 
@@ -135,7 +135,7 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, dict):
-        return [f"metadata.{field}: takes a mapping of names to texts"]
+        return [f"metadata.{field}: takes a mapping of names to strings"]
     errors = []
     for key, text in value.items():
         if not _is_qualified(key):
@@ -159,20 +159,20 @@ def _label_value(text: str) -> str:
 
 
 def _data(kind: str, field: str, value: Any) -> list[str]:
-    """Of a Secret or ConfigMap; values are never repeated."""
+    """Errors of the data of a Secret or ConfigMap; messages never contain values."""
     if value is None:
         return []
     if not isinstance(value, dict):
-        return [f"{field}: takes a mapping of keys to texts"]
+        return [f"{field}: takes a mapping of keys to strings"]
     errors = []
     for key, text in value.items():
         if not naming.SECRET_KEY.matches(key):
-            errors.append(f"{field}: {key!r} is no key: it {naming.SECRET_KEY.message}")
+            errors.append(f"{field}: {key!r} is not a valid key: it {naming.SECRET_KEY.message}")
         elif text is not None and not isinstance(text, str):
             errors.append(f"{field}.{key}: {_TEXT}")
         elif text is not None and (kind, field) in _BINARY and not _is_base64(text):
             errors.append(
-                f"{field}.{key}: takes base64" + ("; plain text goes to stringData" if kind == "Secret" else "")
+                f"{field}.{key}: takes base64" + ("; write plain text in stringData" if kind == "Secret" else "")
             )
     return errors
 

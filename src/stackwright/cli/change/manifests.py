@@ -1,4 +1,4 @@
-"""Manifests from files: YAML → objects that are known to be valid, or all that is wrong with them at once."""
+"""Manifests from files: YAML → valid objects, or all errors at once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND, CLOUD_KINDS, RESOURCES
+from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS, RESOURCES
 
 if TYPE_CHECKING:
     from stackwright.core.ports import Reader
 
-# The field manager of a user: as `kubectl apply --server-side`, so that the two can take turns on one object.
+# The field manager of a user: that of `kubectl apply --server-side`, so that users can use both on one object.
 MANAGER = "kubectl"
 LARGEST = 16 << 20  # bytes of a file; etcd takes 1.5 MiB for an object
 Object = dict[str, Any]
-# What a cloud's manifest may bring along; their content is the API server's to check.
+# Other kinds that a manifest may contain; the API server validates their content.
 COMPANIONS = {kind.kind: kind for kind in (NAMESPACE, SECRET, CONFIGMAP)}
 
 
@@ -30,9 +30,9 @@ class BadManifest(Exception):
 
 @dataclass(frozen=True)
 class Manifest:
-    """where   it was found; its errors begin with that
-    placed  whether it names its namespace itself
-    whole   whether its spec replaces the one that is there, also fields of other field managers
+    """where   file and document; its errors begin with it
+    placed  whether it names its namespace
+    whole   whether its spec replaces the existing one, also fields of other field managers
     """
 
     kind: Kind
@@ -59,7 +59,7 @@ def load(path: Path, namespace: str) -> list[Manifest]:
         if manifest is not None:
             found.append(replace(manifest, where=where))
     if not documents:
-        errors = [f"{path}: there is nothing in it"]
+        errors = [f"{path}: contains no manifest"]
     if errors:
         raise BadManifest("\n".join(errors))
     return found
@@ -68,14 +68,14 @@ def load(path: Path, namespace: str) -> list[Manifest]:
 def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
     """All documents of all files, in order. Raises BadManifest with every error of every file.
 
-    namespace  of all of them; None: the default one, for those that name none
+    namespace  of all manifests; None: the default namespace for those that name none
     """
     from stackwright.cli.cluster import NAMESPACE as DEFAULT
 
     found: list[Manifest] = []
     errors: list[str] = []
     if [str(file) for file in files].count("-") > 1:
-        raise BadManifest("-: standard input can be read once only")
+        raise BadManifest("-: standard input can be read only once")
     for file in files:
         try:
             found += load(file, namespace or DEFAULT)
@@ -84,32 +84,32 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
     for each in found:
         there = each.obj["metadata"].get("namespace")
         if namespace and there and there != namespace:
-            errors.append(f"{each.where}metadata.namespace: {there!r} is not that of --namespace, {namespace!r}")
+            errors.append(f"{each.where}metadata.namespace: {there!r} differs from --namespace {namespace!r}")
     if errors:
         raise BadManifest("\n".join(errors))
     return found
 
 
 async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
-    """Not every field may change of what is there. Raises BadManifest with each change that the API would refuse."""
+    """Raises BadManifest with each change of an immutable field."""
     from stackwright.controllers.validate import change_errors
     from stackwright.controllers.voters import KINDS
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import Refused
+    from stackwright.core.ports import TerminalError
+    from stackwright.runtime.cluster.specs import replace_spec
     from stackwright.runtime.memory import MemoryCluster
-    from stackwright.runtime.specs import replace_spec
 
     kinds = {resource.KIND for resource in RESOURCES if hasattr(resource, "CHANGES")} | KINDS
     if not (concerned := [each for each in manifests if each.kind in kinds]):
         return
-    merged = MemoryCluster(reader)  # with the fields that others wrote, and defaults
+    merged = MemoryCluster(reader)  # with the fields of other clients, and defaults
     errors: list[str] = []
     for each in concerned:
         before = await merged.get(each.kind, key_of(each.obj))
         try:
             after = await (partial(replace_spec, merged) if each.whole else merged.apply)(each.kind, each.obj, MANAGER)
             wrong = change_errors(before, after) if before else []
-        except Refused as error:
+        except TerminalError as error:
             wrong = [str(error)]
         errors += [f"{each.where}{error}" for error in wrong]
     if errors:
@@ -129,7 +129,7 @@ def _documents(path: Path) -> Iterator[Any]:
             raise BadManifest(f"{path}: has more than {LARGEST >> 20} MiB")
         text = data.decode()
     except UnicodeDecodeError:
-        raise BadManifest(f"{path}: is not a text in UTF-8") from None
+        raise BadManifest(f"{path}: is not UTF-8 text") from None
     except OSError as error:
         raise BadManifest(f"{path}: {error.strerror}") from None
     try:
@@ -150,7 +150,7 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     name = document.get("kind")
     kind = _kind(document)
     if kind is None:
-        allowed = ", ".join([*BY_KIND, *COMPANIONS, "those of Cluster API, by their apiVersion"])
+        allowed = ", ".join([*BY_KIND, *COMPANIONS, "the kinds of Cluster API, by their apiVersion"])
         return None, [f"kind: {_lacking(name)}; allowed: {allowed}"]
     errors = envelope_errors(document, kind)
     if kind.kind in BY_KIND:
@@ -163,12 +163,12 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     if kind.namespaced:
         meta["namespace"] = meta.get("namespace") or namespace
     content = {key: value for key, value in document.items() if key != "status"}
-    # All versions of a kind have one schema, so an object of another one becomes one of that which is stored.
+    # All versions of a kind have one schema, so an object of another version is written as the stored version.
     return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}, placed=placed), []
 
 
 def _lacking(name: Any) -> str:
-    """What is wrong with a kind that we do not have."""
+    """The error for an unknown kind."""
     from stackwright.api import reference
     from stackwright.api.errors import NOT_SUPPORTED, shown
 
@@ -178,8 +178,8 @@ def _lacking(name: Any) -> str:
 
 
 def _kind(document: Object) -> Kind | None:
-    """Of Cluster API any kind will do: its manifests of clusters have its own kinds and ours in one file."""
-    from stackwright.core.clusterapi import kind_of
+    """Any kind of Cluster API is accepted: its manifests of clusters contain its own kinds and ours."""
+    from stackwright.controllers.infra.clusterapi import kind_of
 
     name, api_version = document.get("kind"), document.get("apiVersion")
     if not isinstance(name, str):
@@ -189,7 +189,7 @@ def _kind(document: Object) -> Kind | None:
 
 
 def _without_nulls(document: Object, kind: Kind) -> Object:
-    """A field that is null is one that is absent, as for `kubectl apply`; in free-form fields null is a value."""
+    """The spec without null fields, as `kubectl apply` treats them; in free-form fields null is a value."""
     from stackwright.runtime.memory.shape import shape_of, without_declared_nulls
 
     spec = without_declared_nulls(shape_of(kind).field("spec"), document.get("spec"))

@@ -1,4 +1,4 @@
-"""`stackwright plan`: what the operator would do, found out by its own controllers on a copy in memory."""
+"""`stackwright plan`: what the operator would do, computed by its own controllers on a copy in memory."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its
 def plan(
     file: Annotated[
         list[Path] | None,
-        typer.Option("--file", "-f", help="Manifests that would be applied; - for standard input. May be repeated."),
+        typer.Option("--file", "-f", help="Manifests to plan; - for standard input. May be repeated."),
     ] = None,
     namespace: OnlyNamespaceOption = None,
     delete: Annotated[
-        str | None, typer.Option("--delete", metavar="NAME", help="As if this OpenStackDeployment were deleted.")
+        str | None, typer.Option("--delete", metavar="NAME", help="Plan the deletion of this OpenStackDeployment.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="All values, also of what is new.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show all values, also those of new objects.")] = False,
     output: FormatOption = Format.TABLE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Show what a manifest would change, without changing anything.
 
-    Without a file: what the operator has still to do. The plan assumes that each step succeeds. It is made with the
+    Without a file: show the pending work of the operator. The plan assumes that each step succeeds. It uses the
     charts of this program and the images of the operator.
 
-    Exit code 0 when nothing would change, 2 when something would.
+    Exit code 0: no changes; 2: changes.
 
     For example:
 
@@ -82,11 +82,13 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
     total = summary(found)
     text = [*told, "", total] if told else ["No changes."]
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
-        text.append("Databases of services stay while their server does; generated passwords go with their Secrets.")
+        text.append(
+            "Databases of services remain in the database server; generated passwords are deleted with their Secrets."
+        )
     if stuck:
         text += [
             "",
-            "It would not get ready:",
+            "These objects would not become ready:",
             *(common.safe(f"  {name}: {message}") for name, message in sorted(stuck.items())),
         ]
     return text
@@ -106,7 +108,7 @@ async def _work(
 async def foresee(
     cluster: Reader, manifests: list[Manifest], namespace: str, delete: str | None = None, *, resumed: bool = False
 ) -> tuple[list[Entry], dict[str, str]]:
-    """One forecast for each namespace that the manifests name: what would be done, and what would not get ready.
+    """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
     resumed  as if nothing were paused
     """
@@ -120,7 +122,9 @@ async def foresee(
     known = await operator_settings(cluster)
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
-        common.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
+        common.echo(
+            f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.", err=True
+        )
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed)
@@ -145,21 +149,21 @@ async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
 
 
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
-    from stackwright.api.cloud.deployment import OpenStackDeployment
     from stackwright.cli.change.manifests import MANAGER
     from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.cloud.deployment import OpenStackDeployment
     from stackwright.simulate import Request
 
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
     gone = []
     if delete and any(m.kind == OpenStackDeployment.KIND and m.obj["metadata"]["name"] == delete for m in mine):
         what = f"OpenStackDeployment {namespace}/{delete}"
-        raise CliError(f"{what} is in a manifest and in --delete; give one of the two")
+        raise CliError(f"{what} is in a manifest and in --delete; use only one of them")
     if delete is not None or not manifests:
         cloud = await the_cloud(reader, namespace, delete)
         if cloud is None:
-            hint = "" if delete else "; give one with -f FILE"
-            raise CliError(f"There is no OpenStackDeployment in namespace {namespace}{hint}")
+            hint = "" if delete else "; name a manifest with -f FILE"
+            raise CliError(f"No OpenStackDeployment found in namespace {namespace}{hint}")
         if delete:
             gone = [(OpenStackDeployment.KIND, (namespace, delete))]
     applied = tuple((m.kind, m.obj) for m in mine if not m.whole)
@@ -168,7 +172,7 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 
 
 async def operator_settings(reader: Reader) -> Settings:
-    """As the operator's: its images, and the charts that this program ships."""
+    """The operator's settings: its images, and the charts of this program."""
     from stackwright.adapters.helm.command import chart_digests, privileged_charts
     from stackwright.api.kinds import CONFIGMAP
     from stackwright.core.settings import Settings
@@ -180,20 +184,20 @@ async def operator_settings(reader: Reader) -> Settings:
 
 @asynccontextmanager
 async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
-    """What users of the cloud have, as its public endpoints tell the administrator; and clouds that servers are in."""
+    """Access to the contents of the cloud by its public endpoints, and to the OpenStacks of servers."""
     from stackwright.adapters.openstack.inventory import PublicContents
     from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
     from stackwright.cli.use.access import read_access, way_from_here
-    from stackwright.core.ports import NotYet
+    from stackwright.core.ports import TransientError
     from stackwright.simulate import Outside
 
     async def ask() -> Access:
         try:
             return await read_access(reader, namespace)
         except CliError as error:
-            raise NotYet(str(error)) from None
+            raise TransientError(str(error)) from None
 
     way = partial(way_from_here, reader)
     clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)
@@ -211,20 +215,26 @@ async def forecast(
     outside: Outside | None = None,
     render: Render | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
-    """What would be done and what it costs, and what would then still not be ready, and why.
+    """The steps and their costs, and the objects that would not be ready after them, with the cause.
 
-    render  how a chart becomes manifests; without it, nobody can tell which pods restart
+    render  renders a chart to manifests; without it, restarts of pods are not known
     """
     from stackwright.cli.change.costs import costs
     from stackwright.cli.change.plan_render import CUT_OFF, FAIL, NOTE, Entry, entries
-    from stackwright.core.workload_health import causes
+    from stackwright.core.kubernetes.workload_health import causes
     from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
     for cloud, why in result.unheard.items():
         found.insert(
-            0, Entry(NOTE, "ask", f"{cloud} cannot be asked from here: {why}", "what is recorded counts as there")
+            0,
+            Entry(
+                NOTE,
+                "ask",
+                f"{cloud} cannot be queried from here: {why}",
+                "the plan assumes that all recorded resources exist",
+            ),
         )
     if not result.settled:
         found.append(Entry(FAIL, "fail", CUT_OFF))
@@ -234,9 +244,9 @@ async def forecast(
 
 async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
     from stackwright.api.kinds import SECRET
-    from stackwright.api.registry import BY_KIND
     from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.cli.change.plan_render import Background
+    from stackwright.cloud.registry import BY_KIND
     from stackwright.core.helm.records import SELECTOR, releases
     from stackwright.core.objects import key_of
 
@@ -265,7 +275,7 @@ def _deployed(wanted: Any, known: bool) -> Any:
 
 
 def _failure(bundle: Any, release: str) -> str:
-    """Why the operator did not get on with a release, if somebody must act."""
+    """Why a release failed, if a user must act."""
     from stackwright.core.conditions import condition_type, find, is_blocked
 
     own, ready = find(bundle, condition_type(release)) or {}, find(bundle) or {}
@@ -275,8 +285,8 @@ def _failure(bundle: Any, release: str) -> str:
 
 
 def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:
-    """Whether the release has the values that its HelmBundle has now: by digest, or because the operator says so."""
-    from stackwright.controllers.helmbundle.decide import release_digest
+    """Whether the release has the values that its HelmBundle has now: by digest, or by the operator's status."""
+    from stackwright.controllers.helmbundle.step import release_digest
 
     status = bundle.get("status") or {}
     said = (status.get("releaseStatuses") or {}).get(wanted["name"]) or {}

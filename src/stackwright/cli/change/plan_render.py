@@ -1,7 +1,7 @@
-"""From the steps of a forecast to what `stackwright plan` tells: signs, words, reasons and value diffs. Pure.
+"""Converts the steps of a forecast to the entries of `stackwright plan`: signs, texts, reasons, value diffs. Pure.
 
-A release's values are compared with the deployed ones, and each change says which level of overrides it comes from:
-the service object keeps the levels apart, so the highest one that touches the path is the one to name.
+A release's values are compared with the deployed ones, and each change names its level of overrides:
+the service object stores the levels separately, so the highest level that sets the path is named.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.api.cloud.certificates import referenced
 from stackwright.api.kinds import SECRET
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
+from stackwright.cloud.registry import BY_KIND
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import CloudCall
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
@@ -29,16 +28,18 @@ from stackwright.core.secrets.writes import (
     SecretWrite,
 )
 from stackwright.impact import Restart
+from stackwright.services.ingress.features import referenced
 from stackwright.simulate import Step
 
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
 SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
-CUT_OFF = "The controllers did not come to rest; the plan is cut off here"
+RELEASE = "HelmRelease"  # the kind of the subject for a release, which is not an object
+CUT_OFF = "The controllers did not reach a stable state; the plan is incomplete from here"
 
 
 @dataclass(frozen=True)
-class Sourced:
+class ChangedValue:
     """A change of a value, and the level of overrides it comes from; BUILT when it follows from the spec."""
 
     change: Change
@@ -47,27 +48,19 @@ class Sourced:
 
 @dataclass(frozen=True)
 class Entry:
-    """verb   apply, helm, sql, …
-    thing  of an OpenStack that it is about, if it is: server, volume, …
+    """verb     apply, helm, sql, …
+    thing    type of the resource in an OpenStack: server, volume, …; empty for others
+    subject  kind, namespace and name of the object or release; empty for entries without one
     """
 
     does: str
     verb: str
     what: str
     why: str = ""
-    changes: tuple[Sourced, ...] = ()
+    changes: tuple[ChangedValue, ...] = ()
     note: str = ""
     thing: str = ""
-
-    @property
-    def subject(self) -> tuple[str, str, str]:
-        """Kind, namespace and name of the object or release that it is about; empty where it is about none."""
-        words = self.what.partition(", ")[0].split(" ")
-        if len(words) != 2 or words[0].endswith(":"):
-            return "", "", ""
-        kind = "HelmRelease" if words[0] == "release" else words[0]
-        namespace, _, name = words[1].rpartition("/")
-        return kind, namespace, name
+    subject: tuple[str, str, str] = ("", "", "")
 
     def as_dict(self) -> dict[str, Any]:
         kind, namespace, name = self.subject
@@ -83,7 +76,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A release as it is in the cluster. `known` is False when the HelmBundle is not what was deployed last."""
+    """A release in the cluster. `known` is False if the HelmBundle differs from what was deployed last."""
 
     chart: str
     values: Mapping[str, Any]
@@ -95,7 +88,7 @@ class Background:
     """What the steps are compared with.
 
     releases  those in the cluster
-    failures  release → why the operator did not get on with it; empty where it did
+    failures  release → its last error, if it has one
     services  HelmBundle → the service object's overrides, before and after
     secrets   Secrets that exist
     """
@@ -107,7 +100,7 @@ class Background:
 
 
 def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
-    """In the order of the operator."""
+    """The entries, in the order of the operator."""
     steps = list(steps)
     deleted = {(step.action.kind, step.action.key) for step in steps if isinstance(step.action, Delete)}
     passing = {key for step in steps if step.removed for key in [step.removed]} | {
@@ -119,14 +112,14 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
             if step.removed not in deleted:
                 kind, key = step.removed
                 asked = step.about == "you" and kind.kind == "OpenStackDeployment"
-                why = "asked for" if asked else "what it belongs to goes"
-                found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why))
+                why = "asked for" if asked else "its owner is deleted"
+                found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why, subject=(kind.kind, *key)))
         elif step.wait:
             found.append(Entry(WAIT, "wait", f"{step.about} waits for {step.wait}"))
         elif step.error:
             found.append(Entry(FAIL, "fail", f"{step.about}: {step.action}", step.error))
         elif isinstance(step.action, Finalizer) and (step.action.kind, key_of(step.action.obj)) in passing:
-            continue  # it comes and goes with its object
+            continue  # it is set and removed with its object
         else:
             found.append(_entry(step, background))
     return found
@@ -138,7 +131,7 @@ def _entry(step: Step, background: Background) -> Entry:
         case Apply():
             return _apply(step, action)
         case Delete():
-            return Entry(DELETE, "delete", action.target, action.why)
+            return Entry(DELETE, "delete", action.target, action.why, subject=(action.kind.kind, *action.key))
         case CloudCall():
             does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
             what = f"{action.target.removeprefix(action.do).strip()} in {action.cloud}"
@@ -146,7 +139,8 @@ def _entry(step: Step, background: Background) -> Entry:
         case HelmUpgrade():
             return _upgrade(action, background)
         case HelmUninstall():
-            return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
+            what, subject = f"release {action.target}", (RELEASE, *action.release)
+            return Entry(DELETE, "helm", what, f"for {step.about}", subject=subject)
         case _ if isinstance(action, SecretWrite):
             return _secret(step, action, background)
         case _:
@@ -155,23 +149,23 @@ def _entry(step: Step, background: Background) -> Entry:
 
 
 def _apply(step: Step, action: Apply) -> Entry:
-    why = f"for {step.about}" if step.about != "you" else ""
+    why, subject = f"for {step.about}" if step.about != "you" else "", (action.kind.kind, *key_of(action.obj))
     if step.before is None:
-        return Entry(CREATE, "apply", action.target, why)
+        return Entry(CREATE, "apply", action.target, why, subject=subject)
     if action.why == "edited by someone else":
-        why = "somebody else edited it; it is set back"
-    differ: tuple[Sourced, ...] = ()
-    # The values of a HelmBundle are told at their releases; those of other kinds are not ours to print.
+        why = "another client edited it; the operator reverts the edit"
+    differ: tuple[ChangedValue, ...] = ()
+    # The values of a HelmBundle are shown at its releases; specs of foreign kinds are not printed.
     if action.kind.kind in BY_KIND and action.kind.kind != "HelmBundle":
         old, new = _readable(step.before.get("spec") or {}), _readable(action.obj.get("spec") or {})
-        differ = tuple(Sourced(change) for change in changes(old, new, ("spec",)))
+        differ = tuple(ChangedValue(change) for change in changes(old, new, ("spec",)))
     if step.about != "you":  # defaults that only the API server fills in
         differ = tuple(each for each in differ if each.change.new is not ABSENT)
-    return Entry(CHANGE, "apply", action.target, why, differ)
+    return Entry(CHANGE, "apply", action.target, why, differ, subject=subject)
 
 
 def _readable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Without a cloud's certificates, and with a service's list of overrides as a mapping, so that a diff names the
+    """The spec without a cloud's certificates, and with a service's overrides as a mapping, so that a diff names the
     level and not its index.
     """
     levels = spec.get("overrides")
@@ -185,23 +179,25 @@ def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
     old = deployed.values if deployed else ABSENT
     before, after = background.services.get(key_of(action.owner), ((), ()))
     differ = tuple(
-        Sourced(change, source_of(change.path, action.chart, before, after)) for change in changes(old, action.values)
+        ChangedValue(change, source_of(change.path, action.chart, before, after))
+        for change in changes(old, action.values)
     )
     background.releases[action.release] = Deployed(action.chart, action.values)
     what = f"release {action.target}, chart {action.chart} {action.version}".rstrip()
+    subject = (RELEASE, *action.release)
     failure = background.failures.pop(action.release, "")
     notes = [f"the last attempt failed: {failure}"] if failure else []
     if deployed is None:
-        return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes))
+        return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes), subject=subject)
     if not deployed.known:
-        notes.append("the deployed values are not known; compared with the HelmBundle's")
+        notes.append("the deployed values are not known; compared with the values of the HelmBundle")
     if not differ and deployed.known:
-        notes.append("same values, other chart: the files of this stackwright's chart are not the deployed ones")
-    return Entry(CHANGE, "helm", what, changes=differ, note="; ".join(notes))
+        notes.append("same values, other chart: the chart's files differ from the deployed ones")
+    return Entry(CHANGE, "helm", what, changes=differ, note="; ".join(notes), subject=subject)
 
 
 def source_of(path: Path, chart: str, before: Sequence[Object], after: Sequence[Object]) -> str:
-    """The level of overrides that sets a value now, or that ceased to set it."""
+    """The level of overrides that sets a value, or that no longer sets it."""
     for level in reversed(after):
         if _touches((level.get("values") or {}).get(chart), path):
             return str(level["source"])
@@ -227,9 +223,9 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     exists = action.key in background.secrets
     background.secrets.add(action.key)
     if isinstance(action, EnsureSecret):
-        made = f"{', '.join(action.generated)} generated" if not exists else "what is generated stays"
+        made = f"{', '.join(action.generated)} generated" if not exists else "generated values are kept"
     elif isinstance(action, RotateKeys):
-        made = "the next turn of its keys" if exists else "keys generated"
+        made = "the next rotation of its keys" if exists else "keys generated"
     elif isinstance(action, EnsureCertificate):
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
@@ -243,19 +239,30 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     else:
         names = sorted({name for options in action.sections.values() for name, _ in options.values()})
         made = f"sensitive options from Secret {', '.join(names)}"
-    what = f"{SECRET.kind} {'/'.join(action.key)}"
-    return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made)
+    what, subject = f"{SECRET.kind} {'/'.join(action.key)}", (SECRET.kind, *action.key)
+    return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made, subject=subject)
 
 
-def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Iterable[str]) -> list[Entry]:
+def notes(
+    lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
+) -> list[Entry]:
     """What a plan costs, as entries that follow its steps."""
     found = [Entry(NOTE, "lost", what) for what in lost]
     found += [
-        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}")
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=_workload(each))
         for release in restarts
         for each in restarts[release]
     ]
-    return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
+    for name, releases in missing.items():
+        what = f"StorageClass {name}" if name else "a default StorageClass"
+        subject = ("StorageClass", "", name) if name else ("", "", "")
+        found.append(Entry(NOTE, "missing", f"{what}, for claims of {', '.join(releases)}", subject=subject))
+    return found
+
+
+def _workload(restart: Restart) -> tuple[str, str, str]:
+    kind, name = restart.workload.split(" ")
+    return kind, "", name
 
 
 def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:
@@ -263,11 +270,11 @@ def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:
     found = dict.fromkeys(
         f"{path}: {str(value).lower() if isinstance(value, bool) else value}" for path, value in values
     )
-    return [Entry(NOTE, "untested", what, "rendered only: no test uses it in a real cloud") for what in found]
+    return [Entry(NOTE, "untested", what, "only rendered in tests; no test uses it in a real cloud") for what in found]
 
 
 def summary(found: Iterable[Entry]) -> str:
-    """`Plan: 3 objects to create, …`, or an empty string when nothing would be done."""
+    """`Plan: 3 objects to create, …`, or an empty string without steps."""
     count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))
     words = [
         (count[CREATE, False], "to create", "to create"),

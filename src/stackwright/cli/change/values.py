@@ -1,4 +1,4 @@
-"""`stackwright values`: what a cloud asks of one chart, as our chart takes it or as OpenStack-Helm's does. Offline."""
+"""`stackwright values`: the values of one chart of a cloud, for our chart or for OpenStack-Helm's. Offline."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def values(
         list[Path],
         typer.Option("--file", "-f", help="An OpenStackDeployment in YAML; - for standard input. May be repeated."),
     ],
-    target: Annotated[Target, typer.Option("--for", help="Whose chart of that name is to take them.")] = (
-        Target.STACKWRIGHT
-    ),
+    target: Annotated[
+        Target, typer.Option("--for", help="Target charts: Stackwright's own or those of OpenStack-Helm.")
+    ] = (Target.STACKWRIGHT),
     namespace: OnlyNamespaceOption = None,
-    output: Annotated[Data, typer.Option("--output", "-o", help="How to print.")] = Data.YAML,
+    output: Annotated[Data, typer.Option("--output", "-o", help="Output format.")] = Data.YAML,
 ) -> None:
-    """Print the values that a chart gets from a cloud: from its features, its size and its overrides.
+    """Print the values that a chart gets from a cloud's features, size and overrides.
 
-    Neither a cluster nor a built image is needed. No value is a password: those are in Secrets.
+    The command needs neither a cluster nor built images. The values contain no passwords: those are in Secrets.
 
-    With --for openstack-helm they are for the chart that the OpenStack-Helm project publishes, of keystone or glance.
-    What that chart cannot take is told on standard error.
+    With --for openstack-helm, the values are for the chart of the OpenStack-Helm project, of keystone or glance.
+    Values that this chart does not support are listed on standard error.
 
     For example:
 
@@ -61,24 +61,25 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.api.cloud.deployment import OpenStackDeployment
     from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail
+    from stackwright.cloud.deployment import OpenStackDeployment
 
     try:
         asked = [each for each in load_all(files, namespace) if each.kind == OpenStackDeployment.KIND]
     except BadManifest as error:
         fail(str(error))
-    clouds = list({each.name: each.obj for each in asked}.values())  # of one cloud the last one counts, as for apply
+    clouds = list({each.name: each.obj for each in asked}.values())  # the last manifest of a cloud is used, as in apply
     if len(clouds) != 1:
-        fail(f"{', '.join(map(str, files))}: there must be one OpenStackDeployment in it, not {len(clouds)}")
-    meta = {"uid": "", **clouds[0]["metadata"]}  # of an object that is in no cluster yet
+        fail(f"{', '.join(map(str, files))}: must contain exactly one OpenStackDeployment, not {len(clouds)}")
+    meta = {"uid": "", **clouds[0]["metadata"]}  # a new object has no uid
     return {**clouds[0], "metadata": meta}
 
 
 async def _built(cloud: Object, chart: str) -> dict[str, Any]:
-    """By the way they really go: cloud, service object, its values. Raises ValueError for a chart it has not."""
-    from stackwright.controllers.cloud.objects import service_object, wanted_services
+    """Computed as by the operator: cloud, service object, values. Raises ValueError for an unknown chart."""
+    from stackwright.controllers.cloud.objects import service_object
+    from stackwright.controllers.cloud.selection import wanted_services
     from stackwright.controllers.cloud.validate import parse
     from stackwright.controllers.service.objects import chart_values
     from stackwright.controllers.service.observe import observe
@@ -92,7 +93,7 @@ async def _built(cloud: Object, chart: str) -> dict[str, Any]:
         raise ValueError("; ".join(errors))
     services = {each.name: wanted for wanted in wanted_services(spec) for each in wanted.declared.charts}
     if chart not in services:
-        raise ValueError(f"{chart}: the cloud has no such chart; it has {', '.join(sorted(services))}")
+        raise ValueError(f"{chart}: not a chart of this cloud; allowed: {', '.join(sorted(services))}")
     declared = services[chart].declared
     thing = service_object(cloud, spec, services[chart])
     cluster = MemoryCluster()
@@ -111,7 +112,7 @@ def _translated(chart: str, found: dict[str, Any]) -> dict[str, Any]:
 
     defaults = yaml.safe_load(require(f"charts/{chart}/values.yaml").read_text())
     result = translate(chart, found, defaults)
-    common.echo("Not carried over:", err=True)
+    common.echo("Not translated:", err=True)
     for path, why in result.left_out:
         common.echo(f"  {path}: {why}", err=True)
     return result.values

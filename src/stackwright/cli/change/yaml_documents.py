@@ -1,8 +1,8 @@
-"""YAML text → documents as the Kubernetes API understands them. Whatever the text is, it is read or refused.
+"""YAML text → documents as the Kubernetes API understands them. Any other text is refused.
 
-YAML can say more than an object may hold: dates, keys that are not text, tags, lists that contain themselves, and a few
+YAML allows more than an object may contain: dates, keys that are not strings, tags, recursive lists, and a few
 lines that expand to millions of values. PyYAML builds all of these or fails in its own ways, so each document is
-checked as a graph of nodes, before anything is built of it.
+checked as a graph of nodes, before it is converted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 DEEPEST = 100
-# Of one document, with each alias counted as what it stands for.
+# Limits of one document; each alias counts with its expansion.
 MOST = 100_000  # values
 LONGEST = 16 << 20  # characters of all its texts; a file has no more bytes
 LARGEST = 2**63 - 1
 _TAG = "tag:yaml.org,2002:"
 _STR, _MERGE = f"{_TAG}str", f"{_TAG}merge"
 _SCALARS = {f"{_TAG}{name}" for name in ("bool", "float", "int", "null", "str")}
-_TEMPLATE = "a key must be text; render templates such as {{ name }} before, or quote the text"
+_TEMPLATE = "a key must be a string; render templates such as {{ name }} first, or quote the string"
 
 
 class BadDocument(ValueError):
@@ -36,7 +36,7 @@ class BadDocument(ValueError):
 
 
 def documents(text: str) -> Iterator[Any]:
-    """All documents that hold anything. Raises BadDocument."""
+    """All documents that are not empty. Raises BadDocument."""
     try:
         yield from (document for document in yaml.load_all(text, _Loader) if document is not None)
     except yaml.MarkedYAMLError as error:
@@ -46,8 +46,11 @@ def documents(text: str) -> Iterator[Any]:
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise BadDocument(f"the character #x{error.character:04x} is not allowed in YAML", line) from None
-    except (ValueError, OverflowError):  # of an escape or a directive that the scanner cannot turn into a number
-        raise BadDocument("an escape or a directive in it has a number that is too large") from None
+    except (
+        ValueError,
+        OverflowError,
+    ):  # of an escape sequence or a directive that the scanner cannot convert to a number
+        raise BadDocument("an escape sequence or a directive contains a number that is too large") from None
 
 
 class _Loader(yaml.SafeLoader):
@@ -77,25 +80,25 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Size:
-    """How much there is in a document so far."""
+    """The size of a document so far."""
 
     def __init__(self) -> None:
         self.values = self.characters = 0
 
     def add(self, node: Node, values: int) -> None:
-        """Raises ConstructorError if that is too much."""
+        """Raises ConstructorError if it is over a limit."""
         self.values += values
         self.characters += len(node.value) if isinstance(node, ScalarNode) else 0
         if self.values > MOST:
             raise _bad(node, f"more than {MOST} values in one document")
         if self.characters > LONGEST:
-            raise _bad(node, f"more than {LONGEST >> 20} MiB of text in one document, with what its aliases stand for")
+            raise _bad(node, f"more than {LONGEST >> 20} MiB of text in one document, including its expanded aliases")
 
 
 def _check(node: Node, above: list[Node], size: _Size) -> None:
-    """Raises ConstructorError if it is not as the Kubernetes API understands it."""
+    """Raises ConstructorError if the Kubernetes API does not support it."""
     if any(node is each for each in above):
-        raise _bad(node, "what this anchor names contains itself")
+        raise _bad(node, "the value of this anchor contains itself")
     if len(above) > DEEPEST:
         raise _bad(node, f"nested deeper than {DEEPEST} levels")
     size.add(node, 1)
@@ -117,15 +120,17 @@ def _check(node: Node, above: list[Node], size: _Size) -> None:
 
 
 def _check_key(key: Node, seen: set[str]) -> None:
-    """A key that is written twice is refused: of two values the first would be lost without a word."""
+    """Refuses a duplicate key: the first value would be lost silently."""
     if not isinstance(key, ScalarNode):
         raise _bad(key, _TEMPLATE)
     if key.tag == _MERGE:
         return
     if key.tag != _STR:
-        raise _bad(key, f"a key must be text, and this is read as something else; quote it: '{_short(key.value)}'")
+        raise _bad(
+            key, f"a key must be a string, and YAML reads this one as another type; quote it: '{_short(key.value)}'"
+        )
     if key.value in seen:
-        raise _bad(key, f"the key {_short(key.value)} is here twice")
+        raise _bad(key, f"the key {_short(key.value)} occurs twice in this mapping")
     seen.add(key.value)
 
 
@@ -141,7 +146,7 @@ def _check_scalar(node: ScalarNode) -> None:
     except (ValueError, KeyError, IndexError, OverflowError):
         fits = False
     if not fits:
-        raise _bad(node, "this is no number that the Kubernetes API can hold; if it is text, quote it")
+        raise _bad(node, "the Kubernetes API does not support this number; quote it if it is a string")
 
 
 def _short(text: str) -> str:
@@ -153,7 +158,7 @@ def _bad(node: Node, text: str) -> ConstructorError:
     return ConstructorError(None, None, text, node.start_mark)
 
 
-# A date is text, as it is to kubectl, and so is 22:30, which YAML 1.1 reads as a number of base 60.
+# A date is a string, as in kubectl, and so is 22:30, which YAML 1.1 reads as a number of base 60.
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, how) for tag, how in found if tag.removeprefix(_TAG) not in ("timestamp", "value", "int", "float")]
     for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -1,1 +1,1 @@
-"""The local cluster: up, down, and what is wrong on this machine."""
+"""The local cluster: up, down, images, and the diagnosis of this machine."""

@@ -25,13 +25,13 @@ MARKS = {"ok": "✓", "note": "•", "problem": "✗"}
 
 
 def doctor(
-    output: Annotated[Format, typer.Option("--output", "-o", help="How to print.")] = Format.TEXT,
+    output: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.TEXT,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Explain what is wrong on this machine and in the cluster.
+    """Find faults of this machine and of the cluster, with remedies.
 
-    With --kubeconfig or --context: what is wrong in that cluster, whose machines are not examined. Exit code 1 when
-    there is a problem.
+    With --kubeconfig or --context: examine that cluster, but not its machines. Exit code 1 if
+    it finds a problem.
 
     For example:
 
@@ -64,22 +64,22 @@ def doctor(
 
 
 def _variable() -> list[Finding]:
-    """With which no other command goes on, though this one looks at the local cluster."""
+    """A bad $KUBECONFIG: all other commands fail with it, while this one examines the local cluster."""
     from stackwright.cli.cluster import CliError, named
     from stackwright.local.doctor import Finding
 
     try:
         named()
     except CliError as error:
-        return [Finding("kubeconfig", "problem", str(error), "Set $KUBECONFIG to a file that is there, or unset it.")]
+        return [Finding("kubeconfig", "problem", str(error), "Set $KUBECONFIG to an existing file, or unset it.")]
     return []
 
 
 async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:
     """Findings about pods and objects of any cluster."""
     from stackwright.api.kinds import POD
-    from stackwright.api.registry import RESOURCES
     from stackwright.cli.cluster import connected
+    from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import NotServed
     from stackwright.local.doctor import Finding, of_objects, of_pods
 
@@ -90,9 +90,9 @@ async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:
             try:
                 objects += [{**obj, "kind": kind.kind} for obj in await cluster.list(kind)]
             except NotServed:
-                text = "Stackwright is not installed here."
+                text = "Stackwright is not installed on this cluster."
                 return [
                     *of_pods(pods),
-                    Finding("operator", "note", text, "`stackwright up --kubeconfig` does it."),
+                    Finding("operator", "note", text, "`stackwright up --kubeconfig` installs it."),
                 ]
     return [*of_pods(pods), *of_objects(objects)]

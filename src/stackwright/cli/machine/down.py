@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 
 
 def down(
-    purge: Annotated[bool, typer.Option("--purge", help="Delete the cluster's data too. It cannot be undone.")] = False,
-    cache: Annotated[bool, typer.Option("--cache", help="With --purge: also what was built (tools, images).")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete the cluster's data, too. This cannot be undone.")
+    ] = False,
+    cache: Annotated[bool, typer.Option("--cache", help="With --purge: delete built tools and images, too.")] = False,
     yes: YesOption = False,
 ) -> None:
-    """Stop everything and clean up the machine; data is kept.
+    """Stop the cluster and clean up the machine; keep the data.
 
     No process, mount, network namespace, link, route, cgroup, or firewall rule of the cluster remains; `stackwright up`
-    starts it again with its data. Before --purge deletes anything you are asked; --yes is the answer in scripts. A
-    folder that is not of a local cluster is never deleted.
+    starts it again with its data. --purge asks for confirmation, unless --yes is given. A
+    folder that does not belong to a local cluster is never deleted.
 
     For example:
 
@@ -39,18 +41,18 @@ def down(
     from stackwright.local.lock import exclusive
 
     if cache and not purge:
-        raise typer.BadParameter("only together with --purge", param_hint="--cache")
+        raise typer.BadParameter("requires --purge", param_hint="--cache")
     cluster = LocalCluster.discover()
-    with explained("Call `stackwright down` again to go on."), exclusive(cluster):
+    with explained("Run `stackwright down` again to continue."), exclusive(cluster):
         if not yes:
             _ask(teardown.folders(cluster, purge=purge, cache=cache).values())
         kept = teardown.down(cluster, progress(), purge=purge, cache=cache)
     if kept:
-        common.echo(f"Kept, for it is not of the local cluster: {', '.join(map(str, kept))}")
+        common.echo(f"Kept, because it does not belong to the local cluster: {', '.join(map(str, kept))}")
 
 
 def _ask(folders: Iterable[Folder]) -> None:
-    """Before they are deleted. Raises LocalError when refused."""
+    """Asks for confirmation before the deletion. Raises LocalError if refused."""
     from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import CliError
     from stackwright.local.commands import LocalError

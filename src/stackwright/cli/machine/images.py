@@ -1,4 +1,4 @@
-"""`stackwright images`: build, list, load, and throw away container images."""
+"""`stackwright images`: build, list, load and remove container images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stackwright.cli import common
 if TYPE_CHECKING:
     from stackwright.local.image.cache import BuiltImage
 
-RESUME = "What is built stays built; the same command goes on from there."
+RESUME = "Built images are kept; run the same command again to continue."
 
 app = typer.Typer(
     help="Build, list, and load container images.",
@@ -21,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Images; all if none is named.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Names of images; default: all.")]
 
 
 class Output(StrEnum):
@@ -32,13 +32,13 @@ class Output(StrEnum):
 
 @app.command()
 def build(names: Names = None) -> None:
-    """Build images whose recipe changed, and what they are built on."""
+    """Build images whose recipe changed, and their base images."""
     _ensure(names)
 
 
 @app.command("list")
 def list_images(
-    output: Annotated[Output, typer.Option("-o", "--output", help="How to show them.")] = Output.table,
+    output: Annotated[Output, typer.Option("-o", "--output", help="Output format.")] = Output.table,
 ) -> None:
     """Show every image: its reference, its size, and whether it is built."""
     from stackwright.local.image import images
@@ -56,7 +56,7 @@ def list_images(
 
 @app.command("import")
 def import_images(names: Names = None) -> None:
-    """Build images and bring them to all running nodes of the local cluster."""
+    """Build images and load them into all running nodes of the local cluster."""
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress
     from stackwright.local.config import LocalCluster
@@ -72,12 +72,12 @@ def import_images(names: Names = None) -> None:
         raise typer.Exit(1)
     with explained(RESUME), progress()(f"Load images into {len(nodes)} nodes"):
         imported = store.load(for_nodes(images), nodes, cluster)
-    common.echo("\n".join(imported) or "Every node has them already.")
+    common.echo("\n".join(imported) or "All nodes already have these images.")
 
 
 @app.command()
 def prune() -> None:
-    """Remove built images that no recipe names any more."""
+    """Remove built images without a recipe."""
     from stackwright.cli.ui.errors import explained
     from stackwright.local.image import images
 

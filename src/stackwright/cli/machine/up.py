@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from stackwright.local.steps.context import Context
 
 INTERRUPTED = (
-    "What was started goes on running and nothing is lost: `stackwright up` resumes, "
-    "`stackwright down` cleans up, `stackwright doctor` shows what is there."
+    "Started processes continue to run and no data is lost: `stackwright up` resumes, "
+    "`stackwright down` cleans up, `stackwright doctor` shows the state."
 )
 
 
 def up(
     nodes: Annotated[
-        int | None, typer.Option(min=1, max=20, help="Kubernetes nodes on this machine; as before if not given.")
+        int | None, typer.Option(min=1, max=20, help="Number of Kubernetes nodes on this machine; default: as before.")
     ] = None,
-    bare: Annotated[bool, typer.Option("--bare", help="Only Kubernetes: no operator, no cloud.")] = False,
-    cloud: Annotated[bool, typer.Option(help="Make the example cloud.")] = True,
-    vm: Annotated[bool, typer.Option(help="Boot a virtual machine in the cloud, and log in to it.")] = True,
+    bare: Annotated[bool, typer.Option("--bare", help="Start only Kubernetes, without operator and cloud.")] = False,
+    cloud: Annotated[bool, typer.Option(help="Create the example cloud.")] = True,
+    vm: Annotated[bool, typer.Option(help="Start a virtual machine in the cloud and log in to it.")] = True,
     file: Annotated[
         Path | None,
         typer.Option(
@@ -35,26 +35,32 @@ def up(
             "-f",
             exists=True,
             dir_okay=False,
-            help="Make this cloud, or change yours to it; default: an example.",
+            help="Manifest of the cloud to create or update; default: an example.",
         ),
     ] = None,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option(dir_okay=False, help="Use this cluster, not a local one; $KUBECONFIG is not looked at."),
+        typer.Option(
+            dir_okay=False,
+            help="Kubeconfig of an existing cluster to use instead of a local one; $KUBECONFIG is ignored.",
+        ),
     ] = None,
     images: Annotated[
-        str, typer.Option(metavar="REGISTRY/PREFIX", help="Where published images are; needed with --kubeconfig.")
+        str,
+        typer.Option(
+            metavar="REGISTRY/PREFIX", help="Registry and prefix of published images; required with --kubeconfig."
+        ),
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Start the local Kubernetes, the operator, and a cloud; resume, if it was interrupted.
+    """Start the local Kubernetes, the operator, and a cloud; resume an interrupted start.
 
-    A cloud that has compute, networking, images, and public endpoints gets a virtual machine, which is logged in to.
+    In a cloud with compute, networking, images and public endpoints, a virtual machine is started and logged in to.
 
-    Before nodes leave, with all that is on them, and before a file deletes or uninstalls anything of a cloud that is
-    there, you are asked; --yes is the answer in scripts.
+    The command asks for confirmation before it removes nodes with their data, and before a file deletes or uninstalls
+    parts of an existing cloud, unless --yes is given.
 
-    A second call changes nothing and ends in seconds; it asks for a token and for the virtual machine again.
+    A second call changes nothing and ends in seconds; it checks a token and the virtual machine again.
 
     For example:
 
@@ -83,7 +89,7 @@ def up(
     if kubeconfig is not None and not kubeconfig.exists():
         raise typer.BadParameter(f"{kubeconfig} does not exist", param_hint="--kubeconfig")
     if kubeconfig is not None and not images:
-        raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
+        raise typer.BadParameter("--kubeconfig requires published images", param_hint="--images")
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
         context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
@@ -101,7 +107,7 @@ def up(
 
 
 def _ask_about_nodes(context: Context) -> None:
-    """Before any is taken away. Raises LocalError when refused."""
+    """Asks for confirmation before nodes are removed. Raises LocalError if refused."""
     from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import CliError, is_stopped
     from stackwright.local.commands import LocalError
@@ -110,13 +116,13 @@ def _ask_about_nodes(context: Context) -> None:
     if context.kubeconfig or not context.surplus:
         return
     try:
-        confirm(losses(context, running=not is_stopped()), "No node was taken away.")
+        confirm(losses(context, running=not is_stopped()), "No node was removed.")
     except CliError as error:
         raise LocalError(str(error)) from None
 
 
 def _loaded(file: Path) -> list[Manifest]:
-    """As `apply` reads it, in the namespace of commands where it names none. Raises LocalError."""
+    """The manifests, read as by `apply`; default namespace: that of the commands. Raises LocalError."""
     from stackwright.cli.change.manifests import BadManifest, load
     from stackwright.cli.cluster import NAMESPACE
     from stackwright.local.commands import LocalError
@@ -128,9 +134,9 @@ def _loaded(file: Path) -> list[Manifest]:
 
 
 def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
-    """The objects that are applied, after it was asked what these would take from what is there.
+    """The objects to apply, after the user confirmed what they would delete.
 
-    Raises LocalError when refused.
+    Raises LocalError if refused.
     """
     import asyncio
     import json
@@ -139,7 +145,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     from stackwright.cli.change.confirm import confirm, foreseen_losses
     from stackwright.cli.change.manifests import BadManifest
     from stackwright.cli.cluster import CliError, connected
-    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
     manifests = _loaded(file)
@@ -153,6 +159,6 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     try:
         found, lost = asyncio.run(work())
         confirm(lost, "The cloud was not changed.")
-    except (CliError, BadManifest, NotYet, Refused) as error:
+    except (CliError, BadManifest, TransientError, TerminalError) as error:
         raise LocalError(str(error)) from None
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.obj for each in found]}, default=str)

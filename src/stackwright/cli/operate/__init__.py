@@ -1,1 +1,1 @@
-"""Clouds that are there: waited for, paused, restarted, rolled back."""
+"""Commands for existing clouds: wait, pause, resume, restart, history, rollback."""

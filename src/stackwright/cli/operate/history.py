@@ -18,23 +18,24 @@ FEW = 3  # changed fields in a row
 def history(
     release: Annotated[
         str | None,
-        typer.Argument(
-            help="A release, e.g. openstack-keystone; all if not given.", autocompletion=completion.releases
-        ),
+        typer.Argument(help="A release, such as openstack-keystone; default: all.", autocompletion=completion.releases),
     ] = None,
     cloud: Annotated[
         str | None,
         typer.Option(
-            "--cloud", metavar="NAME", help="Of the spec of this cloud instead.", autocompletion=completion.clouds
+            "--cloud",
+            metavar="NAME",
+            help="Show the revisions of this cloud's spec instead.",
+            autocompletion=completion.clouds,
         ),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     output: FormatOption = Format.TABLE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Show the revisions of Helm releases that are kept, the newest last, with their state and time.
+    """Show the stored revisions of Helm releases, the newest last, with state and time.
 
-    With --cloud: those of a cloud's spec, with the fields that each changed; `stackwright rollback` goes back to one.
+    With --cloud: show the revisions of a cloud's spec with their changed fields; `stackwright rollback` restores one.
 
     For example:
 
@@ -57,12 +58,12 @@ def history(
         if not found:
             known = ", ".join(sorted({each.name for each in every})) or "none"
             what = f"release {release}" if release else "Helm release"
-            raise CliError(f"There is no {what} in namespace {namespace}; there is: {known}")
+            raise CliError(f"No {what} found in namespace {namespace}; found: {known}")
         return found
 
     if cloud is not None:
         if release is not None:
-            raise typer.BadParameter("a release has a history of its own; leave it out", param_hint="--cloud")
+            raise typer.BadParameter("a release and --cloud exclude each other", param_hint="--cloud")
         _print(("revision", "made", "changed"), run(_of_cloud(cloud, namespace, kubeconfig)), output)
         return
     rows = [(each.name, each.revision, each.state, stamp(each.updated)) for each in run(work())]
@@ -70,16 +71,16 @@ def history(
 
 
 async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
-    """(number, when, paths of the fields that it changed) of each revision that is kept, the oldest first."""
-    from stackwright.api.registry import CLOUD_KINDS
+    """(number, time, paths of the changed fields) of each stored revision, the oldest first."""
     from stackwright.cli.cluster import CliError, connected, the_cloud
     from stackwright.cli.operate.rollback import kept, spec_of
     from stackwright.cli.ui.diff import changes
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     async with connected(kubeconfig) as cluster:
         found = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
         if found is None:
-            raise CliError(f"There is no cloud in namespace {namespace}")
+            raise CliError(f"No cloud found in namespace {namespace}")
         revisions = await kept(cluster, found)
         specs = [await spec_of(cluster, each) for each in revisions]
     rows: list[tuple[Any, ...]] = []

@@ -1,4 +1,4 @@
-"""`stackwright pause`: the operator changes nothing of a cloud, a service or a server until `stackwright resume`."""
+"""`stackwright pause`: the operator does not change a cloud, a service or a server until `stackwright resume`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ WhatArgument = Annotated[
     str,
     typer.Argument(
         metavar="CLOUD|SERVICE|KIND/NAME",
-        help="A cloud, a service of it (keystone), or an object of any kind of Stackwright's (OpenStackServer/web).",
+        help="A cloud, one of its services (keystone), or an object as KIND/NAME (OpenStackServer/web).",
         autocompletion=completion.pausable,
     ),
 ]
 
 
 def pause(what: WhatArgument, namespace: NamespaceOption = NAMESPACE, kubeconfig: KubeconfigOption = None) -> None:
-    """Pause a cloud, a service or a server: the operator changes nothing of it until it is resumed.
+    """Pause a cloud, a service or a server: the operator does not change it until it is resumed.
 
-    What runs goes on running. The state is told as before, failover of the database goes on, and a deletion of a cloud
-    or service is carried out. A cloud that is paused pauses its services. A server or cluster is paused as Cluster API
-    pauses it, and holds its deletion too.
+    Running pods continue to run. The status is still reported, failover of the database continues, and a cloud
+    or service can be deleted. A paused cloud pauses its services. A server or cluster is paused as Cluster API
+    pauses it, including its deletion.
 
     For example:
 
@@ -44,7 +44,7 @@ def pause(what: WhatArgument, namespace: NamespaceOption = NAMESPACE, kubeconfig
 
 
 def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: bool) -> None:
-    """Pause or resume. Ends with exit code 1 when there is no such object."""
+    """Pause or resume. Ends with exit code 1 if the object does not exist."""
     from stackwright.cli.cluster import connected, run
 
     async def work() -> None:
@@ -52,19 +52,19 @@ def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: b
             kind, obj = await found(cluster, namespace, what)
             changed = await _annotated(cluster, kind, obj, paused)
             done = "paused" if paused else "resumed"
-            say(f"{kind.kind} {namespace}/{obj['metadata']['name']}: {done if changed else f'was {done} already'}")
+            say(f"{kind.kind} {namespace}/{obj['metadata']['name']}: {done if changed else f'already {done}'}")
 
     run(work())
 
 
 async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object]:
-    """The object that a word means: KIND/NAME, a cloud, or a service as clouds, programs or objects name it.
+    """The object of a word: KIND/NAME, a cloud, or a service by its name in a cloud, of its program or its object.
 
-    Raises CliError with what there is.
+    Raises CliError that lists the existing objects.
     """
-    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.cli.cluster import CliError
     from stackwright.cli.operate.wait import asked
+    from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.services.registry import SERVICES
 
     if "/" in what:
@@ -79,15 +79,15 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
             if obj["metadata"]["name"] in names:
                 return kind, obj
             there.append(f"{kind.kind}/{obj['metadata']['name']}")
-    raise CliError(f"There is no {what} in namespace {namespace}; there is: {', '.join(sorted(there)) or 'nothing'}")
+    raise CliError(f"No {what} found in namespace {namespace}; found: {', '.join(sorted(there)) or 'nothing'}")
 
 
 async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) -> bool:
-    from stackwright.api.registry import SERVER_KINDS
-    from stackwright.core import clusterapi
+    from stackwright.cloud.registry import SERVER_KINDS
+    from stackwright.controllers.infra import clusterapi
     from stackwright.core.objects import key_of
     from stackwright.core.pausing import ANNOTATION
-    from stackwright.runtime import pausing
+    from stackwright.runtime.cycle import pausing
 
     of_cluster_api = kind in {resource.KIND for resource in SERVER_KINDS}
     if (clusterapi.is_capi_paused(obj) if of_cluster_api else pausing.is_stackwright_paused(obj)) == paused:

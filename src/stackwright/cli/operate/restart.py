@@ -1,4 +1,4 @@
-"""`stackwright restart`: the pods of a service, one after the other, as `kubectl rollout restart` does it."""
+"""`stackwright restart`: a rolling restart of a service's pods, like `kubectl rollout restart`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def restart(
     ],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until all new pods are ready.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Restart the pods of a service, of the operator, or of one workload, by a rolling update.
 
     A service is named as in an OpenStackDeployment (identity), as its program (keystone), or with one of its parts
-    (nova-scheduler). Workloads that are updated only by hand (`OnDelete`) are named and left alone.
+    (nova-scheduler). Workloads that are updated only by hand (`OnDelete`) are listed and not restarted.
 
     For example:
 
@@ -58,7 +58,7 @@ def restart(
 
 
 async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tuple[Kind, Object]]:
-    """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with what there is."""
+    """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the known names."""
     from stackwright.api.kinds import WORKLOADS
     from stackwright.cli.cluster import CliError
     from stackwright.cli.show.logs import applications, full
@@ -74,15 +74,15 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     ]
     if not found:
         known = sorted({name for _, obj in every if (name := label(obj, "application"))})
-        there = f"there are: {', '.join(known)}" if known else "there are none"
-        raise CliError(f"There is no workload of {what} in namespace {namespace}; {there}")
+        there = f"found: {', '.join(known)}" if known else "found none"
+        raise CliError(f"No workload of {what} found in namespace {namespace}; {there}")
     return found
 
 
 async def _restart(cluster: Cluster, kind: Kind, obj: Object, stamp: str) -> None:
     title = f"{kind.kind} {obj['metadata']['name']}"
     if _by_hand(obj):
-        say(f"{title}: left alone; its pods are replaced only when they are deleted (OnDelete)")
+        say(f"{title}: not restarted; its pods are replaced only when they are deleted (OnDelete)")
         return
     patch = {"spec": {"template": {"metadata": {"annotations": {RESTARTED: stamp}}}}}
     await cluster.patch(kind, (obj["metadata"]["namespace"], obj["metadata"]["name"]), patch)
@@ -95,7 +95,7 @@ def _by_hand(obj: Object) -> bool:
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
     from stackwright.cli.cluster import CliError
-    from stackwright.core.ports import NotYet
+    from stackwright.core.ports import TransientError
 
     started = time.monotonic()
     waiting = {(kind, obj["metadata"]["name"]): obj for kind, obj in found if not _by_hand(obj)}
@@ -107,20 +107,22 @@ async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: f
         for (kind, name), obj in list(waiting.items()):
             try:
                 now = await cluster.get(kind, (obj["metadata"]["namespace"], name))
-            except NotYet:  # the API server may be away for a while; the time-out decides
+            except TransientError:  # the API server may be unavailable briefly; the timeout decides
                 continue
-            if (told := " is gone" if now is None else await _done(cluster, {**now, "kind": kind.kind})) is not None:
+            if (
+                told := " was deleted" if now is None else await _done(cluster, {**now, "kind": kind.kind})
+            ) is not None:
                 say(f"{time.monotonic() - started:5.0f}s ✓ {kind.kind} {name}{told}")
                 del waiting[kind, name]
 
 
 async def _done(cluster: Cluster, obj: Object) -> str | None:
-    """What to say of a workload whose pods are new and ready, but for nodes that are away; None while they are not."""
+    """The message for a workload whose pods are new and ready, except on unavailable nodes; None while they are not."""
     from stackwright.api.kinds import NODE, POD
     from stackwright.core.helm.rollouts import is_as_wanted, lost, node_of
-    from stackwright.core.nodes import are, away, named
-    from stackwright.core.ports import NotYet, Refused
-    from stackwright.core.workload_health import workload_ready
+    from stackwright.core.kubernetes.nodes import are, away, named
+    from stackwright.core.kubernetes.workload_health import workload_ready
+    from stackwright.core.ports import TerminalError, TransientError
 
     if workload_ready(obj):
         return ""
@@ -128,7 +130,7 @@ async def _done(cluster: Cluster, obj: Object) -> str | None:
         nodes = away(await cluster.list(NODE))
         labels = obj["spec"]["selector"].get("matchLabels")
         pods = await cluster.list(POD, obj["metadata"]["namespace"], labels) if nodes else []
-    except (NotYet, Refused):  # whoever may not see nodes waits for all of them
+    except (TransientError, TerminalError):  # without permission to list nodes, wait for all pods
         return None
     if not is_as_wanted(obj, pods, nodes):
         return None

@@ -7,7 +7,7 @@ from stackwright.cli.operate.pause import WhatArgument, change
 
 
 def resume(what: WhatArgument, namespace: NamespaceOption = NAMESPACE, kubeconfig: KubeconfigOption = None) -> None:
-    """Resume what was paused: the changes that waited are carried out now.
+    """Resume a paused object: the operator applies the pending changes.
 
     For example:
 

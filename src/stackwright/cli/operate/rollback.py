@@ -1,4 +1,4 @@
-"""`stackwright rollback`: a cloud gets a spec that it had before."""
+"""`stackwright rollback`: restores an earlier spec of a cloud."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ def rollback(
     name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
     revision: Annotated[
         int | None,
-        typer.Argument(min=1, help="A revision of `stackwright history --cloud`; the one before if not given."),
+        typer.Argument(min=1, help="A revision of `stackwright history --cloud`; default: the previous one."),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until the cloud is ready.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 900,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 900,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Give a cloud the spec that it had before; data stays as it is.
+    """Restore an earlier spec of a cloud; data is not changed.
 
-    What that spec does not have is uninstalled, after you were asked. The spec becomes a new revision, so a rollback
-    can be undone by a rollback. The version of OpenStack only goes forward: database schemas are not converted back.
-    A cloud with three servers that vote does not go back to size `single`.
+    Services that the earlier spec lacks are uninstalled after confirmation. The spec becomes a new revision: a rollback
+    can be undone by a rollback. The OpenStack version cannot be lowered: database schemas are not converted back.
+    A cloud with three voting database servers cannot return to size `single`.
 
     For example:
 
@@ -42,24 +42,24 @@ def rollback(
 
       stackwright rollback cloud 3 --yes --no-wait
     """
-    from stackwright.api.registry import CLOUD_KINDS, kind_of
     from stackwright.cli.change.confirm import confirm, foreseen_losses
     from stackwright.cli.change.manifests import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.cluster import CliError, connected, run, the_cloud
     from stackwright.cli.operate.wait import Patience, follow
-    from stackwright.runtime.specs import replace_spec
+    from stackwright.cloud.registry import CLOUD_KINDS, kind_of
+    from stackwright.runtime.cluster.specs import replace_spec
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
             cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
             if cloud is None:
-                raise CliError(f"There is no cloud in namespace {namespace}")
+                raise CliError(f"No cloud found in namespace {namespace}")
             kind = kind_of(cloud["kind"])
             chosen = choose(await kept(cluster, cloud), revision, cloud)
             spec = await spec_of(cluster, chosen)
             title = f"{kind.kind} {namespace}/{name}"
             if (cloud.get("spec") or {}) == spec:
-                say(f"{title}: has the spec of revision {chosen.number} already")
+                say(f"{title}: already has the spec of revision {chosen.number}")
                 return
             wanted = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
             asked = [Manifest(kind, wanted, whole=True)]
@@ -87,7 +87,7 @@ async def kept(reader: Reader, cloud: Object) -> list[Revision]:
 
 
 def choose(found: list[Revision], number: int | None, cloud: Object) -> Revision:
-    """The revision of that number, or the newest whose spec is not that of now. Raises CliError with what there is."""
+    """The revision of that number, or the newest with another spec. Raises CliError with the stored revisions."""
     from stackwright.cli.cluster import CliError
     from stackwright.core.digest import digest
 
@@ -96,12 +96,12 @@ def choose(found: list[Revision], number: int | None, cloud: Object) -> Revision
     if not fitting:
         there = ", ".join(str(each.number) for each in found) or "none"
         what = f"revision {number}" if number else "earlier revision"
-        raise CliError(f"There is no {what} of {cloud['kind']} {cloud['metadata']['name']}; kept are: {there}")
+        raise CliError(f"{cloud['kind']} {cloud['metadata']['name']} has no {what}; kept: {there}")
     return fitting[-1]
 
 
 async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
-    """The spec that a revision keeps. Raises CliError when it was deleted, is not readable, or is not what was kept."""
+    """The spec of a revision. Raises CliError if it was deleted, is not readable, or was changed."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
     from stackwright.core.digest import digest
@@ -114,7 +114,7 @@ async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
     except (KeyError, ValueError, RecursionError):
         spec = None
     if not isinstance(spec, dict):
-        raise CliError(f"{name} holds no spec")
+        raise CliError(f"{name} contains no spec")
     if digest(spec) != revision.digest:
-        raise CliError(f"{name} holds another spec than the operator kept: it was changed")
+        raise CliError(f"{name} was changed: its spec is not the one that the operator stored")
     return spec

@@ -1,4 +1,4 @@
-"""`stackwright wait`: until a cloud or another object is ready or gone, with each cause that was waited for."""
+"""`stackwright wait`: waits until a cloud or another object is ready or deleted, and prints the causes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Kinds = Sequence[type[Resource]]
 
 EVERY = 1.0
-BLOCKED = 10.0  # seconds: what made it so may be mended, and the operator has not looked yet
+BLOCKED = 10.0  # seconds: the cause may be repaired, but not processed by the operator yet
 
 
 class Goal(StrEnum):
@@ -46,24 +46,26 @@ def wait(
         str | None,
         typer.Argument(
             metavar="[NAME|KIND/NAME]",
-            help="A cloud, the first by name if not given; or an object of another kind.",
+            help="A cloud, or another object as KIND/NAME; default: the first cloud by name.",
             autocompletion=completion.clouds,
         ),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
-    goal: Annotated[Goal, typer.Option("--for", help="What to wait for.")] = Goal.READY,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    goal: Annotated[Goal, typer.Option("--for", help="State to wait for.")] = Goal.READY,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
     keep_waiting: Annotated[
-        bool, typer.Option("--keep-waiting", help="Wait on, even when somebody must act first.")
+        bool, typer.Option("--keep-waiting", help="Keep waiting while the object is blocked until a user acts.")
     ] = False,
-    output: Annotated[Data | None, typer.Option("--output", "-o", help="Print the object at the end.")] = None,
+    output: Annotated[
+        Data | None, typer.Option("--output", "-o", help="Format of the output; prints the object at the end.")
+    ] = None,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Wait until a cloud or another object is ready, telling what it waits for.
+    """Wait until a cloud or another object is ready, and print what it waits for.
 
-    A kind is written as for kubectl: openstackserver/web, keystone/keystone, hb/openstack-nova.
+    Kinds are written as in kubectl: openstackserver/web, keystone/keystone, hb/openstack-nova.
 
-    Exit code 0 when it is; 1 after the time-out, or soon when somebody must act, with the causes.
+    Exit code 0 if it is ready; 1 with the causes after the timeout, or earlier if a user must act.
 
     For example:
 
@@ -93,7 +95,7 @@ def wait(
 
 
 async def _print(obj: Object | None, output: Data) -> None:
-    """The object as `status` shows it; null when it is not there."""
+    """Prints the object in the format of `status`; null if it does not exist."""
     from stackwright.cli.output import Format, dumped
     from stackwright.cli.show.resource_tree import described
 
@@ -101,11 +103,11 @@ async def _print(obj: Object | None, output: Data) -> None:
 
 
 def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:
-    """The kinds and the name that are meant by `NAME` or `KIND/NAME`. Raises CliError for a kind that is not known, or
-    of which nobody can wait for anything, or pause it.
+    """The kinds and the name of `NAME` or `KIND/NAME`. Raises CliError for an unknown kind and for
+    kinds that cannot be waited for or paused.
     """
-    from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
     from stackwright.cli.cluster import CliError
+    from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
 
     word, slash, name = (text or "").rpartition("/")
     if not slash:
@@ -115,7 +117,7 @@ def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:
     for resource in RESOURCES:
         if word.lower() in (resource.KIND.kind.lower(), resource.KIND.plural, *resource.KIND.short):
             if resource in STILL:
-                raise CliError(f"{resource.KIND.kind} has no condition Ready: there is nothing to {verb}")
+                raise CliError(f"{resource.KIND.kind} has no condition Ready, so stackwright cannot {verb} it")
             return (resource,), name
     known = ", ".join(resource.KIND.kind for resource in RESOURCES if resource not in STILL)
     raise CliError(f"{text}: unknown kind {word!r}; allowed: {known}")
@@ -129,9 +131,9 @@ async def follow(
     say: Callable[[str], None] = say,
     kinds: Kinds = (),
 ) -> None:
-    """Return when the goal is reached. Raises CliError with the tree of causes when it is not.
+    """Returns when the goal is reached. Raises CliError with the tree of causes if it is not.
 
-    kinds  of the object; empty: those of clouds
+    kinds  of the object; empty: the kinds of clouds
     """
     from stackwright.cli.cluster import CliError
 
@@ -140,7 +142,7 @@ async def follow(
     cloud = await _first(reader, namespace, name, kinds, patience.goal)
     kind = kinds[0].KIND.kind if len(kinds) == 1 else "cloud"
     if cloud is None and patience.goal is Goal.READY:
-        raise CliError(f"There is no {kind} {name or ''} in namespace {namespace}".replace("  ", " "))
+        raise CliError(f"No {kind} {name or ''} found in namespace {namespace}".replace("  ", " "))
     title = f"{cloud['kind']} {namespace}/{cloud['metadata']['name']}" if cloud else f"The {kind}"
     uid = cloud["metadata"].get("uid") if cloud else None
     while True:
@@ -153,7 +155,7 @@ async def follow(
             return
         sound = sound if blocked else time.monotonic()
         if time.monotonic() - sound > patience.blocked and not patience.keep_waiting:
-            raise CliError(f"{title} is blocked; somebody must act:\n{await causes(reader, namespace, cloud)}")
+            raise CliError(f"{title} is blocked until a user acts:\n{await causes(reader, namespace, cloud)}")
         if elapsed >= patience.timeout:
             what = "ready" if patience.goal is Goal.READY else "gone"
             raise CliError(f"{title} was not {what} after {elapsed:.0f} s:\n{await causes(reader, namespace, cloud)}")
@@ -162,11 +164,11 @@ async def follow(
 
 
 async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds, goal: Goal) -> Object | None:
-    """None where there is none of that name. Raises CliError when a cloud of another name is there that could be meant;
-    where one is to be gone, none of its name is what was asked for.
+    """None if none of that name exists. Raises CliError if a cloud of another name exists, which could be meant;
+    not for a deletion, where its absence is the goal.
     """
-    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import the_cloud
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     if name is None or (len(kinds) != 1 and goal is Goal.READY):
         return await the_cloud(reader, namespace, name, kinds or CLOUD_KINDS)
@@ -177,37 +179,41 @@ async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds,
 
 
 async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
-    from stackwright.api.registry import kind_of
-    from stackwright.core.ports import NotYet
+    from stackwright.cloud.registry import kind_of
+    from stackwright.core.ports import TransientError
 
     if cloud is None:
         return None
     try:
         found = await reader.get(kind_of(cloud["kind"]), (namespace, cloud["metadata"]["name"]))
         return {**found, "kind": cloud["kind"]} if found else None
-    except NotYet:  # the API server may be away for a while; the time-out decides
+    except TransientError:  # the API server may be unavailable briefly; the timeout decides
         return cloud
 
 
 def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str, bool]:
-    """(goal reached, what to tell, blocked)"""
+    """(goal reached, message, blocked)"""
     from stackwright.core.conditions import find, is_blocked, is_ready, why_not_ready
 
     if cloud is None or cloud["metadata"].get("uid") != uid:
-        return (True, "is gone", False) if goal is Goal.DELETED else (False, "it is gone", True)
+        return (True, "is deleted", False) if goal is Goal.DELETED else (False, "it was deleted", True)
     entry = find(cloud) or {}
     current = entry.get("observedGeneration") == cloud["metadata"].get("generation")
     blocked = current and is_blocked(entry)
     if goal is Goal.DELETED:
         deleting = cloud["metadata"].get("deletionTimestamp")
-        return False, "is being deleted" if deleting else "nobody has deleted it yet", False
+        return False, "is being deleted" if deleting else "its deletion is not requested yet", False
     if is_ready(cloud):
         return True, "is ready", False
-    return False, why_not_ready(cloud) if current or not entry else "its last change was not looked at yet", blocked
+    return (
+        False,
+        why_not_ready(cloud) if current or not entry else "the operator has not processed its last change yet",
+        blocked,
+    )
 
 
 async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
-    """The tree of what is not ready; and that there is no operator, if there is none."""
+    """The tree of objects that are not ready, and a line if no operator runs."""
     from stackwright.api.kinds import DEPLOYMENT
     from stackwright.cli.show.resource_tree import read, tree
     from stackwright.cli.ui.tree import lines, troubles

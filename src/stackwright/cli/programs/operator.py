@@ -11,18 +11,19 @@ import typer
 
 def operator(
     controllers: Annotated[
-        str, typer.Option(help="Roles to run, by comma: osdpl, helmbundle, health, secrets, node.")
+        str, typer.Option(help="Roles to run, separated by commas: osdpl, helmbundle, health, secrets, node.")
     ] = "all",
-    images: Annotated[Path | None, typer.Option(help="JSON file: image name → reference.")] = None,
+    images: Annotated[Path | None, typer.Option(help="JSON file that maps image names to references.")] = None,
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
     metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
     webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
-    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; without it the account of the pod.")] = None,
+    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; default: the service account of the pod.")] = None,
     namespace: Annotated[str, typer.Option(envvar="POD_NAMESPACE", help="Namespace of the operator.")] = "stackwright",
     unrestricted_helmbundles: Annotated[
-        bool, typer.Option(help="Let HelmBundles name any chart and any namespace, with the operator's rights.")
+        bool,
+        typer.Option(help="Allow HelmBundles to use any chart and any namespace, with the operator's permissions."),
     ] = False,
-    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
+    log_level: Annotated[str, typer.Option(help="Log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
 

@@ -1,4 +1,4 @@
-"""`stackwright provisioner`: the program that makes local volumes, in a pod on each node."""
+"""`stackwright provisioner`: the program that creates local volumes, in a pod on each node."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def provisioner(
         str, typer.Option(envvar="VOLUMES_PATH", help="Directory of the volumes.")
     ] = "/var/lib/stackwright-volumes",
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
-    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; without it the account of the pod.")] = None,
+    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; default: the service account of the pod.")] = None,
     log_level: Annotated[
-        Literal["DEBUG", "INFO", "WARNING", "ERROR"], typer.Option(envvar="LOG_LEVEL", help="What is logged.")
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"], typer.Option(envvar="LOG_LEVEL", help="Log level.")
     ] = "INFO",
 ) -> None:
-    """Make a directory and a PersistentVolume for each claim on this node, and remove them after it.
+    """Create a directory and a PersistentVolume for each claim on this node, and remove them with the claim.
 
     Example: stackwright provisioner --node=node-1 --path=/srv/volumes --kubeconfig=admin.conf
     """
@@ -26,5 +26,5 @@ def provisioner(
     from stackwright.main import ProvisionerOptions, provision
 
     if not path.startswith("/") or path.rstrip("/") == "":
-        raise typer.BadParameter(f"{path} is not the absolute path of a directory below /", param_hint="--path")
+        raise typer.BadParameter(f"{path} is not an absolute path of a directory below /", param_hint="--path")
     run(provision(ProvisionerOptions(node, path, health_port, kubeconfig, log_level)))

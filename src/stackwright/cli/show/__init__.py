@@ -1,1 +1,1 @@
-"""What is there: states, servers, logs, versions, the report."""
+"""Commands that show states, servers, logs, versions, and the report."""

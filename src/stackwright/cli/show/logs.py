@@ -1,4 +1,4 @@
-"""`stackwright logs`: what the pods of a service, of the operator, or one pod have written."""
+"""`stackwright logs`: the logs of a service, of the operator, or of one pod."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Lines(StrEnum):
 
 @dataclass(frozen=True)
 class Choice:
-    """previous  the log of the container's run before its last restart. readable  structured lines become text"""
+    """previous  read the log before the container's last restart. readable  print structured lines as text"""
 
     follow: bool
     tail: int | None
@@ -56,18 +56,23 @@ def logs(
     what: Annotated[
         str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.", autocompletion=completion.services)
     ],
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as more is written.")] = False,
-    tail: Annotated[int, typer.Option("--tail", help="Lines from the end of each log; -1 for all.")] = 100,
-    container: Annotated[str | None, typer.Option("--container", "-c", help="Only this container.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines as they are written.")] = False,
+    tail: Annotated[int, typer.Option("--tail", help="Number of lines from the end of each log; -1 for all.")] = 100,
+    container: Annotated[
+        str | None, typer.Option("--container", "-c", help="Print only the logs of this container.")
+    ] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DURATION", help="Only what is younger: 90s, 15m, 2h.")
+        str | None,
+        typer.Option("--since", metavar="DURATION", help="Print only lines younger than this: 90s, 15m, 2h."),
     ] = None,
     previous: Annotated[
-        bool, typer.Option("--previous", "-p", help="Of the containers as they were before their last restart.")
+        bool, typer.Option("--previous", "-p", help="Print the logs of the containers before their last restart.")
     ] = False,
     output: Annotated[
         Lines | None,
-        typer.Option("--output", "-o", help="Structured lines as text or raw; default: text on a terminal, else raw."),
+        typer.Option(
+            "--output", "-o", help="Print structured lines as text or raw; default: text on a terminal, else raw."
+        ),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
@@ -75,7 +80,7 @@ def logs(
     """Show the logs of a service, of the operator, or of a pod.
 
     A service is named as in an OpenStackDeployment (identity), as its program (keystone), or with one of its parts
-    (nova-compute). Each line begins with its pod, when there are several. Exit code 1 when none of them could be read.
+    (nova-compute). With several pods, each line begins with its pod. Exit code 1 if no log could be read.
 
     For example:
 
@@ -95,7 +100,8 @@ def logs(
 
     if follow and previous:
         raise typer.BadParameter(
-            "a container that has ended writes no more; leave --follow out", param_hint="--previous"
+            "--previous and --follow exclude each other: a terminated container writes no more lines",
+            param_hint="--previous",
         )
     lines = output or (Lines.TEXT if sys.stdout.isatty() else Lines.JSON)
     age = None if since is None else duration(since)
@@ -107,7 +113,7 @@ def duration(text: str) -> int:
     """Seconds of 90s, 15m, 2h or 1h30m. Raises typer.BadParameter."""
     found = re.fullmatch(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", text)
     if not text or found is None:
-        raise typer.BadParameter(f"{text!r} is no duration; write 90s, 15m, 2h or 1h30m", param_hint="--since")
+        raise typer.BadParameter(f"{text!r} is not a duration; write 90s, 15m, 2h or 1h30m", param_hint="--since")
     hours, minutes, seconds = (int(part or 0) for part in found.groups())
     if not (total := hours * 3600 + minutes * 60 + seconds):
         raise typer.BadParameter("must be longer than 0 s", param_hint="--since")
@@ -125,8 +131,8 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
             common.echo(cause, err=True)
         if not streams:
             if choice.container and not silent:
-                raise CliError(f"None of these pods has a container {choice.container}: {containers_of(pods)}")
-            raise CliError(f"Nothing of {what} has written a log yet")
+                raise CliError(f"No pod of {what} has a container {choice.container}; found: {containers_of(pods)}")
+            raise CliError(f"No container of {what} has written a log yet")
         client = _reader(cluster)
         if choice.follow:
             read = await asyncio.gather(*(_copy(client, stream, choice) for stream in streams))
@@ -143,7 +149,7 @@ def _reader(cluster: KubernetesCluster) -> LogReader:
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
-    """Pods by the name of a service, of an application, or of a pod. Raises CliError that lists what there is."""
+    """Pods by the name of a service, of an application, or of a pod. Raises CliError with the known names."""
     from stackwright.api.kinds import POD
     from stackwright.cli.cluster import CliError
     from stackwright.core.objects import label
@@ -153,13 +159,13 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
     if not found:
         known = sorted({name for pod in every if (name := label(pod, "application"))})
-        there = f"there are pods of: {', '.join(known)}" if known else "there are none"
-        raise CliError(f"There is no pod of {what} in namespace {namespace}; {there}")
+        there = f"found pods of: {', '.join(known)}" if known else "found none"
+        raise CliError(f"No pod of {what} found in namespace {namespace}; {there}")
     return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 
 
 def full(pod: Object) -> str:
-    """Application and component in one word, as its workload is called: nova-compute."""
+    """Application and component in one word, like the name of its workload: nova-compute."""
     from stackwright.core.objects import label
 
     return f"{label(pod, 'application')}-{label(pod, 'component')}"
@@ -176,7 +182,7 @@ def applications(what: str) -> set[str]:
 
 def streams_of(pods: list[Object], container: str | None) -> tuple[list[Stream], list[str]]:
     """Logs to read, and why those of other containers cannot be read yet."""
-    from stackwright.core.workload_health import pod_cause
+    from stackwright.core.kubernetes.workload_health import pod_cause
 
     found: list[Stream] = []
     silent = []
@@ -206,20 +212,20 @@ def containers_of(pods: list[Object]) -> str:
 
 
 async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
-    """Whether it could be read to its end."""
-    from stackwright.adapters.kubernetes.logs import Container, Part
-    from stackwright.core.ports import NotYet
+    """Prints a log; whether it could be read to its end."""
+    from stackwright.adapters.kubernetes.logs import Container, LogRange
+    from stackwright.core.ports import TransientError
 
     prefix = f"{stream.prefix} | " if stream.prefix else ""
     place = Container(stream.namespace, stream.pod, stream.container)
-    part = Part(choice.tail, choice.since, choice.previous)
+    part = LogRange(choice.tail, choice.since, choice.previous)
     try:
         async for line in client.lines(place, part, follow=choice.follow):
             if choice.readable:
                 common.echo(f"{prefix}{readable(line)}")
             else:
                 common.data(f"{prefix}{line}")
-    except NotYet as error:
+    except TransientError as error:
         common.echo(str(error), err=True)
         return False
     return True
@@ -228,7 +234,7 @@ async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
 def readable(line: str) -> str:
     """A structured line as text: time, level, event, the other fields; any other line as it is, with its tabs.
 
-    What a terminal obeys is escaped in both.
+    Control characters are escaped in both.
     """
     from stackwright.api.errors import printable
 

@@ -1,4 +1,4 @@
-"""What `status` tells of a cloud's public side: answers of its endpoints, agents and compute services of its nodes."""
+"""The public side of a cloud in `status`: responses of its endpoints, agents and compute services of its nodes."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from stackwright.cli.ui.tree import BLOCKED, READY, Node
 
 if TYPE_CHECKING:
     from stackwright.adapters.public_api import Live
-    from stackwright.core.openstack.tenant import Agent
+    from stackwright.core.openstack.agents import Agent
     from stackwright.core.ports import Reader
 
 
 async def read_live(reader: Reader, namespace: str) -> Live | None:
-    """None for a cloud without public endpoints: not yet, or not at all."""
+    """The public side; None for a cloud without public endpoints."""
     from stackwright.adapters.public_api import Live, look
     from stackwright.cli.cluster import CliError
     from stackwright.cli.use.access import read_access
-    from stackwright.core.ports import Refused
+    from stackwright.core.ports import TerminalError
 
     try:
         access = await read_access(reader, namespace)
     except CliError:
         return None
-    except Refused as error:  # who may look at the cloud need not be allowed to read its Secrets
+    except TerminalError as error:  # a user who may read the cloud may lack permission to read its Secrets
         return Live(problem=str(error))
     return await look(access)
 
 
 def nodes(live: Live) -> list[Node]:
-    """As trees: one of endpoints, one of nodes with what reports from them."""
+    """Two trees: endpoints, and nodes with their agents and services."""
     endpoints = tuple(
         Node(BLOCKED if each.problem else READY, each.url, each.problem, _time(each.milliseconds))
         for each in live.endpoints
@@ -45,10 +45,10 @@ def nodes(live: Live) -> list[Node]:
 
 
 def _host(host: str, agents: list[Agent]) -> Node:
-    """One line for all that is well, one each for what is not."""
+    """One line for all healthy agents, and one for each other agent."""
     well = ", ".join(each.name for each in agents if each.up and each.enabled)
     bad = tuple(
-        Node(BLOCKED, each.name, "it is disabled" if each.up else "it does not report")
+        Node(BLOCKED, each.name, "is disabled" if each.up else "does not report")
         for each in agents
         if not (each.up and each.enabled)
     )

@@ -1,7 +1,7 @@
-"""`stackwright report`: a support bundle, which holds no secret.
+"""`stackwright report`: a support bundle without secrets.
 
-Secrets are never read. Of all other objects, a value is blanked when its field's name says that it may be a secret, or
-when it is a private key; environment variables and arguments are kept, for none of ours holds a secret. Logs are
+Secrets are never read. In all other objects, a value is blanked if its field's name suggests a secret, or
+if it is a private key; environment variables and arguments are kept, as ours contain no secrets. The logs are
 those of the operator and of pods that are not ready.
 """
 
@@ -35,12 +35,12 @@ FOLDER = "stackwright-report"  # in the archive
 
 def report(
     file: Annotated[
-        Path, typer.Option("--file", "-f", dir_okay=False, help="Where to write it, in place of an earlier report.")
+        Path, typer.Option("--file", "-f", dir_okay=False, help="File of the report; an earlier report is replaced.")
     ] = Path("stackwright-report.tar.gz"),
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Collect what helps to find a fault: objects, conditions, events, logs. Secrets are never read.
+    """Collect objects, conditions, events and logs for the diagnosis of a fault. Secrets are never read.
 
     For example:
 
@@ -56,16 +56,16 @@ def report(
 
     try:
         if is_foreign(file):
-            fail(f"--file {file}: is no report, and is left as it is; name a file that is not there")
+            fail(f"--file {file}: exists and is not a report, so it was not replaced; name a new file")
         found = run(work())
         bundle(file, found)
     except OSError as error:
         fail(f"--file {file}: {error.strerror or error}")
-    common.echo(f"{file}: {len(found)} files; read it before you pass it on")
+    common.echo(f"{file}: {len(found)} files; check the content before you share it")
 
 
 def is_foreign(path: Path) -> bool:
-    """Whether a file has something in it and is no report: others read manifests by `--file`."""
+    """Whether a file has content and is not a report: other commands read manifests by `--file`."""
     if not path.is_file() or not path.stat().st_size:
         return False
     try:
@@ -94,9 +94,9 @@ def bundle(path: Path, files: dict[str, str]) -> None:
 async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     """File name → JSON: our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes."""
     from stackwright.api import kinds
-    from stackwright.api.registry import RESOURCES
     from stackwright.api.secrecy import blanked
-    from stackwright.core.ports import Conflict, NotYet, Refused
+    from stackwright.cloud.registry import RESOURCES
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)
     asked = [(resource.KIND, namespace if resource.KIND.namespaced else "") for resource in RESOURCES]
@@ -107,7 +107,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
         name = f"objects/{space or 'cluster'}/{kind.plural}.json"
         try:
             found = [blanked(slim(obj)) for obj in await reader.list(kind, space)]
-        except (NotYet, Refused, Conflict) as error:
+        except (TransientError, TerminalError, Conflict) as error:
             return f"{name}.error", str(error)
         return name, json.dumps(found, indent=1, ensure_ascii=False, default=str)
 
@@ -115,7 +115,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
 
 
 def slim(value: Any) -> Any:
-    """A copy without what only fills pages."""
+    """A copy without fields that are long and of no use."""
     if isinstance(value, list):
         return [slim(item) for item in value]
     if not isinstance(value, dict):
@@ -127,11 +127,11 @@ def slim(value: Any) -> Any:
 
 
 async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
-    from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
+    from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
     from stackwright.api.kinds import POD
     from stackwright.api.secrecy import hidden
     from stackwright.cli.show.logs import streams_of
-    from stackwright.core.ports import NotYet
+    from stackwright.core.ports import TransientError
 
     pods = await cluster.list(POD, OPERATOR_NAMESPACE)
     pods += [pod for pod in await cluster.list(POD, namespace) if not _well(pod)]
@@ -140,8 +140,8 @@ async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
     for stream in streams_of(pods, None)[0]:
         place = Container(stream.namespace, stream.pod, stream.container)
         try:
-            lines = [line async for line in client.lines(place, Part(tail=LINES), follow=False)]
-        except NotYet as error:
+            lines = [line async for line in client.lines(place, LogRange(tail=LINES), follow=False)]
+        except TransientError as error:
             lines = [str(error)]
         text = "\n".join(lines)
         found[f"logs/{stream.namespace}/{stream.pod}/{stream.container}.log"] = hidden(text)

@@ -1,4 +1,4 @@
-"""All of a cloud that `status` and `wait` look at, read side by side, and joined into trees from cloud to pod."""
+"""Reads the objects of clouds for `status` and `wait` in parallel, and joins them into trees from cloud to pod."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
+from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.core.conditions import find, is_blocked
+from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause, pods_of, why, workload_ready
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
-from stackwright.core.workload_health import pod_cause, pods_of, why, workload_ready
 from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
@@ -51,7 +51,7 @@ async def read(reader: Reader, namespace: str, now: float) -> World:
 
 
 def trees(world: World, name: str | None = None) -> list[Node]:
-    """One tree a cloud, and one for each service object and HelmBundle that no cloud owns."""
+    """One tree per cloud, and one for each service object and HelmBundle without a cloud."""
     every = world.of(*(resource.KIND for resource in CLOUD_KINDS))
     clouds = [c for c in every if name in (None, c["metadata"]["name"])]
     found = [cloud(world, each) for each in clouds]
@@ -63,7 +63,7 @@ def trees(world: World, name: str | None = None) -> list[Node]:
 
 
 def tree(world: World, obj: Object) -> Node:
-    """Of one object of ours, with what is below it."""
+    """The tree of one of our objects."""
     if obj["kind"] in {resource.KIND.kind for resource in CLOUD_KINDS}:
         return cloud(world, obj)
     if obj["kind"] in {resource.KIND.kind for resource in SERVICE_KINDS}:
@@ -73,7 +73,7 @@ def tree(world: World, obj: Object) -> Node:
 
 def cloud(world: World, obj: Object) -> Node:
     services = world.owned(obj, *(resource.KIND for resource in SERVICE_KINDS))
-    order = [declared.name for declared in SERVICES]  # what others need comes first
+    order = [declared.name for declared in SERVICES]  # requirements of others first
     services.sort(key=lambda each: order.index(each["metadata"]["name"]) if each["metadata"]["name"] in order else -1)
     return node(world, obj, tuple(service(world, each) for each in services))
 
@@ -143,13 +143,8 @@ def pod(world: World, obj: Object) -> Node:
     if good and not is_deleting(obj):
         return Node(READY, title, "", ("completed", *facts[:1]) if finished else tuple(facts), (), subject)
     cause = pod_cause(obj).removeprefix(title).lstrip(":, ") or f"{status.get('phase', 'unknown')}".lower()
-    return Node(_pod_state(cause), title, cause, tuple(fact for fact in facts if fact), (), subject)
-
-
-def _pod_state(cause: str) -> str:
-    """Blocked when Kubernetes alone will hardly get on."""
-    stuck = ("cannot be scheduled", "CrashLoopBackOff", "ImagePull", "ErrImage", "CreateContainerConfigError")
-    return BLOCKED if any(word in cause for word in stuck) else BUSY
+    state = BLOCKED if is_stuck(obj) else BUSY
+    return Node(state, title, cause, tuple(fact for fact in facts if fact), (), subject)
 
 
 def _worst(children: Iterable[Node]) -> str:
@@ -158,13 +153,13 @@ def _worst(children: Iterable[Node]) -> str:
 
 
 def described(obj: Object) -> dict[str, Any]:
-    """One object as `status` has it for programs, without what is below it."""
+    """One object in the format of `status` for programs, without its children."""
     shown = node(World(time.time()), obj).as_dict()
     return {key: value for key, value in shown.items() if key not in ("facts", "children")}
 
 
 def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple[str, ...] = ()) -> Node:
-    """An object of ours with its Ready condition; `more` are facts that come before those that all have."""
+    """One of our objects with its Ready condition; `more` are facts before the common ones."""
     entry = find(obj)
     title = f"{obj['kind']} {'/'.join(key_of(obj))}"
     progress = str((obj.get("status") or {}).get("progress") or "")
@@ -177,12 +172,12 @@ def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple
     if entry is None:
         stamp = obj["metadata"].get("creationTimestamp")
         facts = (*more, _since(world, stamp))
-        return Node(UNKNOWN, title, "the operator has not looked at it yet", facts, children, _subject(obj, stamp))
+        return Node(UNKNOWN, title, "the operator has not processed it yet", facts, children, _subject(obj, stamp))
     stamp = entry.get("lastTransitionTime")
     subject = _subject(obj, stamp, reason)
     facts = tuple(fact for fact in (*more, progress, _since(world, stamp)) if fact)
     if entry.get("observedGeneration") != obj["metadata"].get("generation"):
-        return Node(BUSY, title, "the operator has not looked at its last change yet", facts, children, subject)
+        return Node(BUSY, title, "the operator has not processed its last change yet", facts, children, subject)
     if entry["status"] == "True":
         return Node(READY, title, "", facts, children, subject)
     state = BLOCKED if is_blocked(entry) else BUSY

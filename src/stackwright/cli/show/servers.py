@@ -1,4 +1,4 @@
-"""`stackwright servers`: clusters with bastions and machines, servers with what they have, and why they wait."""
+"""`stackwright servers`: clusters with bastions and machines, servers with their resources, and what they wait for."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 def servers(
     name: Annotated[
-        str | None, typer.Argument(help="A cluster or a server; all if not given.", autocompletion=completion.servers)
+        str | None, typer.Argument(help="A cluster or a server; default: all.", autocompletion=completion.servers)
     ] = None,
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Their namespace; all if not given.")] = "",
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the servers; default: all.")] = "",
     output: FormatOption = Format.TABLE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Show the servers that were made in OpenStacks: cluster → bastion, machines → ports, volumes, addresses.
+    """Show the servers created in OpenStacks: cluster → bastion, machines → ports, volumes, addresses.
 
-    ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how.
+    ✓ ready, … in progress, ✗ blocked until a user acts, as the text says.
 
     For example:
 
@@ -47,7 +47,7 @@ def servers(
         return
     colour = sys.stdout.isatty()
     text = [line for node in found for line in (*lines(node, colour=colour), "")]
-    common.echo("\n".join(text[:-1]) if text else "There are no servers; make one: examples/server.yaml", painted=True)
+    common.echo("\n".join(text[:-1]) if text else "No servers found; examples/server.yaml creates one", painted=True)
 
 
 async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node]:
@@ -64,5 +64,5 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     if name is not None:
         found = [node for node in found if node.title.rpartition("/")[2] == name]
         if not found:
-            raise CliError(f"There is no cluster and no server {name}")
+            raise CliError(f"No cluster and no server {name} found")
     return found

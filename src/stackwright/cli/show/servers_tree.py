@@ -15,7 +15,7 @@ PARTS = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"), ("floati
 
 
 def trees(now: float, clusters: Iterable[Object], machines: Iterable[Object], servers: Iterable[Object]) -> list[Node]:
-    """One tree a cluster; then the machines and servers that belong to none."""
+    """One tree per cluster; then the machines and servers without a cluster."""
     joined = _Joined(World(now), list(machines), list(servers))
     found = [joined.cluster(each) for each in clusters]
     found += [joined.machine(each) for each in joined.left(joined.machines)]
@@ -23,7 +23,7 @@ def trees(now: float, clusters: Iterable[Object], machines: Iterable[Object], se
 
 
 def shared(status: Object) -> tuple[Node, ...]:
-    """What a cluster made; rules go with their groups, and a floating IP says where it is."""
+    """The resources of a cluster; rules are shown with their groups, floating IPs with their place."""
     at = {
         "api": (status.get("apiServerFloatingIP") or {}).get("address"),
         "bastion": (status.get("bastion") or {}).get("floatingIP"),
@@ -57,7 +57,7 @@ class _Joined:
         return tuple(self.server(each) for each in self._place(e for e in self.servers if belongs(e, uid)))
 
     def cluster(self, obj: Object) -> Node:
-        """What its machines share, its bastion, and the machines, which name it by a label."""
+        """Shared resources, the bastion, and the machines, which name their cluster by a label."""
         meta = obj["metadata"]
         mine = self._place(
             each

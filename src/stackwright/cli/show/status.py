@@ -1,4 +1,4 @@
-"""`stackwright status`: from the cloud to its pods, each with its state and the cause of it."""
+"""`stackwright status`: clouds down to their pods, each with its state and the cause."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EVERY = 2.0
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked for on the command line."""
+    """The arguments of the command line."""
 
     name: str | None
     namespace: str
@@ -35,21 +35,21 @@ class Question:
 
 
 def status(
-    name: Annotated[
-        str | None, typer.Argument(help="The cloud; all if not given.", autocompletion=completion.clouds)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help="A cloud; default: all.", autocompletion=completion.clouds)] = None,
     namespace: NamespaceOption = NAMESPACE,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Also what is below objects that are ready.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing it as it changes; Ctrl-C ends.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Show what is below ready objects, too.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Update the output as the state changes; Ctrl-C ends.")
+    ] = False,
     output: FormatOption = Format.TABLE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Show the state of the clouds, from the cloud down to its pods, and of the local cluster.
 
-    A cloud with public endpoints also tells how fast they answer, and which agents and compute services report to it.
+    For a cloud with public endpoints it shows their response times, agents and compute services.
 
-    ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how. The time is since the state last changed.
-    What is below a ready service is folded; JSON and YAML always have all of it (docs/reference/output.md).
+    ✓ ready, … in progress, ✗ blocked until a user acts, as the text says. The time is since the last change of state.
+    Objects below a ready service are folded; JSON and YAML always contain all (docs/reference/output.md).
 
     For example:
 
@@ -110,7 +110,7 @@ class Answer:
         for node in shown:
             text += [*lines(node, colour=colour), ""]
         if shown != self.nodes():
-            text += ["What is ready is folded; --all shows it.", ""]
+            text += ["Ready objects are folded; --all shows them.", ""]
         if self.hint:
             text += [self.hint, ""]
         if self.local:
@@ -119,7 +119,7 @@ class Answer:
 
 
 def _opened(node: Node) -> Node:
-    """A cloud always shows its services; below them only what is not ready."""
+    """A cloud shows all its services; below them, only objects that are not ready."""
     from stackwright.cli.ui.tree import folded
 
     return replace(node, children=tuple(map(folded, node.children)))
@@ -161,7 +161,7 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
     )
     found = trees(world, question.name)
     if question.name and not found:
-        raise CliError(f"There is no cloud {question.namespace}/{question.name}")
+        raise CliError(f"Cloud {question.namespace}/{question.name} does not exist")
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
     hint = _hint(question.namespace, found, operator)
     return Answer(found, operator, None, hint, told, question.everything)
@@ -170,7 +170,7 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
 def _hint(namespace: str, found: list[Node], operator: Node | None) -> str:
     hints = []
     if not found:
-        hints.append(f"There is no cloud in namespace {namespace}; make one: stackwright apply -f cloud.yaml")
+        hints.append(f"No cloud found in namespace {namespace}; create one: stackwright apply -f cloud.yaml")
     if operator is None:
         hints.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
     return "\n".join(hints)
@@ -183,7 +183,7 @@ async def _watch(question: Question, shown: list[bool]) -> None:
         draw, end = _live() if sys.stdout.isatty() else (_changed_lines(), lambda: None)
         try:
             while True:
-                # Without the public side: to ask for a token every two seconds is work for nobody's use.
+                # Without the public side: a token every two seconds would be useless load.
                 draw(await _answer(cluster, question, live=False))
                 shown.append(True)
                 await asyncio.sleep(EVERY)
@@ -208,7 +208,7 @@ def _live() -> tuple[Callable[[Answer], None], Callable[[], None]]:
 
 
 def _changed_lines() -> Callable[[Answer], None]:
-    """Without a terminal: at first everything, then what has changed, with the time since the start."""
+    """Without a terminal: first all lines, then changed ones, with the time since the start."""
     from stackwright.cli.ui.tree import MARKS, flat
 
     before: dict[str, Node] = {}
@@ -226,7 +226,7 @@ def _changed_lines() -> Callable[[Answer], None]:
                 if old is None or (old.state, old.message) != (node.state, node.message):
                     common.echo(f"{stamp} {MARKS[node.state]} {node.title}{': ' if node.message else ''}{node.message}")
             for path in before.keys() - now.keys():
-                common.echo(f"{stamp} - {before[path].title} is gone")
+                common.echo(f"{stamp} - {before[path].title} was deleted")
         before = now
         sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""`stackwright version`: of this program, of the operator in the cluster, and of the clouds it runs."""
+"""`stackwright version`: the versions of this program, of the operator in the cluster, and of its clouds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION_LABEL = "app.kubernetes.io/version"
 def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = None) -> None:
     """Print the versions of the program, of the operator, and of the clouds.
 
-    Without a cluster only the program's own version is printed, and why the others are not known.
+    Without a cluster, print the program's own version and why the others are not known.
 
     For example:
 
@@ -44,10 +44,10 @@ def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = 
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
     """The operator {version, image} or None; clouds; problem: why they are not known."""
     from stackwright.api.kinds import DEPLOYMENT
-    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, connected
+    from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.objects import label
-    from stackwright.core.ports import Conflict, NotYet, Refused
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     unknown: dict[str, Any] = {"operator": None, "clouds": [], "problem": ""}
     try:
@@ -56,7 +56,7 @@ async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
                 cluster.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright", "component": "operator"}),
                 *(cluster.list(resource.KIND) for resource in CLOUD_KINDS),
             )
-    except (CliError, NotYet, Refused, Conflict) as error:
+    except (CliError, TransientError, TerminalError, Conflict) as error:
         return {**unknown, "problem": str(error)}
     clouds = [
         {

@@ -1,1 +1,1 @@
-"""How commands show what they do."""
+"""Shared output of commands."""

@@ -1,7 +1,7 @@
-"""What changed between two nested values, a line a leaf: `conf.keystone.token.expiration: 43200 → 3600`. Pure.
+"""The difference of two nested values, one line per leaf: `conf.keystone.token.expiration: 43200 → 3600`. Pure.
 
-Names and values are those of users: what a terminal would obey is escaped.
-What may be secret is not shown (`api/secrecy.py`): whoever writes it into an override shall not find it in a CI log.
+Names and values come from users: control characters are escaped.
+Possible secrets are not shown (`api/secrecy.py`): a secret in an override must not appear in a CI log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONG = 100
 
 
 class Absent:
-    """Stands for a value that is not there; None is a value."""
+    """Stands for an absent value; None is a value."""
 
     def __repr__(self) -> str:
         return "ABSENT"
@@ -31,7 +31,7 @@ ABSENT = Absent()
 
 @dataclass(frozen=True)
 class Veiled:
-    """Stands for a value that may be secret: it can be compared, and only `told` is shown."""
+    """Stands for a value that may be secret: it can be compared, but only `told` is shown."""
 
     value: Any = field(repr=False)
     told: str
@@ -39,7 +39,7 @@ class Veiled:
 
 @dataclass(frozen=True)
 class Change:
-    """Of values without what may be secret."""
+    """A changed value; possible secrets are masked."""
 
     path: Path
     old: Any
@@ -67,7 +67,7 @@ class Change:
 
 
 def changes(old: Any, new: Any, path: Path = ()) -> list[Change]:
-    """Every leaf that differs, by path. Without a path, they are values of a chart, which have any names."""
+    """Every leaf that differs, by path. Without a path, the values are those of a chart, with free names."""
     return _changes(_veiled(old, path), _veiled(new, path), path)
 
 
@@ -88,7 +88,7 @@ def _changes(old: Any, new: Any, path: Path) -> list[Change]:
 
 
 def _same(old: Any, new: Any) -> bool:
-    """True is not 1 here: a chart renders them differently."""
+    """Equality in which True is not 1: a chart renders them differently."""
     return bool(old == new) and isinstance(old, bool) == isinstance(new, bool)
 
 
@@ -97,7 +97,7 @@ def _scalars(items: list[Any]) -> bool:
 
 
 def dotted(path: Path) -> str:
-    """a.b[0]."c.d": a key with a dot, or with what cannot be printed, is quoted, so that a path can be read back."""
+    """a.b[0]."c.d": a key with a dot, or with what cannot be printed, is quoted, so that a path can be parsed."""
     text = ""
     for part in path:
         if re.fullmatch(r"\[\d+\]", part):
@@ -108,7 +108,7 @@ def dotted(path: Path) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value in a line; strings bare where that cannot be mistaken."""
+    """A value in one line; strings without quotes if that is unambiguous."""
     value = _plain(value)
     if isinstance(value, str):
         plain = bool(value) and value.strip() == value and value not in ("true", "false", "null")
@@ -121,7 +121,7 @@ def shown(value: Any) -> str:
 
 
 def masked(value: Any, path: Path = ()) -> Any:
-    """The value without what may be secret, at any depth."""
+    """The value without possible secrets, at any depth."""
     return _plain(_veiled(value, path))
 
 

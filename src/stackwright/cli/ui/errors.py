@@ -1,4 +1,4 @@
-"""From exceptions to what a person reads, and to the exit code."""
+"""Converts exceptions to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stackwright.cli import common
 
 @contextmanager
 def explained(resume: str = "") -> Iterator[None]:
-    """A foreseen failure is shown as its text; Ctrl-C says what is left and how to go on."""
+    """Shows an expected failure as its message, and after Ctrl-C what remains and how to continue."""
     from stackwright.local.commands import LocalError
 
     try:

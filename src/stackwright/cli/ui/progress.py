@@ -1,4 +1,4 @@
-"""One live status line a step, in the manner of kind: a spinner on a terminal, plain lines elsewhere."""
+"""One live status line per step, like kind: a spinner on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OK, FAILED, SKIPPED = "✓", "✗", "-"
 def progress() -> Phase:
     """A function to wrap each step in: `with phase("Title") as report: report("detail")`.
 
-    With --quiet it shows nothing, with --verbose each detail in a line of its own.
+    With --quiet it prints nothing, with --verbose each detail in its own line.
     """
     if common.given.quiet:
         return silent
@@ -58,7 +58,7 @@ def _plain(title: str) -> Iterator[Report]:
 
 @contextmanager
 def _live(title: str) -> Iterator[Report]:
-    from rich.console import Console  # a tenth of a second that a pipe need not pay
+    from rich.console import Console  # the import takes a tenth of a second; a pipe does not need it
     from rich.markup import escape
 
     console = Console(highlight=False)

@@ -1,11 +1,11 @@
-"""A plan as text: one line a step, with what changes in it below."""
+"""A plan as text: one line per step, its changes below."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from stackwright.cli import common
-from stackwright.cli.change.plan_render import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, Entry, Sourced
+from stackwright.cli.change.plan_render import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, ChangedValue, Entry
 
 COLOURS = {
     "create": "green",
@@ -35,7 +35,7 @@ def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -
 
 
 def _changes(entry: Entry, full: bool) -> list[str]:
-    """All changes of what is there; of what is new, those that a user asked for, unless `full`."""
+    """All changes of existing objects; of new objects, those that a user requested, unless `full`."""
     shown = list(entry.changes)
     if entry.does == CREATE and not full:
         shown = [each for each in shown if each.source != BUILT]
@@ -48,7 +48,7 @@ def _changes(entry: Entry, full: bool) -> list[str]:
     return told
 
 
-def _change(each: Sourced) -> str:
+def _change(each: ChangedValue) -> str:
     return f"      {each.change}" + (f"   [{each.source}]" if each.source else "")
 
 

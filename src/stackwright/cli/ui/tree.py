@@ -1,4 +1,4 @@
-"""A tree of things with a state: what `stackwright status` prints. Pure."""
+"""A tree of objects with states, as `stackwright status` prints it. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ COLOURS = {READY: "green", BUSY: "yellow", BLOCKED: "red", UNKNOWN: "bright_blac
 
 @dataclass(frozen=True)
 class Subject:
-    """reason  of its condition Ready; "" where it has none
-    since   RFC 3339: the last change of its state, or when it was made
+    """reason  of its condition Ready; "" without one
+    since   RFC 3339: the last change of its state, or its creation
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Node:
     subject: Subject | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Every key is always there, so that programs need no defaults: docs/reference/output.md."""
+        """All keys are always present, so that programs need no defaults: docs/reference/output.md."""
         subject = self.subject or Subject("", self.title)
         return {
             "kind": subject.kind,
@@ -78,7 +78,7 @@ def _lines(node: Node, first: str, below: str, colour: bool) -> Iterator[str]:
 
 
 def troubles(node: Node) -> Node | None:
-    """The tree without what is ready; None when all of it is."""
+    """The tree without ready nodes; None if all are ready."""
     if node.state == READY:
         return None
     left = tuple(found for child in node.children if (found := troubles(child)) is not None)
@@ -86,7 +86,7 @@ def troubles(node: Node) -> Node | None:
 
 
 def folded(node: Node) -> Node:
-    """The tree without what is below a ready node; a fact says how much that is."""
+    """The tree without the children of ready nodes; a fact shows their number."""
     if node.state == READY and node.children:
         hidden = sum(1 for _ in flat(node.children))
         return replace(node, facts=(*node.facts, f"{hidden} folded"), children=())
@@ -94,7 +94,7 @@ def folded(node: Node) -> Node:
 
 
 def fitted(text: list[str], rows: int) -> list[str]:
-    """At most `rows` lines; the last one says how many were cut."""
+    """At most `rows` lines; the last one shows how many were cut."""
     if len(text) <= rows:
         return text
     kept = max(rows - 1, 0)

@@ -1,1 +1,1 @@
-"""A cloud as its users have it: addresses, credentials, clients, the smoke test."""
+"""Commands for users of a cloud: credentials, a shell with clients, the smoke test."""

@@ -1,4 +1,4 @@
-"""How a command finds the way into a cloud from outside: its object, and two Secrets beside it."""
+"""Access to a cloud from outside the cluster: from its object and two Secrets beside it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def read_access(reader: Reader, namespace: str) -> Access:
-    """Raises CliError that says what is missing."""
+    """Reads the access data. Raises CliError that names what is missing."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError, the_cloud
     from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
@@ -25,32 +25,32 @@ async def read_access(reader: Reader, namespace: str) -> Access:
         reader.get(SECRET, (namespace, TLS_SECRET)),
     )
     if cloud is None:
-        raise CliError(f"There is no OpenStackDeployment in namespace {namespace}")
+        raise CliError(f"No OpenStackDeployment found in namespace {namespace}")
     try:
         return access(cloud, secret_data(admin), secret_data(tls))
     except NoAccess as error:
-        raise CliError(f"{error}\n`stackwright status` shows the whole picture.") from error
+        raise CliError(f"{error}\n`stackwright status` shows the state of all parts.") from error
 
 
 async def way_from_here(reader: Reader, login: Login) -> Login:
-    """Credentials with an address that only pods know lead by the public endpoints of that cloud, if it has any."""
+    """For credentials with an address that only pods can use: the public endpoints of that cloud, if it has any."""
     from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster import POD_ACCOUNT, CliError
     from stackwright.core.openstack.access import namespace_of, outward
-    from stackwright.core.ports import Refused
+    from stackwright.core.ports import TerminalError
 
     namespace = namespace_of(login.entry)
     if not namespace or POD_ACCOUNT.is_dir():
         return login
     try:
         found = await read_access(reader, namespace)
-    except (CliError, Refused):  # the address that is written is then tried, and its failure told
+    except (CliError, TerminalError):  # the given address is used then, and its failure reported
         return login
     return login_by(outward(login.entry, found), found.ca, login.read)
 
 
 def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str) -> Path:
-    """That of the local cloud, else one beside clouds.yaml that no other cloud has, for it is named by its content."""
+    """The file of the local cloud, else one beside clouds.yaml, whose name is unique because it contains a digest."""
     from hashlib import sha256
 
     from stackwright.cli.cluster import NAMESPACE, is_local
@@ -63,12 +63,12 @@ def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str)
 
 
 def clouds_file() -> Path:
-    """Where OpenStack's clients look for it."""
+    """The path where OpenStack clients look for clouds.yaml."""
     return Path.home() / ".config/openstack/clouds.yaml"
 
 
 def replace(path: Path, content: str | bytes, mode: int) -> bool:
-    """Write a file so that readers see the old or the new one; whether it changed. A link stays a link."""
+    """Writes a file atomically; returns whether it changed. A link stays a link."""
     import os
     import tempfile
 
@@ -76,7 +76,7 @@ def replace(path: Path, content: str | bytes, mode: int) -> bool:
     if target.is_file() and target.read_bytes() == data and target.stat().st_mode & 0o777 == mode:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # nobody else can read it
+    handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # readable only by its owner
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -1,4 +1,4 @@
-"""`stackwright openrc`: what OpenStack's clients on this machine need to use a cloud by its public endpoints."""
+"""`stackwright openrc`: settings and credentials with which OpenStack clients use a cloud's public endpoints."""
 
 from __future__ import annotations
 
@@ -26,22 +26,26 @@ def openrc(
         Form,
         typer.Option(
             "--format",
-            help="openrc: lines for a shell; clouds.yaml: a file for clients; secret: for servers of this cluster.",
+            help="openrc: shell variables; clouds.yaml: a file for clients; secret: a Secret for OpenStackServers.",
         ),
     ] = Form.OPENRC,
-    name: Annotated[str, typer.Option("--cloud", help="What the cloud is called in clouds.yaml.")] = "stackwright",
+    name: Annotated[str, typer.Option("--cloud", help="Name of the cloud in clouds.yaml.")] = "stackwright",
     ca_file: Annotated[
-        Path | None, typer.Option("--ca-file", metavar="FILE", dir_okay=False, help="Write the authority here.")
+        Path | None,
+        typer.Option("--ca-file", metavar="FILE", dir_okay=False, help="Write the CA certificate to this file."),
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write", help="Put it into ~/.config/openstack/clouds.yaml; other clouds there stay.")
+        bool,
+        typer.Option(
+            "--write", help="Add the cloud to ~/.config/openstack/clouds.yaml and keep the other clouds there."
+        ),
     ] = False,
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Print what OpenStack clients need to use the cloud from here, over verified TLS.
+    """Print the settings and credentials with which OpenStack clients use the cloud, over verified TLS.
 
-    The output holds the administrator's password. The certificate of the cloud's authority is written to a file that
+    The output contains the administrator's password. The cloud's CA certificate is written to a file that
     the output names: beside the local cluster's data, or beside clouds.yaml.
 
     For example:
@@ -93,7 +97,7 @@ def printed(form: Form, name: str, access: Access, ca: str, namespace: str) -> s
 
 
 def merged(path: Path, name: str, access: Access, ca: Path) -> str:
-    """The file's new text. Raises CliError for a file that is no clouds.yaml: it is not ours to throw away."""
+    """The new content of the file. Raises CliError for a file that is not a clouds.yaml: it is not replaced."""
     import yaml
 
     from stackwright.cli.cluster import CliError
@@ -104,4 +108,4 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
         existing = yaml.safe_load(path.read_text()) if path.exists() else None
         return as_yaml(with_cloud(existing, name, clouds_entry(access, str(ca))))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise CliError(f"{path} is left alone: {error}") from error
+        raise CliError(f"{path} was not changed: {error}") from error

@@ -1,7 +1,7 @@
 """`stackwright shell`: the openstack command line, in the cloud's own client pod.
 
-The pod has the administrator's clouds.yaml mounted from a Secret, so no credential leaves the cluster or stands on a
-command line. kubectl carries the terminal; its exit code is ours.
+The pod has the administrator's clouds.yaml mounted from a Secret, so no credential leaves the cluster or appears on a
+command line. kubectl connects the terminal; its exit code is ours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stackwright.core.ports import Reader
 
 LABELS = {"application": "keystoneclient", "component": "client"}
-# A shell finds the command, so that one that is not there ends with 127 and its name, not with the runtime's own error.
+# A shell looks up the command, so a missing one ends with 127 and its name, not with an error of the runtime.
 FOUND_BY_SHELL = ("sh", "-c", 'exec "$0" "$@"')
 INTERACTIVE = ("sh", "-c", "command -v bash >/dev/null && exec bash || exec sh")
 
@@ -31,13 +31,15 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command("shell", context_settings={"allow_interspersed_args": False, "help_option_names": ["-h", "--help"]})
 def shell(
-    command: Annotated[list[str] | None, typer.Argument(metavar="[COMMAND]...", help="What to run there.")] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[COMMAND]...", help="Command to run in the pod; default: a shell.")
+    ] = None,
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Run a command with the cloud's credentials and clients, or open a shell.
 
-    The exit code is that of the command; 127 when the pod has no such command.
+    The exit code is that of the command; 127 if the pod does not have the command.
 
     For example:
 
@@ -70,12 +72,12 @@ def _terminal() -> bool:
 
 
 async def client_pod(reader: Reader, namespace: str) -> str:
-    """The name of a client pod that is ready. Raises CliError with the cause when there is none."""
+    """The name of a ready client pod. Raises CliError with the cause if none exists."""
     from stackwright.api.kinds import POD
     from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.cli.cluster import CliError
     from stackwright.core.conditions import is_ready, why_not_ready
-    from stackwright.core.workload_health import pod_cause
+    from stackwright.core.kubernetes.workload_health import pod_cause
 
     pods = sorted(await reader.list(POD, namespace, LABELS), key=lambda pod: str(pod["metadata"]["name"]))
     for pod in pods:
@@ -85,8 +87,8 @@ async def client_pod(reader: Reader, namespace: str) -> str:
     if not pods:
         bundle = await reader.get(HelmBundle.KIND, (namespace, "openstack-keystone"))
         why = "" if is_ready(bundle) else f"; HelmBundle {namespace}/openstack-keystone: {why_not_ready(bundle)}"
-        causes = [f"There is no client pod in namespace {namespace}{why}"]
-    raise CliError("\n".join([*causes, "`stackwright status` shows the whole picture."]))
+        causes = [f"No client pod found in namespace {namespace}{why}"]
+    raise CliError("\n".join([*causes, "`stackwright status` shows the state of all parts."]))
 
 
 def _ready(pod: Object) -> bool:
@@ -97,12 +99,12 @@ def _ready(pod: Object) -> bool:
 
 
 def find_kubectl() -> str:
-    """Ours, which fits the local cluster's version, else the machine's. Raises CliError."""
+    """The built kubectl, which fits the local cluster's version, else that in $PATH. Raises CliError."""
     from stackwright.cli.cluster import CliError
     from stackwright.local.tools import binary
 
     built: Path = binary("kubectl")
     found = str(built) if built.exists() else shutil.which("kubectl")
     if found is None:
-        raise CliError("kubectl is neither built (`stackwright up` does it) nor in $PATH")
+        raise CliError("kubectl was not found in $PATH or among the built tools; `stackwright up` builds it")
     return found

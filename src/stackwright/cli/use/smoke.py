@@ -1,4 +1,4 @@
-"""`stackwright smoke`: a cloud is checked by using it, through its public API."""
+"""`stackwright smoke`: an end-to-end test of a cloud through its public API."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stackwright.smoke.run import Result
     from stackwright.smoke.stage import Stage
 
-INTERRUPTED = "What was made is removed; what could not be is swept by the next `stackwright smoke`."
+INTERRUPTED = "Created resources are deleted; the next `stackwright smoke` deletes those that remain."
 
 
 class Output(StrEnum):
@@ -31,21 +31,22 @@ class Output(StrEnum):
 
 
 def smoke(
-    checks: Annotated[str, typer.Option(metavar="A,B", help="Only these checks, and those that they need.")] = "",
+    checks: Annotated[str, typer.Option(metavar="A,B", help="Run only these checks and those that they need.")] = "",
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write the results as JUnit XML.")
+        Path | None,
+        typer.Option(metavar="FILE", dir_okay=False, help="Write the results as JUnit XML to this file, too."),
     ] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TEXT,
+    output: Annotated[Output, typer.Option("--output", "-o", help="Output format.")] = Output.TEXT,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave everything there, to look at it, until the next run.")
+        bool, typer.Option("--keep", help="Keep the created resources until the next run, for inspection.")
     ] = False,
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
-    """Check a cloud by using it: boot a virtual machine through the public API, and try what a user would.
+    """Test a cloud end to end: start a virtual machine through the public API and use it as a user would.
 
-    It works in a project and as a user of its own, and removes everything it made, also what an earlier run that was
-    killed left behind. The exit code is 0 when all checks passed.
+    The test uses its own project and user, and deletes all resources that it created, also those of an earlier,
+    killed run. The exit code is 0 if all checks passed.
 
     The checks: login, image, flavors, network, boot, dhcp, metadata, ping, ssh, security-groups, console, reboot,
     resize.
@@ -91,7 +92,7 @@ def _run(stage: Stage, wanted: list[Check], output: Output, *, keep: bool) -> li
 
 
 def _line(result: Result) -> None:
-    """What a status line does not say: why, or what was seen."""
+    """Details that the status line lacks: the cause, or the observation."""
     from stackwright.smoke.run import PASSED, SKIPPED
 
     if result.outcome == SKIPPED:
@@ -105,16 +106,25 @@ def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
     from stackwright.cli.output import Format, dumped
     from stackwright.smoke import report
 
-    if junit is not None:
-        junit.write_text(report.junit(results))
+    written = junit is None or _written(junit, report.junit(results))
     data = report.as_dict(results)
     if output is Output.JSON:
         common.data(dumped(data, Format.JSON))
     else:
         passed = sum(each["outcome"] == "passed" for each in data["checks"])
         common.echo(f"{passed} of {len(results)} passed in {data['seconds']:.0f} s")
-    if not data["passed"]:
+    if not data["passed"] or not written:
         raise typer.Exit(1)
+
+
+def _written(junit: Path, text: str) -> bool:
+    """Whether the file could be written; the results are printed in any case."""
+    try:
+        junit.write_text(text)
+    except OSError as error:
+        common.echo(f"--junit {junit}: {error.strerror}", err=True)
+        return False
+    return True
 
 
 def _stage(access: Access, folder: Path) -> Stage:
@@ -145,12 +155,12 @@ def _guest() -> Path:
     try:
         return guest_image(LocalCluster.discover())
     except LocalError as error:
-        raise Failed(f"The guest image cannot be built here: {error}") from error
+        raise Failed(f"The guest image cannot be built on this machine: {error}") from error
 
 
 @contextmanager
 def _folder(keep: bool) -> Iterator[Path]:
-    """For the key; for this user's eyes only."""
+    """The folder of the key, readable only by this user."""
     import shutil
     import tempfile
 
@@ -164,7 +174,7 @@ def _folder(keep: bool) -> Iterator[Path]:
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """Who ends us politely gets the same cleaning up as who types Ctrl-C."""
+    """SIGTERM cleans up in the same way as Ctrl-C."""
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -7,9 +7,9 @@ from functools import partial
 
 from stackwright.controllers.capicluster.decide import decide
 from stackwright.controllers.capicluster.observe import KIND, MACHINE, NAME, observe
-from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.clusterapi import cluster_name
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.clusterapi import cluster_name
+from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
 from stackwright.core.objects import key_of, label
 from stackwright.core.openstack.clouds import Clouds
@@ -17,7 +17,7 @@ from stackwright.core.plan import Key, Object
 
 
 def controller(clouds: Clouds) -> Controller:
-    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(MACHINE, _cluster, words=False))
+    watches = (Watch(SERVER_KIND, ByOwner(KIND.kind)), Watch(MACHINE, _cluster, words=False))
     return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide, remote=True)
 
 

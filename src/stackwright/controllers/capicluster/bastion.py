@@ -14,22 +14,22 @@ from stackwright.controllers.capicluster.objects import has_bastion
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import BASTION, record_of
 from stackwright.controllers.capicluster.stages import BASTION_READY
-from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.addresses import is_of, why_unusable
+from stackwright.controllers.infra.clusterapi import cluster_name
+from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.controllers.infra.server_template import (
     MADE_OF,
-    SERVER,
-    homeless,
-    passed_on,
-    place_of,
+    SERVER_KIND,
+    adopted,
+    cluster_defaults,
+    lacks_network,
+    propagated,
     server_object,
     server_spec,
-    taken_over,
 )
-from stackwright.core.clusterapi import cluster_name
-from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
+from stackwright.core.conditions import Condition, SameAs, blocked, copied, done, find, waiting, waiting_for
 from stackwright.core.objects import annotation, is_deleting, key_of
-from stackwright.core.openstack.clouds import Thing
-from stackwright.core.openstack.managed_resources import Owner
+from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.plan import Action, Apply, Delete, Object
 
 
@@ -44,10 +44,14 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
     """`told` are the new fields of the cluster's status."""
     server = seen.bastion
     if not has_bastion(seen.spec):
-        return Outcome(done(BASTION_READY, "There is none", "NotWanted")) if server is None else gone(seen, server)
-    place = place_of(seen.spec, told, "bastionSecurityGroup")
+        return (
+            Outcome(done(BASTION_READY, "The cluster has no bastion", "NotWanted"))
+            if server is None
+            else gone(seen, server)
+        )
+    place = cluster_defaults(seen.spec, told, "bastionSecurityGroup")
     machine = as_machine(seen)
-    if homeless(machine, place):
+    if lacks_network(machine, place):
         text = "The cluster has no network; set spec.bastion.spec.ports, with a network each"
         return Outcome(blocked(BASTION_READY, "NoNetwork", text))
     spec = server_spec(machine, place, availabilityZone=seen.spec["bastion"].get("availabilityZone"))
@@ -56,7 +60,7 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
         return _made(seen, desired)
     if is_deleting(server) or annotation(server, MADE_OF) != annotation(desired, MADE_OF):
         return gone(seen, server)
-    changes = taken_over(server, seen.obj) or passed_on(server, seen.obj, machine, seen.spec["identityRef"])
+    changes = adopted(server, seen.obj) or propagated(server, seen.obj, machine, seen.spec["identityRef"])
     outcome = _there(seen, owner, server)
     return Outcome(outcome.condition, (*changes, *outcome.actions), outcome.status)
 
@@ -70,49 +74,51 @@ def as_machine(seen: Observed) -> dict[str, Any]:
 
 
 def removed(seen: Observed, server: Object) -> tuple[Action, ...]:
-    changes = passed_on(server, seen.obj, as_machine(seen), seen.spec.get("identityRef"))
-    return changes if is_deleting(server) else (*changes, Delete(SERVER, key_of(server)))
+    changes = propagated(server, seen.obj, as_machine(seen), seen.spec.get("identityRef"))
+    return changes if is_deleting(server) else (*changes, Delete(SERVER_KIND, key_of(server)))
 
 
 def _made(seen: Observed, desired: Object) -> Outcome:
     if seen.bastion_name in seen.servers:
-        text = f"There is an OpenStackServer {seen.bastion_name} already which is not this cluster's; delete it"
+        text = f"OpenStackServer {seen.bastion_name} exists and does not belong to this cluster; delete it"
         return Outcome(blocked(BASTION_READY, "NameTaken", text))
-    stage = waiting(BASTION_READY, f"Making OpenStackServer {seen.bastion_name}", "Applying")
-    return Outcome(stage, (Apply(SERVER, desired, "absent"),))
+    stage = waiting(BASTION_READY, f"Creating OpenStackServer {seen.bastion_name}", "Applying")
+    return Outcome(stage, (Apply(SERVER_KIND, desired, "absent"),))
 
 
 def gone(seen: Observed, server: Object) -> Outcome:
     """The deletion of the bastion, and the cause of a wait."""
     ready = find(server)
-    wait = waiting(BASTION_READY, f"Waiting for OpenStackServer {seen.bastion_name} to go", "Deleting")
+    cause, reason = "", "Deleting"
     if is_deleting(server) and ready and ready["status"] != "True":
-        wait = waiting(BASTION_READY, f"{wait.message}: {ready['message']}", ready["reason"])
+        cause, reason = ready["message"], ready["reason"]
+    wait = waiting_for(BASTION_READY, f"OpenStackServer {seen.bastion_name}", cause, reason, gone=True)
     return Outcome(wait, removed(seen, server), _status(server))
 
 
 def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     status, ready = server.get("status") or {}, find(server)
     if not status.get("ready") or not ready:
-        text = f"Waiting for OpenStackServer {seen.bastion_name}"
-        wait = copied(ready, BASTION_READY) if ready and ready["status"] != "True" else waiting(BASTION_READY, text)
+        wait = waiting_for(BASTION_READY, f"OpenStackServer {seen.bastion_name}")
+        if ready and ready["status"] != "True":
+            wait = copied(ready, BASTION_READY, SameAs(SERVER_KIND, key_of(server)))
         return Outcome(wait, (), _status(server))
     address, port, lacking = _address(seen), first_port(server), seen.found.lacking if seen.found else ()
     if address is None and _looked(seen) and seen.spec["bastion"].get("floatingIP"):
-        lacking = lacking or ("spec.bastion.floatingIP: it is not of this project",)
+        lacking = lacking or ("spec.bastion.floatingIP: not a floating IP of this project",)
     if lacking:
         return Outcome(waiting(BASTION_READY, "; ".join(lacking), "DependencyFailed"), (), _status(server))
     if address is None:
         before = (seen.status.get("bastion") or {}).get("floatingIP", "")
         return Outcome(done(BASTION_READY), (), _status(server, "" if _looked(seen) else before))
     made = is_of(address, seen.identity, record_of(seen.status))
-    if why := kept_away(address, made, {*ports_of(server)}, "bastion"):
+    if why := why_unusable(address, made, {*ports_of(server)}, "bastion"):
         text = f"{why}, or set another one in spec.bastion.floatingIP"
         return Outcome(waiting(BASTION_READY, text, "AddressInUse"), (), _status(server))
     told = _status(server, str(address.facts.get("floating_ip_address") or ""))
     if not port or address.facts.get("port_id", port) == port:
         return Outcome(done(BASTION_READY), (), told)
-    call = owner.call("update", BASTION, id=address.id, body={"port_id": port}, why="leads to the bastion")
+    call = owner.call("update", BASTION, id=address.id, body={"port_id": port}, why="attached to the bastion")
     return Outcome(done(BASTION_READY), (call,), told)
 
 
@@ -120,7 +126,7 @@ def _looked(seen: Observed) -> bool:
     return seen.look is not None and "floating-ip" not in seen.look.unseen
 
 
-def _address(seen: Observed) -> Thing | None:
+def _address(seen: Observed) -> CloudResource | None:
     """The floating IP of the bastion, the user's or ours, from the project view."""
     given = seen.found.addresses.get("bastion") if seen.found else None
     id_ = given.id if given else record_of(seen.status).get(BASTION, "")

@@ -17,15 +17,15 @@ from stackwright.controllers.capicluster.objects import Wanted, attached, named_
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
-from stackwright.controllers.infra.drift import corrections, strangers
-from stackwright.controllers.infra.drift import told as set_back
-from stackwright.core.clusterapi import is_managed_elsewhere
+from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
+from stackwright.controllers.infra.drift import corrections, unmanaged_rules
+from stackwright.controllers.infra.drift import with_event as set_back
+from stackwright.controllers.infra.managed_resources import Owner, Progress, Record, plan_next
+from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Owner, Record, Step, step
-from stackwright.core.openstack.teardown import POLL
-from stackwright.core.pausing import pausable
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.plan import Plan
 
 DRIFT = 60.0
@@ -43,14 +43,14 @@ def decide(seen: Observed) -> Plan:
     if seen.trouble:
         return report(seen, (seen.trouble,), requeue=seen.after or POLL)
     if not seen.is_guarded:
-        stage = waiting(NETWORK_READY, "Names are being looked up", "Applying")
+        stage = waiting(NETWORK_READY, "Looking up names", "Applying")
         return report(seen, (stage,), (seen.guarded(KIND),), 0.0)
     if seen.found is None or seen.found.names is None:
         problems = "; ".join(seen.found.problems) if seen.found else ""
-        stage = waiting(NETWORK_READY, problems or "Names are being looked up", "DependencyFailed")
+        stage = waiting(NETWORK_READY, problems or "Looking up names", "DependencyFailed")
         return report(seen, (stage,), requeue=POLL)
     if any(seen.status.get(name) != value for name, value in seen.found.names.items()):
-        stage = waiting(NETWORK_READY, "About to be made", "Applying")
+        stage = waiting(NETWORK_READY, "Creating resources", "Applying")
         return report(seen, (stage,), requeue=0.0, **seen.found.names)
     return _make(seen)
 
@@ -61,16 +61,16 @@ def _make(seen: Observed) -> Plan:
     assert seen.look is not None
     owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
     if due := _released(seen, record):
-        calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="the user's now") for s in due)
+        calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="kept for the user") for s in due)
         left = {slot: id_ for slot, id_ in record.items() if slot not in due}
-        return report(seen, (waiting(stage_of(due[0]), "About to be kept", "Applying"),), calls, 0.0, **written(left))
-    found = step(owner, list(parts(want)), record, seen.look)
+        return report(seen, (waiting(stage_of(due[0]), "Removing our mark", "Applying"),), calls, 0.0, **written(left))
+    found = plan_next(owner, list(parts(want)), record, seen.look)
     if found.lost:
         return _lost(seen, found)
     return _running(seen, owner, want, found) if found.whole else _progress(seen, want, found)
 
 
-def _released(seen: Observed, record: Record) -> list[Slot]:
+def _released(seen: Observed, record: Record) -> list[ResourceKey]:
     """Floating IPs of ours that the user wrote into the spec belong to the user: without our mark they outlive the
     cluster.
     """
@@ -80,9 +80,9 @@ def _released(seen: Observed, record: Record) -> list[Slot]:
     return [slot for slot, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
 
 
-def _progress(seen: Observed, want: Wanted, found: Step) -> Plan:
+def _progress(seen: Observed, want: Wanted, found: Progress) -> Plan:
     if found.calls:
-        (what, name), doing = found.calls[0].slot, "Making" if found.calls[0].do == "create" else "Removing"
+        (what, name), doing = found.calls[0].slot, "Creating" if found.calls[0].do == "create" else "Deleting"
         stage = waiting(stage_of((what, name)), f"{doing} {what} {name}", "Applying")
     else:
         first = next((part.slot for part in parts(want) if part.slot not in found.record), SUBNET)
@@ -90,26 +90,26 @@ def _progress(seen: Observed, want: Wanted, found: Step) -> Plan:
     return report(seen, stopped(stage), found.calls, 0.0 if found.calls else POLL, **written(found.record))
 
 
-def _lost(seen: Observed, found: Step) -> Plan:
+def _lost(seen: Observed, found: Progress) -> Plan:
     """Lost rules are always created again, because they are only configuration; other resources if spec.recreatePolicy
     allows it.
     """
     things = [slot for slot in found.lost if slot[0] != "security-group-rule"]
     if not things or seen.spec.get("recreatePolicy") == "Always":
         left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
-        stage = waiting(stage_of(found.lost[0]), "What was deleted by somebody else is made again", "Applying")
+        stage = waiting(stage_of(found.lost[0]), "Recreating resources that another client deleted", "Applying")
         return report(seen, (stage,), requeue=0.0, **written(left))
     names = ", ".join(f"{what} {name}" for what, name in things)
-    text = f"Somebody else deleted {names}; set spec.recreatePolicy to Always to have it made anew"
+    text = f"Another client deleted {names}; set spec.recreatePolicy to Always to recreate it"
     stage = blocked(stage_of(things[0]), "ResourceNotFound", f"{text}, or delete this object")
     return report(seen, (stage,), requeue=DRIFT, ready=False)
 
 
-def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
+def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Plan:
     assert seen.look is not None
     told = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
     if attach := attached(owner, want, found):
-        stage = waiting(ROUTER_READY, "The router gets its interface", "Applying")
+        stage = waiting(ROUTER_READY, "Attaching the subnet to the router", "Applying")
         asked = find(seen.obj, ROUTER_READY)
         requeue = POLL if asked and copied(asked) == stage else 0.0  # the request may leave the port unchanged
         return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(told))
@@ -120,10 +120,10 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
         told = {**told, "apiServerFloatingIP": {}}
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
-        *endpoint.noted(seen, where),
-        *set_back(seen.obj, (*corrections(owner, parts(want), found), *strangers(owner, found, seen.look))),
+        *endpoint.written_endpoint(seen, where),
+        *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.look))),
         *before.actions,
-        *endpoint.lead(seen, owner, told),
+        *endpoint.attach_endpoint(seen, owner, told),
     )
     return report(
         seen,

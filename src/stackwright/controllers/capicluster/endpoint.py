@@ -9,17 +9,17 @@ from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, record_of
 from stackwright.controllers.capicluster.stages import ENDPOINT_READY
-from stackwright.controllers.infra.addresses import is_of, kept_away
-from stackwright.core.clusterapi import CONTROL_PLANE
+from stackwright.controllers.infra.addresses import is_of, why_unusable
+from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
+from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
-from stackwright.core.openstack.clouds import CloudCall, Thing
-from stackwright.core.openstack.managed_resources import Owner
+from stackwright.core.openstack.clouds import CloudCall, CloudResource
 from stackwright.core.plan import Apply, Object
 
-ANOTHER = "make the cluster with another one in spec.apiServer.floatingIP"
+ANOTHER = "recreate the cluster with another one in spec.apiServer.floatingIP"
 VIP = (
-    "if it leads to a VIP of the API, leave it there and set spec.controlPlaneEndpoint, in a new cluster with "
+    "if it is attached to a VIP of the API, keep it there and set spec.controlPlaneEndpoint, in a new cluster with "
     "spec.apiServer.enableFloatingIP: false"
 )
 
@@ -44,11 +44,13 @@ def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], los
     is only reported.
     """
     if lost:
-        text = f"Somebody else deleted the floating IP {lost}, at which the API is for all who know it"
-        way = f"ask the cloud's administrator for {lost} again and write it into spec.apiServer.floatingIP"
-        return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or make another cluster")
+        text = f"Another client deleted the floating IP {lost}, which all clients of the API use"
+        way = f"ask the cloud's administrator to allocate {lost} again and set it in spec.apiServer.floatingIP"
+        return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or create another cluster")
     if held and _given(seen) and not _at_bastion(seen, told):
-        return done(ENDPOINT_READY, f"{held.partition(';')[0]}; it stays there, and the API is at {_given(seen)}")
+        return done(
+            ENDPOINT_READY, f"{held.partition(';')[0]}; it is kept there, and the endpoint of the API is {_given(seen)}"
+        )
     if held:
         return waiting(ENDPOINT_READY, f"{held}, or {ANOTHER}; {VIP}", "AddressInUse")
     if found:
@@ -57,7 +59,7 @@ def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], los
     return blocked(ENDPOINT_READY, "NoEndpoint", text)
 
 
-def noted(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
+def written_endpoint(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
     """Writes the endpoint into the spec, where Cluster API reads it. A value of the user stays."""
     if not found or _given(seen):
         return ()
@@ -77,13 +79,13 @@ def held(seen: Observed, told: Mapping[str, Any]) -> str:
     return "" if unknown and _given(seen) else _kept_away(seen, address)
 
 
-def lead(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCall, ...]:
+def attach_endpoint(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCall, ...]:
     """Attaches the floating IP to the first ready machine, unless its present machine is ready."""
     address = _address(seen, told)
     ports = [port for port in (first_port(seen.servers.get(name)) for name in _ready(seen)) if port]
     if address is None or not ports or address.facts.get("port_id", ports[0]) in ports or _kept_away(seen, address):
         return ()
-    return (owner.call("update", API, id=address.id, body={"port_id": ports[0]}, why="leads to the API server"),)
+    return (owner.call("update", API, id=address.id, body={"port_id": ports[0]}, why="attached to the API server"),)
 
 
 def _given(seen: Observed) -> str:
@@ -91,7 +93,7 @@ def _given(seen: Observed) -> str:
     return str((seen.spec.get("controlPlaneEndpoint") or {}).get("host") or "")
 
 
-def _address(seen: Observed, told: Mapping[str, Any]) -> Thing | None:
+def _address(seen: Observed, told: Mapping[str, Any]) -> CloudResource | None:
     id_ = str((told.get("apiServerFloatingIP") or {}).get("id") or "")
     return seen.look.get(API, id_) if seen.look and id_ else None
 
@@ -101,10 +103,10 @@ def _at_bastion(seen: Observed, told: Mapping[str, Any]) -> bool:
     return address is not None and address.facts.get("port_id") in {*ports_of(seen.bastion)}
 
 
-def _kept_away(seen: Observed, address: Thing) -> str:
+def _kept_away(seen: Observed, address: CloudResource) -> str:
     servers = (seen.servers.get(machine["metadata"]["name"]) for machine in seen.machines)
     ports = {port for server in servers for port in ports_of(server)}
-    return kept_away(address, is_of(address, seen.identity, record_of(seen.status)), ports, "cluster")
+    return why_unusable(address, is_of(address, seen.identity, record_of(seen.status)), ports, "cluster")
 
 
 def _is_unknown(seen: Observed, machine: Object) -> bool:

@@ -12,9 +12,9 @@ from stackwright.controllers.capicluster.objects import named_addresses
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import record_of, written
 from stackwright.controllers.capicluster.stages import FIELDS
-from stackwright.core.conditions import Condition, waiting
+from stackwright.controllers.infra import teardown
+from stackwright.core.conditions import Condition, waiting_for
 from stackwright.core.objects import has_finalizer
-from stackwright.core.openstack import teardown
 from stackwright.core.plan import Action, Plan
 
 
@@ -23,14 +23,15 @@ def leave(seen: Observed) -> Plan:
         return Plan()
     if seen.machines:
         names = ", ".join(each["metadata"]["name"] for each in seen.machines)
-        return _held(seen, waiting(teardown.DELETED, f"Waiting for OpenStackMachine {names} to go", "MachinesLeft"))
+        stage = waiting_for(teardown.DELETED, f"OpenStackMachine {names}", reason="MachinesLeft", gone=True)
+        return _held(seen, stage)
     if seen.bastion is not None:
         found = gone(seen, seen.bastion)
         return _held(seen, replace(found.condition, type=teardown.DELETED), found.actions)
-    return teardown.leave(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
+    return teardown.tear_down(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
 
 
 def _held(seen: Observed, stage: Condition, actions: tuple[Action, ...] = ()) -> Plan:
     """The status is kept, because machines may still need it."""
     kept = {name: seen.status[name] for name in FIELDS if name in seen.status}
-    return teardown.going(stage, {**kept, "ready": False}, actions)
+    return teardown.deletion_plan(stage, {**kept, "ready": False}, actions)

@@ -26,12 +26,12 @@ from stackwright.controllers.capicluster.record import (
     group,
     record_of,
 )
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
 from stackwright.core.objects import key_of, shortened
-from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, Slot
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
+from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, ResourceKey
 from stackwright.core.plan import Key
 
-Ids = Mapping[Slot, Any]
+Ids = Mapping[ResourceKey, Any]
 API_PORT = 6443
 
 
@@ -104,31 +104,31 @@ def api_port(spec: Mapping[str, Any]) -> int:
     return int(given or API_PORT)
 
 
-def parts(want: Wanted) -> Iterator[Part]:
+def parts(want: Wanted) -> Iterator[DesiredResource]:
     if want.spec.get("managedSubnets"):
         yield from _network(want)
     managed = want.spec.get("managedSecurityGroups")
     if managed is not None:
         for name in GROUPS if want.bastion else GROUPS[:2]:
             body = want.named(f"-secgroup-{name}")
-            yield Part(group(name), lambda _, body=body: body)  # type: ignore[misc]
+            yield DesiredResource(group(name), lambda _, body=body: body)  # type: ignore[misc]
         yield from rules.parts(managed, api_port(want.spec), want.bastion)
     body = {**want.described, "floating_network_id": want.external, "tags": sorted(want.spec.get("tags") or ())}
     given = (want.spec.get("apiServer") or {}).get("floatingIP")
     if want.external and has_floating_ip(want.spec) and not (given or want.lost):
-        yield Part(API, lambda _: body)
+        yield DesiredResource(API, lambda _: body)
     if want.external and want.bastion and not (want.spec.get("bastion") or {}).get("floatingIP"):
-        yield Part(BASTION, lambda _: body)
+        yield DesiredResource(BASTION, lambda _: body)
 
 
-def _network(want: Wanted) -> Iterator[Part]:
+def _network(want: Wanted) -> Iterator[DesiredResource]:
     """The network with a subnet, and the router with its interface."""
-    yield Part(NETWORK, lambda _: _network_body(want))
-    yield Part(SUBNET, partial(_subnet_body, want))
+    yield DesiredResource(NETWORK, lambda _: _network_body(want))
+    yield DesiredResource(SUBNET, partial(_subnet_body, want))
     if want.external and not want.router:
-        yield Part(ROUTER, lambda _: _router_body(want))
+        yield DesiredResource(ROUTER, lambda _: _router_body(want))
     if want.external or want.router:
-        yield Part(INTERFACE, partial(_interface_body, want))
+        yield DesiredResource(INTERFACE, partial(_interface_body, want))
 
 
 def _network_body(want: Wanted) -> dict[str, Any]:
@@ -167,10 +167,10 @@ def _interface_body(want: Wanted, ids: Ids) -> dict[str, Any]:
     return {**want.named("-router"), "network_id": ids[NETWORK], "fixed_ips": [address], "security_groups": []}
 
 
-def attached(owner: Owner, want: Wanted, found: Step) -> tuple[CloudCall, ...]:
+def attached(owner: Owner, want: Wanted, found: Progress) -> tuple[CloudCall, ...]:
     """The separate request that makes the port an interface of the router. An unlisted port counts as attached."""
     router = want.router or found.record.get(ROUTER)
     port = found.things.get(INTERFACE)
     if port is None or not router or port.facts.get("device_id", router) == router:
         return ()
-    return (owner.call("update", ROUTER, id=router, body={ADD_INTERFACE: port.id}, why="leads out of the subnet"),)
+    return (owner.call("update", ROUTER, id=router, body={ADD_INTERFACE: port.id}, why="the subnet's gateway"),)

@@ -10,32 +10,32 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.infra.clusterapi import cluster_referring
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
-from stackwright.controllers.infra.resolve_references import answered
-from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.clusterapi import cluster_name, is_managed_elsewhere
+from stackwright.controllers.infra.origin import is_restored
+from stackwright.controllers.infra.pausing import capi_pause_cause
+from stackwright.controllers.infra.reads import cluster_referring, origin_of
+from stackwright.controllers.infra.resolve_references import resolve_references
+from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
-from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Trouble, What, ids
-from stackwright.core.openstack.origin import is_restored
-from stackwright.core.pausing import capi_pause_cause
+from stackwright.core.openstack.clouds import Clouds, ResourceType, Subscription, ids, look
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
 NAME = "capicluster"
 KIND = OpenStackCluster.KIND
 MACHINE = OpenStackMachine.KIND
-KINDS: tuple[What, ...] = (
+KINDS: tuple[ResourceType, ...] = (
     "network", "subnet", "router", "port", "security-group", "security-group-rule", "floating-ip",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Observed(Seen):
+class Observed(CloudObservation):
     """found  resolved names; None before that and during deletion
     machines  of this cluster;  servers  name → OpenStackServer of a machine, or of the name of the bastion
     """
@@ -74,26 +74,28 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             cloud = await cloud_of(reader, key[0], spec["identityRef"])
             seen = replace(seen, cloud=cloud)
             if not is_deleting(obj):
-                seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
-            return looked(seen, await clouds.look(cloud, _asker(seen)), record_of(seen.status))
-    except (Trouble, Denied) as error:
-        return troubled(seen, error)
+                seen = replace(seen, found=await resolve_references(clouds, cloud, partial(resolve, spec, seen.status)))
+            return with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
+    except (TransientCloudError, TerminalCloudError) as error:
+        return with_error(seen, error)
 
 
 async def _with_servers(seen: Observed, reader: Reader) -> Observed:
     namespace, labels = seen.obj["metadata"]["namespace"], {CLUSTER_NAME: cluster_name(seen.obj)}
     machines = await reader.list(MACHINE, namespace, labels)
-    servers = {each["metadata"]["name"]: each for each in await reader.list(SERVER, namespace, labels)}
-    if other := await reader.get(SERVER, (namespace, seen.bastion_name)):
+    servers = {each["metadata"]["name"]: each for each in await reader.list(SERVER_KIND, namespace, labels)}
+    if other := await reader.get(SERVER_KIND, (namespace, seen.bastion_name)):
         servers[seen.bastion_name] = other
     machines.sort(key=lambda each: str(each["metadata"]["name"]))
     return replace(seen, machines=tuple(machines), servers=servers)
 
 
-def _asker(seen: Observed) -> Asker:
+def _asker(seen: Observed) -> Subscription:
     """Includes floating IPs given by the user, which have no mark."""
     meta = seen.obj["metadata"]
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)
     known = ids(record_of(seen.status).items()) | given
-    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj))
+    return Subscription(
+        NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj)
+    )

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Record, listed, unlisted
+from stackwright.controllers.infra.managed_resources import Record, listed, unlisted
+from stackwright.core.openstack.clouds import ResourceKey
 
-NETWORK: Slot = ("network", "cluster")
-SUBNET: Slot = ("subnet", "cluster")
-ROUTER: Slot = ("router", "cluster")
-INTERFACE: Slot = ("port", "router")
-API: Slot = ("floating-ip", "api")
-BASTION: Slot = ("floating-ip", "bastion")
+NETWORK: ResourceKey = ("network", "cluster")
+SUBNET: ResourceKey = ("subnet", "cluster")
+ROUTER: ResourceKey = ("router", "cluster")
+INTERFACE: ResourceKey = ("port", "router")
+API: ResourceKey = ("floating-ip", "api")
+BASTION: ResourceKey = ("floating-ip", "bastion")
 GROUPS = ("controlplane", "worker", "bastion")
 
 
-def group(name: str) -> Slot:
+def group(name: str) -> ResourceKey:
     return ("security-group", name)
 
 
@@ -25,6 +25,6 @@ def record_of(status: Mapping[str, Any]) -> Record:
     return unlisted(status.get("resources"))
 
 
-def written(record: Mapping[Slot, Any]) -> dict[str, Any]:
+def written(record: Mapping[ResourceKey, Any]) -> dict[str, Any]:
     """The status field that holds a record."""
     return {"resources": listed(record)}

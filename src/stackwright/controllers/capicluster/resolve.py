@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver, named
-from stackwright.core.openstack.clouds import Question, Thing, every, question
+from stackwright.core.openstack.clouds import CloudResource, Query, complete_query, query
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Found:
 
     names: Mapping[str, Any] | None
     gateway: tuple[Mapping[str, Any], ...] = ()
-    addresses: Mapping[str, Thing] = field(default_factory=dict)
+    addresses: Mapping[str, CloudResource] = field(default_factory=dict)
     zones: tuple[str, ...] = ()
-    missing: tuple[Question, ...] = ()
+    missing: tuple[Query, ...] = ()
     problems: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
 
@@ -38,7 +38,7 @@ def resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answers
     made = any(each["type"] == "router" for each in status.get("resources") or ())
     gateway = [] if made else _gateway(asks, spec, str((external or {}).get("id") or ""))
     addresses = {"api": _address(asks, spec, "apiServer"), "bastion": _address(aside, spec, "bastion")}
-    zones = aside.all(every("availability-zone")) or ()
+    zones = aside.all(complete_query("availability-zone")) or ()
     missing = (*asks.missing, *aside.missing)
     return Found(
         None if missing or asks.problems else {name: value for name, value in names.items() if value},
@@ -51,15 +51,15 @@ def resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answers
     )
 
 
-def _serves(zone: Thing) -> bool:
+def _serves(zone: CloudResource) -> bool:
     return (zone.facts.get("zoneState") or {}).get("available") is not False
 
 
-def subnet(thing: Thing) -> dict[str, Any]:
+def subnet(thing: CloudResource) -> dict[str, Any]:
     return named(thing, cidr=str(thing.facts.get("cidr") or ""))
 
 
-def router(thing: Thing) -> dict[str, Any]:
+def router(thing: CloudResource) -> dict[str, Any]:
     outside = (thing.facts.get("external_gateway_info") or {}).get("external_fixed_ips") or ()
     addresses = [str(each["ip_address"]) for each in outside if each.get("ip_address")]
     return named(thing, **({"ips": addresses} if addresses else {}))
@@ -78,16 +78,18 @@ def _network(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any])
         return None
     if status.get("network"):
         return dict(status["network"])
-    network = asks.there("network", spec["network"], "spec.network") if spec.get("network") else None
+    network = asks.require("network", spec["network"], "spec.network") if spec.get("network") else None
     if spec.get("network") and network is None:
         return None
     within = {"network_id": network.id} if network else {}
     given = spec.get("subnets") or ()
-    found: list[Thing | None] = [asks.there("subnet", p, f"spec.subnets[{i}]", **within) for i, p in enumerate(given)]
+    found: list[CloudResource | None] = [
+        asks.require("subnet", p, f"spec.subnets[{i}]", **within) for i, p in enumerate(given)
+    ]
     if network and not given:
-        found = list(asks.all(every("subnet", network_id=network.id)) or ())
+        found = list(asks.all(complete_query("subnet", network_id=network.id)) or ())
     if network is None and found and found[0]:
-        network = asks.ask(question("network", id=found[0].facts.get("network_id")), "spec.subnets[0]")
+        network = asks.ask(query("network", id=found[0].facts.get("network_id")), "spec.subnets[0]")
     if network is None or None in found:
         return None
     return named(network, subnets=[subnet(each) for each in found if each])
@@ -99,7 +101,7 @@ def _router(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) 
         return None
     if status.get("router"):
         return dict(status["router"])
-    found = asks.there("router", spec["router"], "spec.router")
+    found = asks.require("router", spec["router"], "spec.router")
     return router(found) if found else None
 
 
@@ -113,8 +115,8 @@ def _gateway(asks: Resolver, spec: Mapping[str, Any], network: str) -> list[dict
     return found
 
 
-def _address(asks: Resolver, spec: Mapping[str, Any], part: str) -> Thing | None:
+def _address(asks: Resolver, spec: Mapping[str, Any], part: str) -> CloudResource | None:
     given = spec.get(part) or {}
     if not given.get("floatingIP") or given.get("enableFloatingIP") is False or given.get("enabled") is False:
         return None
-    return asks.ask(question("floating-ip", floating_ip_address=given["floatingIP"]), f"spec.{part}.floatingIP")
+    return asks.ask(query("floating-ip", floating_ip_address=given["floatingIP"]), f"spec.{part}.floatingIP")

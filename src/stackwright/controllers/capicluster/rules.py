@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from stackwright.controllers.capicluster.record import group
+from stackwright.controllers.infra.managed_resources import DesiredResource
 from stackwright.core.digest import digest
-from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.openstack.group_rules import meaning
-from stackwright.core.openstack.managed_resources import Part
 
 CONTROL_PLANE, WORKER, BASTION = "controlplane", "worker", "bastion"
 NODES = (CONTROL_PLANE, WORKER)
@@ -41,19 +41,19 @@ class Rule:
     text: str = ""
 
     @property
-    def slot(self) -> Slot:
+    def slot(self) -> ResourceKey:
         return ("security-group-rule", f"{self.group}-{digest(self.body, self.remote)[:10]}")
 
     @property
     def meaning(self) -> tuple[Any, ...]:
         return (self.group, self.remote, *meaning(self.body))
 
-    def request(self, ids: Mapping[Slot, Any]) -> dict[str, Any]:
+    def request(self, ids: Mapping[ResourceKey, Any]) -> dict[str, Any]:
         remote = {"remote_group_id": ids[group(self.remote)]} if self.remote else {}
         return {"security_group_id": ids[group(self.group)], **self.body, **remote, "description": self.text}
 
 
-def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[Part]:
+def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[DesiredResource]:
     """`managed` is spec.managedSecurityGroups. Of rules with the same meaning the first is kept, so the default ones
     stay.
     """
@@ -62,7 +62,7 @@ def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[
     first: dict[tuple[Any, ...], Rule] = {}
     for rule in every:
         first.setdefault(rule.meaning, rule)
-    yield from (Part(rule.slot, partial(Rule.request, rule)) for rule in first.values())
+    yield from (DesiredResource(rule.slot, partial(Rule.request, rule)) for rule in first.values())
 
 
 def _let(text: str, to: str, ports: tuple[int, int] | None, *remotes: str, protocol: str = "tcp") -> Iterator[Rule]:

@@ -8,11 +8,12 @@ from typing import Any
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
 from stackwright.controllers.capicluster.resolve import router, subnet
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
+from stackwright.controllers.infra.managed_resources import Progress
 from stackwright.controllers.infra.references import named
-from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
-from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Step
+from stackwright.controllers.infra.report import keeping
+from stackwright.core.conditions import Condition, copied, done, find, waiting
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.plan import Action, Plan
 
 NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"
@@ -46,7 +47,7 @@ FIELDS: Mapping[str, Any] = {
 }
 
 
-def stage_of(slot: Slot) -> str:
+def stage_of(slot: ResourceKey) -> str:
     return BASTION_READY if slot == BASTION else _OF[slot[0]]
 
 
@@ -68,17 +69,16 @@ def report(
         ahead = [done(AUTHENTICATION)]
     now = {stage.type: stage for stage in told}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
-    kept["project"] = project(seen, record_of(seen.status))
-    return Plan(actions, (*summary(stages), *stages), {**kept, **status}, requeue)
+    status["project"] = project(seen, record_of(seen.status))
+    return keeping(seen.status, FIELDS, stages, actions, requeue, **status)
 
 
 def _before(seen: Observed, type_: str) -> Condition:
     entry = find(seen.obj, type_)
-    return copied(entry) if entry else waiting(type_, "What comes before is not ready yet")
+    return copied(entry) if entry else waiting(type_, "An earlier stage is not ready")
 
 
-def facts(seen: Observed, found: Step) -> dict[str, Any]:
+def facts(seen: Observed, found: Progress) -> dict[str, Any]:
     """Status fields with facts about resources. Resources that were not listed keep their previous values."""
     things, told = found.things, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:

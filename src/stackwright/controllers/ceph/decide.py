@@ -7,11 +7,16 @@ clients and pools and, for its gateway, a Secret with the user that authenticate
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
+from pydantic import ValidationError
+
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services.kinds import Ceph
+from stackwright.api.services.contracts import CephClientSpec
 from stackwright.controllers.ceph.observe import SOURCES, Observed
+from stackwright.controllers.claimants import order
 from stackwright.core.conditions import Condition, blocked, done
 from stackwright.core.digest import digest
 from stackwright.core.objects import (
@@ -26,7 +31,9 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
 from stackwright.core.secrets.writes import GatherSecret
-from stackwright.services.ceph import (
+from stackwright.services.ceph.features import CephSettings
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import (
     CONDITIONS,
     EXCHANGE,
     GATEWAY,
@@ -35,7 +42,6 @@ from stackwright.services.ceph import (
     HEALTH,
     KEYS,
     REQUESTS,
-    CephSettings,
 )
 
 REFRESH = 15.0  # seconds until a change in an external Ceph's Secret is noticed
@@ -79,8 +85,8 @@ def _owner(seen: Observed) -> str:
 
 def _taken(settings: CephSettings, other: str) -> str:
     return (
-        f"ConfigMap {settings.shared_namespace}/{REQUESTS} is of Ceph {other}; name another namespace in "
-        "features.ceph.shared_namespace, or delete the ConfigMap if there is no such cloud any more"
+        f"ConfigMap {settings.shared_namespace}/{REQUESTS} belongs to Ceph {other}; set another namespace in "
+        "features.ceph.shared_namespace, or delete the ConfigMap if that cloud no longer exists"
     )
 
 
@@ -96,9 +102,19 @@ def request(spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _asked(clients: Iterable[Object]) -> dict[str, Any]:
+    """Client → request, of the oldest valid object that names it; the others report why theirs is not made."""
+    asked: dict[str, Any] = {}
+    for each in sorted((each for each in clients if not is_deleting(each)), key=order):
+        with suppress(ValidationError):
+            CephClientSpec.model_validate(each["spec"])
+            asked.setdefault(each["spec"]["client"], request(each["spec"]))
+    return asked
+
+
 def _requests(seen: Observed, settings: CephSettings) -> Object:
     namespace, _ = key_of(seen.obj)
-    asked = {each["spec"]["client"]: request(each["spec"]) for each in seen.clients if not is_deleting(each)}
+    asked = _asked(seen.clients)
     data = {"requests.json": json.dumps({"clients": asked}, indent=2, sort_keys=True)}
     owned = {"ownerReferences": [owner_reference(seen.obj)]} if settings.trial else {}
     return {

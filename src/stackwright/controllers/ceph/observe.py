@@ -10,13 +10,15 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services.contracts import CephClient
-from stackwright.api.services.kinds import Ceph, CephRGW
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.services.ceph import GATEWAY as URLS
-from stackwright.services.ceph import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS, CephSettings
+from stackwright.services.ceph.features import CephSettings
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import GATEWAY as URLS
+from stackwright.services.ceph.values import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
 from stackwright.services.ceph_rgw import SERVICE as GATEWAY
-from stackwright.services.declaration import PUBLIC_TLS
+from stackwright.services.ceph_rgw.kind import CephRGW
+from stackwright.services.context import PUBLIC_TLS
 
 SOURCES = (f"{GATEWAY.name}-keystone", PUBLIC_TLS)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import CephClient
-from stackwright.api.services.kinds import Ceph
 from stackwright.controllers.cephclient.decide import decide
+from stackwright.controllers.cephclient.objects import claims
 from stackwright.controllers.cephclient.observe import observe
+from stackwright.controllers.claimants import Claimants
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.plan import Key, Object
-from stackwright.services.ceph import KEYS
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import KEYS
 
 
 def _by_keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
@@ -26,5 +29,7 @@ _owner = ByOwner(CephClient.KIND.kind)
 
 
 def controller() -> Controller:
-    watches = (Watch(Ceph.KIND, _every), Watch(SECRET, _by_keys))
-    return Controller("cephclient", "secrets", CephClient.KIND, watches, observe, decide, pausable=True)
+    claimants = Claimants(CephClient.KIND, claims)
+    watches = (Watch(CephClient.KIND, claimants.waiting), Watch(Ceph.KIND, _every), Watch(SECRET, _by_keys))
+    look = partial(observe, claimants)
+    return Controller("cephclient", "secrets", CephClient.KIND, watches, look, decide, pausable=True)

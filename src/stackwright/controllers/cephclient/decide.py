@@ -12,14 +12,16 @@ from pydantic import ValidationError
 
 from stackwright.api.errors import messages
 from stackwright.api.services.contracts import CephClientSpec
+from stackwright.controllers.cephclient.objects import claims
 from stackwright.controllers.cephclient.observe import Observed
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.controllers.claimants import taken
+from stackwright.core.conditions import Condition, blocked, done, waiting, waiting_for
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
-from stackwright.core.plan import Plan
+from stackwright.core.plan import Action, Plan, staged
 from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.core.secrets.writes import CephAccess
-from stackwright.services.ceph import REQUESTS
+from stackwright.services.ceph.values import REQUESTS
 
 STAGE = "Account"
 POLL = 3.0
@@ -34,9 +36,11 @@ def decide(seen: Observed) -> Plan:
         spec = CephClientSpec.model_validate(seen.obj["spec"])
     except ValidationError as error:
         return _report(seen, blocked(STAGE, "InvalidSpec", "; ".join(messages(error, CephClientSpec))))
+    if older := taken(seen.obj, seen.others, claims):
+        return _report(seen, blocked(STAGE, "Taken", older))
     meta = seen.obj["metadata"]
     if seen.source is None:
-        return _report(seen, waiting(STAGE, f"Waiting for Ceph {meta['namespace']}/{spec.instance}: it does not exist"))
+        return _report(seen, waiting_for(STAGE, f"Ceph {meta['namespace']}/{spec.instance}", "it does not exist"))
     poll = None if seen.trial else POLL
     if lack := _lacking(seen, spec.client):
         return _report(seen, waiting(STAGE, lack, "WaitingForCeph"), requeue=poll)
@@ -53,8 +57,7 @@ def decide(seen: Observed) -> Plan:
         secret_uuid(meta["namespace"], spec.client),
         made,
     )
-    plan = _report(seen, done(STAGE), made, refresh)
-    return Plan((access,), plan.conditions, plan.status, plan.requeue)
+    return _report(seen, done(STAGE), made, refresh, access)
 
 
 def secret_uuid(namespace: str, client: str) -> str:
@@ -65,14 +68,14 @@ def secret_uuid(namespace: str, client: str) -> str:
 def _lacking(seen: Observed, client: str) -> str:
     assert seen.source
     namespace, name = seen.source
-    where = f"Waiting for Secret {namespace}/{name} of the Ceph"
-    asked = f"it is asked for in ConfigMap {namespace}/{REQUESTS}"
+    where = f"Waiting for Secret {namespace}/{name} of Ceph"
+    asked = f"the request is in ConfigMap {namespace}/{REQUESTS}"
     if seen.keys is None:
         return f"{where}: it does not exist; {asked}"
     missing = [field for field in (MONITORS, client) if field not in (seen.keys.get("data") or {})]
-    return f"{where}: it has no {' and no '.join(missing)}; {asked}" if missing else ""
+    return f"{where}: it lacks {' and '.join(missing)}; {asked}" if missing else ""
 
 
-def _report(seen: Observed, stage: Condition, made: str = "", requeue: float | None = None) -> Plan:
+def _report(seen: Observed, stage: Condition, made: str = "", requeue: float | None = None, *actions: Action) -> Plan:
     status = {"digest": made, "secretName": str(seen.obj["spec"].get("secretName", ""))}
-    return Plan((), (*summary([stage]), stage), status, requeue)
+    return staged([stage], status, actions, requeue)

@@ -8,38 +8,45 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import CephClient, CephClientSpec
-from stackwright.api.services.kinds import Ceph
+from stackwright.controllers.claimants import Claimants
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.services.ceph import KEYS, CephSettings
+from stackwright.services.ceph.features import CephSettings
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import KEYS
 
 
 @dataclass(frozen=True)
 class Observed:
-    """source  the Secret with the keys of the Ceph provider; None without a Ceph object"""
+    """source  the Secret with the keys of the Ceph provider; None without a Ceph object
+    others  CephClients in the namespace that name the same client or Secret
+    """
 
     obj: Object
     source: Key | None = None
     trial: bool = False
     keys: Object | None = None
     secret: Object | None = None
+    others: tuple[Object, ...] = ()
 
 
-async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
+async def observe(claimants: Claimants, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(CephClient.KIND, key)
     if obj is None:
+        claimants.forget(key)
         return None
     try:
         spec = CephClientSpec.model_validate(obj["spec"])
     except ValidationError:
         return Observed(obj)  # decide reports the errors; invalid names must not be looked up
+    others = await claimants.others(reader, obj)
     ceph = await reader.get(Ceph.KIND, (key[0], spec.instance))
     if ceph is None:
-        return Observed(obj)
+        return Observed(obj, others=others)
     try:
         settings = CephSettings.model_validate((ceph.get("spec") or {}).get("settings") or {})
     except ValidationError:
-        return Observed(obj)  # the Ceph object reports these errors
+        return Observed(obj, others=others)  # the Ceph object reports these errors
     source = (settings.exchange(key[0]), KEYS)
     secret = await reader.get(SECRET, (key[0], spec.secret_name))
-    return Observed(obj, source, settings.trial, await reader.get(SECRET, source), secret)
+    return Observed(obj, source, settings.trial, await reader.get(SECRET, source), secret, others)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.cloud.certificates import GIVEN
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import SERVICE_KINDS
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import SERVICE_KINDS
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import CLOUDS, observe
-from stackwright.core import precache
 from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace
+from stackwright.core.kubernetes import precache
 from stackwright.core.objects import key_of, label
 from stackwright.core.settings import Settings
+from stackwright.services.ingress.features import GIVEN
 
 
 def _by_holder(kind: Kind) -> Keys:

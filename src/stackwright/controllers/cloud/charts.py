@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.api.errors import bounded
-from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
+from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.controllers.cloud.objects import service_object
+from stackwright.controllers.cloud.overrides import overrides
+from stackwright.controllers.cloud.selection import Wanted, wanted_services
 from stackwright.core.helm.chart_schema import Schema, value_errors
 from stackwright.core.helm.sensitive import cut
 from stackwright.core.plan import Object
-from stackwright.services.declaration import Chart, Context, Service
+from stackwright.services.context import Context
+from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import BY_SERVICE
-from stackwright.services.values import Misfit, context_of, merged_values
+from stackwright.services.values import OverrideError, context_of, merged_values
 
 Schemas = Mapping[str, Schema]
 # Any cloud will do: the values do not depend on it.
@@ -98,7 +101,7 @@ def _misfits(declared: Service, context: Context) -> Iterator[str]:
     for chart in _charts(declared, context):
         try:
             merged_values(declared, context, chart)
-        except Misfit as misfit:
+        except OverrideError as misfit:
             if misfit.source.startswith("spec.") and not misfit.source.startswith("spec.nodes."):
                 yield f"{place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
         except ValueError:

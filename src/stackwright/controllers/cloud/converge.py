@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.kinds import DAEMONSET
-from stackwright.controllers.cloud.objects import Refinement, Wanted, service_object, service_pods, wanted_services
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.objects import Refinement, service_object, service_pods
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.selection import Wanted, wanted_services
 from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
-from stackwright.core import precache
 from stackwright.core.conditions import (
     PROGRESSING,
     Condition,
@@ -27,11 +27,13 @@ from stackwright.core.conditions import (
     is_ready,
     summary,
     waiting,
+    waiting_for,
     why_not_ready,
 )
+from stackwright.core.kubernetes import precache
+from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.core.tolerations import Toleration
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
@@ -57,7 +59,7 @@ class Entry:
 
 
 def another(seen: Observed) -> Condition:
-    text = f"There is an older cloud here, {seen.others[0]}; use one a namespace and delete this one"
+    text = f"The namespace has an older cloud, {seen.others[0]}; delete this one: a namespace can have only one cloud"
     return blocked("Ready", "AnotherCloud", text)
 
 
@@ -102,8 +104,8 @@ def _unused(spec: OpenStackDeploymentSpec) -> list[Condition]:
     """Reports fields that are accepted but have no effect."""
     if not (fields := [f"spec.artifacts.{name}" for name in spec.artifacts.given]):
         return []
-    what = "is not used: its value has" if len(fields) == 1 else "are not used: their values have"
-    text = f"{', '.join(fields)} {what} no effect. Where images come from is said once, by --images of the operator"
+    what = "is accepted but not used" if len(fields) == 1 else "are accepted but not used"
+    text = f"{', '.join(fields)} {what}. The operator's option --images sets the registry of all images"
     return [done("UnusedFields", text, "Unused")]
 
 
@@ -126,9 +128,9 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
     pause = seen.settings.images.get("pause", "stackwright.local/pause:missing")
     holder = precache.daemonset(seen.obj, images, pause, tolerations)
     if changes := ensure(DAEMONSET, holder, seen.holder):
-        return list(changes), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
+        return list(changes), waiting("Images", "Updating the DaemonSet that pulls images", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
-        return [], waiting("Images", f"Waiting for {lacking}")
+        return [], waiting_for("Images", lacking)
     return [], done("Images")
 
 
@@ -136,7 +138,7 @@ def _stage(wanted: Wanted, current: Object | None, *, changed: bool) -> Conditio
     declared = wanted.declared
     type_ = declared.kind.kind if wanted.name == declared.name else condition_type(wanted.name)
     if changed or current is None:
-        return waiting(type_, f"{type_} is about to be brought up to date", "Applying")
+        return waiting(type_, f"Updating {type_}", "Applying")
     if is_deleting(current):
         return waiting(type_, f"Waiting for the old {type_} to be removed", "Deleting")
     if is_ready(current):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.api.cloud import certificates
-from stackwright.api.cloud.certificates import GIVEN, WHERE, texts
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.validate import parse
@@ -13,13 +11,17 @@ from stackwright.core.conditions import Condition, blocked
 from stackwright.core.objects import DIGEST, annotation, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan
 from stackwright.core.secrets.writes import ExtractSecret
+from stackwright.services.ingress import features as certificates
+from stackwright.services.ingress.features import GIVEN, WHERE, texts
 
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return Plan()  # owned objects are deleted by Kubernetes
     if (seen.obj.get("spec") or {}).get("draft") is True:
-        return stopped(Condition("Ready", False, "Draft", "spec.draft is true: the operator leaves this object alone"))
+        return stopped(
+            Condition("Ready", False, "Draft", "spec.draft is true: the operator does not process this object")
+        )
     if seen.others:
         return stopped(another(seen))
     spec, errors = parse(seen.obj)

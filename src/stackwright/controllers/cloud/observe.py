@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import SERVICE_KINDS
-from stackwright.core import precache
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import SERVICE_KINDS
+from stackwright.core.kubernetes import precache
 from stackwright.core.objects import OWNER, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader

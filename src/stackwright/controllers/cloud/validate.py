@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
-from stackwright.controllers.cloud.objects import lost_needs, settings, spec_errors, wanted_names
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.overrides import spec_errors
+from stackwright.controllers.cloud.selection import lost_needs, wanted_names
+from stackwright.controllers.cloud.settings import cloud_of, settings
 from stackwright.core.plan import Object
 from stackwright.services.registry import SERVICES
 
@@ -25,8 +27,8 @@ def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
 def _lost_needs(spec: OpenStackDeploymentSpec) -> list[str]:
     """Errors for removed services that other services of the cloud require."""
     return [
-        f"spec.features.services: ~{name} takes away what {', '.join(users)} cannot be without; "
-        f"remove ~{name}, or take these away too"
+        f"spec.features.services: ~{name} removes a service that {', '.join(users)} requires; "
+        f"delete ~{name}, or remove these services, too"
         for name, users in lost_needs(spec).items()
     ]
 
@@ -34,10 +36,10 @@ def _lost_needs(spec: OpenStackDeploymentSpec) -> list[str]:
 def _settings_errors(spec: OpenStackDeploymentSpec) -> list[str]:
     """Errors of a service's settings that the model of the features cannot detect."""
     errors: list[str] = []
-    names = wanted_names(spec)
+    cloud = cloud_of(spec, wanted_names(spec))
     for declared in SERVICES:
         try:
-            declared.settings.model_validate(settings(spec, declared, names))
+            declared.settings.model_validate(settings(spec, declared, cloud))
         except ValidationError as error:
             errors += messages(error, declared.settings, f"spec.features.{declared.name}")
     return errors

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from stackwright.api.immutability import update_errors
+from stackwright.cloud.immutability import update_errors
 from stackwright.controllers.cloud.charts import place
-from stackwright.controllers.cloud.objects import Wanted
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.selection import Wanted
 from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Chart, Service

@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from stackwright.api.kinds import SECRET
-from stackwright.controllers.contract.claimants import Claimants
+from stackwright.controllers.claimants import Claimants
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
-from stackwright.controllers.contract.objects import Contract
+from stackwright.controllers.contract.objects import Contract, claims, uses
 from stackwright.controllers.contract.observe import observe
 from stackwright.core.controller import ByOwner, Controller, Watch, all_in_namespace
 from stackwright.core.ports import Accounts
 
 
 def _controller(contract: Contract, accounts: Accounts) -> Controller:
-    claimants = Claimants(contract)
+    claimants = Claimants(contract.kind, partial(claims, contract), partial(uses, contract))
     watches = (
         Watch(contract.kind, claimants.waiting),
         Watch(contract.instance_kind, all_in_namespace(contract.kind)),

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from stackwright.api.services.contracts import DatabaseAccount, DatabaseAccountSpec
-from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import SqlAccount
-from stackwright.services.mariadb import PORT, ROOT_SECRET
+from stackwright.services.mariadb.kind import MariaDB
+from stackwright.services.mariadb.values import PORT, ROOT_SECRET
 
 CONNECTION = "mysql+pymysql://{username}:{password}@{host}:{port}/{database}?charset=utf8"
 

@@ -12,16 +12,26 @@ too.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
-from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, serving_since, uid
+from stackwright.controllers.claimants import order, taken
+from stackwright.controllers.contract.objects import claims, fulfilled, secret_of, serving_since, uid
 from stackwright.controllers.contract.observe import Observed
-from stackwright.core.conditions import Condition, blocked, done, is_serving, summary, waiting, why_not_serving
+from stackwright.core.conditions import (
+    Condition,
+    blocked,
+    done,
+    is_serving,
+    waiting,
+    waiting_for,
+    why_not_serving,
+)
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
-from stackwright.core.plan import Action, Finalizer, Object, Plan
+from stackwright.core.plan import Action, Finalizer, Object, Plan, staged
 from stackwright.core.secrets.writes import EnsureSecret
 
 RECHECK, SPREAD = 300, 120  # seconds
@@ -70,7 +80,7 @@ def decide(seen: Observed) -> Plan:
     if annotation(seen.secret, DIGEST) != secret.digest:
         actions.append(secret)
     if seen.secret is None:
-        return _report(seen, tuple(actions), waiting("Account", "The Secret is being made", "Applying"), record)
+        return _report(seen, tuple(actions), waiting("Account", "Creating the Secret", "Applying"), record)
     return _account(seen, spec, actions, record)
 
 
@@ -82,12 +92,7 @@ def _record(obj: Object) -> Record:
 
 def _taken(seen: Observed) -> str:
     """Which parts of this account belong to an older object, and to which; empty if none."""
-    mine = claims(seen.contract, seen.obj) if seen.others else set()
-    for other in sorted(seen.others, key=order):
-        if order(other) < order(seen.obj) and (same := mine & claims(seen.contract, other)):
-            name = f"{seen.contract.kind.kind} {other['metadata']['name']}"
-            return f"{', '.join(sorted(same))} belongs to {name}; choose another name, or delete that object"
-    return ""
+    return taken(seen.obj, seen.others, partial(claims, seen.contract))
 
 
 def _account(seen: Observed, spec: object, actions: list[Action], record: Record) -> Plan:
@@ -97,11 +102,12 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
     if record.digest == made.digest and has_finalizer(seen.obj) and not actions:
         known = replace(made, since=seen.since or record.since)
         return _report(seen, (), done("Account"), known, LOOK if seen.silent else _recheck(seen.obj))
-    cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
+    provider = f"{seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
     if not is_serving(seen.instance):
-        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_serving(seen.instance)}"), record)
+        stage = waiting_for("Account", provider, why_not_serving(seen.instance))
+        return _report(seen, tuple(actions), stage, record)
     if record.digest and seen.silent:  # an account that is made anew before its loss is known hides it
-        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {seen.silent}"), record, LOOK)
+        return _report(seen, tuple(actions), waiting_for("Account", provider, seen.silent), record, LOOK)
     if record.digest and record.provider not in ("", made.provider):  # a new provider, which never had the account
         made = replace(made, losses=made.losses + 1)
     # The action runs before the report: if it fails, this status is not written. The finalizer is set before the
@@ -117,7 +123,7 @@ def _lost(seen: Observed, record: Record) -> Plan:
     account.
     """
     name = f"{seen.contract.instance_kind.kind} {seen.obj['spec']['instance']}"
-    stage = waiting("Account", f"{name} has lost {seen.missing}; it is made again", "AccountMissing")
+    stage = waiting("Account", f"{name} has lost {seen.missing}; the operator recreates it", "AccountMissing")
     return _report(seen, (), stage, replace(record, digest="", losses=record.losses + 1), AGAIN)
 
 
@@ -136,7 +142,7 @@ def _report(
         "losses": record.losses,
         "providerSince": record.since,
     }
-    return Plan(actions, (*summary([stage]), stage), status, requeue)
+    return staged([stage], status, actions, requeue)
 
 
 def _remove(seen: Observed) -> Plan:
@@ -153,7 +159,7 @@ def _remove(seen: Observed) -> Plan:
     if not is_serving(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(
-            "Account", f"Waiting for {name} to take the account away: {why_not_serving(seen.instance)}", "Deleting"
+            "Account", f"Waiting for {name} to delete the account: {why_not_serving(seen.instance)}", "Deleting"
         )
         return _report(seen, (), stage, _record(seen.obj))
     try:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stackwright.api.services.contracts import KeystoneService, KeystoneServiceSpec
-from stackwright.api.services.kinds import Keystone
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.secrets.filling import literal
-from stackwright.services.keystone import ADMIN_SECRET, PORT
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.keystone.values import ADMIN_SECRET, PORT
 
 LOGIN = """\
 auth_type = password

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from stackwright.api.services.contracts import MessagingAccount, MessagingAccountSpec
-from stackwright.api.services.kinds import RabbitMQ
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import BrokerAccount
-from stackwright.services.rabbitmq import PORT, admin_secret
+from stackwright.services.rabbitmq.kind import RabbitMQ
+from stackwright.services.rabbitmq.values import PORT, admin_secret
 
 TRANSPORT_URL = "rabbit://{username}:{password}@{host}:{port}/{vhost}"
 

@@ -72,11 +72,6 @@ def fulfilled(contract: Contract, obj: Object, secret: Object | None, instance: 
     return digest(obj["spec"], uid(secret) or None, uid(instance) or None, *contract.revision)
 
 
-def order(obj: Object) -> tuple[str, str]:
-    """Sort key of objects that claim the same account: the oldest owns it."""
-    return str(obj["metadata"].get("creationTimestamp") or ""), str(obj["metadata"]["name"])
-
-
 def claims(contract: Contract, obj: Object) -> set[str]:
     """The account of an object and the Secret that it writes; each belongs to one object only."""
     spec = obj.get("spec") or {}

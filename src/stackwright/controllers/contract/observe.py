@@ -8,12 +8,12 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import CamelModel
-from stackwright.controllers.contract.claimants import Claimants
+from stackwright.controllers.claimants import Claimants
 from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid, valid_spec
 from stackwright.core.conditions import is_serving
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Accounts, NotYet, Reader
+from stackwright.core.ports import Accounts, Reader, TransientError
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,6 @@ async def observe(
     before = not changed and status.get("providerSince") == serves
     try:
         missing = await accounts.missing(action, f"{uid(instance)} {serves}", changed, before)
-    except NotYet as error:
+    except TransientError as error:
         return replace(seen, silent=str(error))
     return seen if missing is None else replace(seen, missing=missing, since=serves)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.controllers import cloud
 from stackwright.controllers.controlplane.decide import decide
 from stackwright.controllers.controlplane.observe import observe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.cloud.controlplane import INFRASTRUCTURE_ONLY, NEEDS, STAGE, OpenStackControlPlaneSpec
+from stackwright.cloud.controlplane import INFRASTRUCTURE_ONLY, NEEDS, STAGE, OpenStackControlPlaneSpec
 from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.controlplane.objects import deployment, refinement
@@ -23,12 +23,12 @@ def decide(seen: Observed) -> Plan:
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
     paused = _paused(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
-    gone = "its section is gone or not enabled"
+    gone = "its section was removed or disabled"
     entry = Entry(partial(refinement, spec), paused, gone, path=lambda source, *_: source)
     return converge(seen, deployment(spec), entry)
 
 
 def _paused(spec: OpenStackControlPlaneSpec) -> Condition:
     held = ", ".join(name for name in NEEDS if spec.on(name)) or "nothing"
-    text = f"Annotation {STAGE}={INFRASTRUCTURE_ONLY} holds back {held}; remove it to go on"
+    text = f"Annotation {STAGE}={INFRASTRUCTURE_ONLY} pauses {held}; remove it to continue"
     return waiting("DeploymentStage", text, "Paused")

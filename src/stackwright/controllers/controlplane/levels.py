@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.cloud.controlplane_templates import RabbitTemplate
 from stackwright.api.fields import ini
-from stackwright.controllers.cloud.objects import Wanted
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.cloud.controlplane.infrastructure import RabbitTemplate
+from stackwright.controllers.cloud.selection import Wanted
 
 Level = tuple[str, dict[str, Any]]
 NOVA_COMPONENTS = {
@@ -25,7 +25,8 @@ NOVA_COMPONENTS = {
 
 def levels(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> list[Level]:
     """(field, chart → values) for one service object, in rising priority."""
-    return [(source, values) for source, values in LEVELS[wanted.declared.service](spec, wanted) if values]
+    found = LEVELS[wanted.declared.service](spec, wanted) if wanted.declared.service in LEVELS else ()
+    return [(source, values) for source, values in found if values]
 
 
 def _database(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
@@ -51,10 +52,6 @@ def _bus(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[tuple[Rabb
     templates = {"rabbitmq": spec.rabbitmq.templates.rabbitmq, "rabbitmq-cell1": spec.rabbitmq.templates.rabbitmq_cell1}
     if template := templates[name]:
         yield template, f"spec.rabbitmq.templates.{name}"
-
-
-def _nothing(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
-    return ()
 
 
 def _identity(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
@@ -99,7 +96,6 @@ def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Leve
 LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[Level]]] = {
     "database": _database,
     "messaging": _messaging,
-    "memcached": _nothing,
     "identity": _identity,
     "image": _image,
     "placement": _placement,

@@ -7,24 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
-from stackwright.controllers.cloud.objects import Refinement, Wanted
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.objects import Refinement
+from stackwright.controllers.cloud.selection import Wanted
 from stackwright.controllers.controlplane.levels import levels
-from stackwright.services.sizes import PRESETS
+from stackwright.services.registry import PRESETS
+from stackwright.services.registry import SERVICES as DECLARED
 
 # Section → short name of its service.
-SERVICES = {
-    "galera": "database",
-    "rabbitmq": "messaging",
-    "memcached": "memcached",
-    "keystone": "identity",
-    "glance": "image",
-    "placement": "placement",
-    "neutron": "networking",
-    "nova": "compute",
-    "horizon": "dashboard",
-}
+SERVICES = {declared.section: declared.service for declared in DECLARED if declared.section}
 
 
 def deployment(spec: OpenStackControlPlaneSpec) -> OpenStackDeploymentSpec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.controllers.cloud.observe import Observed, look
 from stackwright.core.plan import Key
 from stackwright.core.ports import Reader

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from stackwright.api.cloud.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
 from stackwright.api.errors import messages, repeatable
+from stackwright.cloud.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
 from stackwright.core.plan import Object
 
 

@@ -15,27 +15,28 @@ from stackwright.controllers.floatingippool.leave import leave
 from stackwright.controllers.floatingippool.objects import (
     FIELDS,
     adoptable,
+    claim_status,
     ip_address,
     is_restored,
     is_stale,
     part,
-    told_of,
     unused,
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra.addresses import MARKED, is_of
-from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import ADDRESS, CLAIM
-from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.managed_resources import Owner, Progress, listed, plan_next, unlisted
+from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.server_template import SERVER_KIND
+from stackwright.core.conditions import READY, Condition, blocked, done, waiting
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
-from stackwright.core.openstack.clouds import CloudCall, Slot, Thing
-from stackwright.core.openstack.managed_resources import Owner, Step, listed, step, unlisted
-from stackwright.core.pausing import pausable
+from stackwright.core.openstack.clouds import CloudCall, CloudResource, ResourceKey
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
 
 ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"
-GIVEN: Slot = ("floating-ip", "")
+GIVEN: ResourceKey = ("floating-ip", "")
 POLL = 10.0  # seconds; claims are polled, not watched
 SPARE = 50  # most floating IPs beyond one per claim; OpenStack decides which of them are usable
 
@@ -47,15 +48,15 @@ def decide(seen: Observed) -> Plan:
     if seen.errors:
         return _report(seen, blocked(ADDRESSES, "InvalidSpec", "; ".join(seen.errors)))
     if seen.claims is None:
-        text = f"{CLAIM.kind} of {CLAIM.group} is not installed; it comes with Cluster API"
+        text = f"{CLAIM.kind} of {CLAIM.group} is not installed; Cluster API installs it"
         return _report(seen, waiting(ADDRESSES, text, "KindMissing"))
     if seen.trouble:
         return _report(seen, seen.trouble, requeue=seen.after or POLL)
     if not seen.is_guarded:
-        stage = waiting(ADDRESSES, "The network is being looked up", "Applying")
+        stage = waiting(ADDRESSES, "Looking up the network", "Applying")
         return _report(seen, stage, (seen.guarded(KIND),), 0.0)
     if not seen.found.network:
-        text = "; ".join(seen.found.problems) or "The network is being looked up"
+        text = "; ".join(seen.found.problems) or "Looking up the network"
         return _report(seen, waiting(ADDRESSES, text, "DependencyFailed"))
     return _serve(seen)
 
@@ -64,10 +65,9 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float = POLL, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
-    kept["project"] = project(seen, unlisted(seen.status.get("resources")))
-    return Plan(actions, (*summary([*ahead, stage]), *ahead, stage), {**kept, **status}, requeue)
+    status["project"] = project(seen, unlisted(seen.status.get("resources")))
+    return keeping(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
 
 
 def _serve(seen: Observed) -> Plan:
@@ -84,7 +84,7 @@ def _serve(seen: Observed) -> Plan:
     due = _due(seen, record, free)
     futile = _futile(seen, record) if len(_next(seen)) > len(due) else ""
     short = len(_next(seen)) > len(due) and not futile
-    found = step(
+    found = plan_next(
         owner,
         [part(slot, seen) for slot in _kept(seen, record, {*seen.taken, *due.values()}, short)],
         record,
@@ -94,7 +94,11 @@ def _serve(seen: Observed) -> Plan:
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
     lost = _lost(seen, record, taken) if seen.look.settled else []
     more = len(recorded) + len(new) - len(record)
-    surplus = [f"{more} more floating IPs have its mark; it has {SPARE} beyond its claims at most"] if more else []
+    surplus = (
+        [f"{more} more floating IPs have the pool's mark; the pool keeps at most {SPARE} beyond its claims"]
+        if more
+        else []
+    )
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *seen.taken, *due.values()}
     return _report(
         seen,
@@ -109,22 +113,22 @@ def _serve(seen: Observed) -> Plan:
     )
 
 
-def _space(seen: Observed, record: Mapping[Slot, str]) -> int:
+def _space(seen: Observed, record: Mapping[ResourceKey, str]) -> int:
     """How many more floating IPs the pool may have."""
     return max(0, len(seen.addresses) + len(seen.waiting[: _room(seen)]) + SPARE - len(record))
 
 
-def _futile(seen: Observed, record: Mapping[Slot, str]) -> str:
+def _futile(seen: Observed, record: Mapping[ResourceKey, str]) -> str:
     """Why no further floating IP is created although a claim lacks one: a new one would be unusable as well."""
     for address, ids in _there(seen, record).items():
         if len(ids) > 1:
-            return f"Floating IPs {' and '.join(ids)} have one address, {address}; delete one of them in the cloud"
+            return f"Floating IPs {' and '.join(ids)} have the same address, {address}; delete one of them in the cloud"
     if _space(seen, record):
         return ""
-    return f"It has {len(record)} floating IPs of no use, for ports or other pools have them; detach or delete some"
+    return f"All {len(record)} floating IPs of the pool are in use by ports or other pools; detach or delete some"
 
 
-def _there(seen: Observed, record: Mapping[Slot, str]) -> dict[str, list[str]]:
+def _there(seen: Observed, record: Mapping[ResourceKey, str]) -> dict[str, list[str]]:
     """Address → ids of the floating IPs that have it."""
     assert seen.look is not None
     given = [(GIVEN, thing.id) for thing in seen.found.given.values() if thing.id not in record.values()]
@@ -156,18 +160,18 @@ def _is_known(seen: Observed, claim: Object) -> bool:
     assert seen.look is not None
     ports = seen.ports.get(claim["metadata"]["name"])
     if ports is None:
-        return not label(claim, OWNER).startswith(f"{SERVER.kind.lower()}.")
+        return not label(claim, OWNER).startswith(f"{SERVER_KIND.kind.lower()}.")
     return bool(ports) and seen.look.settled
 
 
-def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
+def _ours(seen: Observed, record: Mapping[ResourceKey, str]) -> dict[str, ResourceKey]:
     """Address → slot, of the floating IPs in the record."""
     assert seen.look is not None
     things = ((slot, seen.look.get(slot, id_)) for slot, id_ in record.items())
     return {str(thing.facts.get("floating_ip_address", thing.id)): slot for slot, thing in things if thing}
 
 
-def _ips(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Thing]:
+def _ips(seen: Observed, record: Mapping[ResourceKey, str]) -> dict[str, CloudResource]:
     """Address → floating IP, the user's first. Only the project view shows where they are attached."""
     assert seen.look is not None
     given = (thing for thing in _given(seen) if not _of_another(seen, record, thing))
@@ -175,22 +179,22 @@ def _ips(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Thing]:
     return {str(thing.facts.get("floating_ip_address", thing.id)): thing for thing in (*given, *ours) if thing}
 
 
-def _given(seen: Observed) -> list[Thing]:
+def _given(seen: Observed) -> list[CloudResource]:
     assert seen.look is not None
     return [there for each in seen.found.given.values() if (there := seen.look.get(GIVEN, each.id))]
 
 
-def _of_another(seen: Observed, record: Mapping[Slot, str], thing: Thing) -> bool:
+def _of_another(seen: Observed, record: Mapping[ResourceKey, str], thing: CloudResource) -> bool:
     return bool(thing.mark) and not is_of(thing, seen.identity, record)
 
 
-def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
+def _free(seen: Observed, record: Mapping[ResourceKey, str]) -> list[str]:
     """Addresses attached to no port and named by no IPAddress, the user's first."""
     used = {*seen.taken, *_attached(seen, record)}
     return [address for address in _ips(seen, record) if address not in used]
 
 
-def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Key, str]:
+def _due(seen: Observed, record: Mapping[ResourceKey, str], free: list[str]) -> dict[Key, str]:
     """Claim → address, for claims that are served now. A server that has an address, as after a restore, keeps it."""
     left, attached, due = list(free), _attached(seen, record), dict[Key, str]()
     for claim in _next(seen):
@@ -202,7 +206,7 @@ def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Ke
     return due
 
 
-def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: bool) -> list[Slot]:
+def _kept(seen: Observed, record: Mapping[ResourceKey, str], used: set[str], short: bool) -> list[ResourceKey]:
     """Slots to keep, and a new one if a claim lacks a floating IP."""
     assert seen.look is not None
     slots = list(record)
@@ -214,27 +218,27 @@ def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: boo
     return [*slots, unused(seen.identity, record, seen.look)] if short else slots
 
 
-def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
+def _attached(seen: Observed, record: Mapping[ResourceKey, str]) -> dict[str, str]:
     """Address → the port it is attached to."""
     ports = ((address, thing.facts.get("port_id")) for address, thing in _ips(seen, record).items())
     return {address: str(port) for address, port in ports if port}
 
 
-def _elsewhere(seen: Observed, record: Mapping[Slot, str], unusable: set[str]) -> list[str]:
+def _elsewhere(seen: Observed, record: Mapping[ResourceKey, str], unusable: set[str]) -> list[str]:
     """Why addresses given by the user are not used."""
     others = [thing for thing in _given(seen) if _of_another(seen, record, thing)]
-    attached = {ip: f"port {port} has it" for ip, port in _attached(seen, record).items()}
+    attached = {ip: f"port {port} uses it" for ip, port in _attached(seen, record).items()}
     why = {**attached, **{str(thing.facts.get("floating_ip_address")): f"it {MARKED}" for thing in others}}
     of = "of spec.preAllocatedFloatingIPs is not used"
     return [f"Floating IP {ip} {of}: {why[ip]}" for ip in why if ip in unusable]
 
 
-def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]:
+def _withdrawn(seen: Observed, record: Mapping[ResourceKey, str]) -> tuple[Action, ...]:
     """Deletes the younger of two IPAddresses with the same address, unless its server uses that address."""
     there, attached = _ips(seen, record), _attached(seen, record)
     doubled = {each["metadata"]["name"]: each for each in seen.addresses if not is_deleting(each)}
     return tuple(
-        Delete(ADDRESS, key_of(each), "an older one has its address")
+        Delete(ADDRESS, key_of(each), "an older IPAddress has its address")
         for name, each in doubled.items()
         if name in seen.doubled - seen.held
         and (address := each["spec"]["address"]) in there
@@ -245,7 +249,7 @@ def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]
 def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
     """Deletes IPAddresses without a claim, creates new ones, and updates the status of the claims."""
     actions: list[Action] = [
-        Delete(ADDRESS, key_of(each), "its claim is gone")
+        Delete(ADDRESS, key_of(each), "its claim was deleted")
         for each in seen.addresses
         if is_stale(seen, each) and not is_deleting(each)
     ]
@@ -262,9 +266,9 @@ def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
         if address := due.get(key_of(claim)):
             actions.append(Apply(ADDRESS, ip_address(seen, claim, address), "claimed"))
         if address or name in served:
-            actions += told_of(claim, done(READY, "", "Ready"), seen.now, name)
+            actions += claim_status(claim, done(READY, "", "Ready"), seen.now, name)
         elif key_of(claim) in beyond:
-            actions += told_of(claim, waiting(READY, _exhausted(seen), MAX_REACHED), seen.now)
+            actions += claim_status(claim, waiting(READY, _exhausted(seen), MAX_REACHED), seen.now)
     return tuple(actions)
 
 
@@ -273,21 +277,21 @@ def _exhausted(seen: Observed) -> str:
     return f"All addresses that spec.maxIPs of {KIND.kind} {name} allows ({seen.spec['maxIPs']}) are claimed"
 
 
-def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) -> list[str]:
+def _lost(seen: Observed, record: Mapping[ResourceKey, str], taken: Mapping[str, Any]) -> list[str]:
     """Claimed addresses that no longer exist in the cloud."""
     return sorted(set(taken) - set(seen.found.given) - set(_ours(seen, record)))
 
 
-def _stage(seen: Observed, found: Step, lost: list[str], futile: str, unused: str) -> Condition:
+def _stage(seen: Observed, found: Progress, lost: list[str], futile: str, unused: str) -> Condition:
     """The condition. `futile` says why no further floating IP is created, `unused` which ones are not used and why."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
     if lost:
-        text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"
+        text = f"Another client deleted floating IP {', '.join(lost)}; delete the claims that use them"
         return blocked(ADDRESSES, "ResourceNotFound", text)
     if found.wait:
         return waiting(ADDRESSES, found.wait)
     if any(call.do == "create" for call in found.calls):
-        return waiting(ADDRESSES, "; ".join(filter(None, ("Making a floating IP", unused))), "Applying")
+        return waiting(ADDRESSES, "; ".join(filter(None, ("Creating a floating IP", unused))), "Applying")
     if futile:
         return blocked(ADDRESSES, "AddressesOfNoUse", futile)
     if names:

@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.clusterapi import ADDRESS, CLAIM
-from stackwright.core.conditions import waiting
+from stackwright.controllers.infra import teardown
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.managed_resources import listed, unlisted
+from stackwright.core.conditions import waiting, waiting_for
 from stackwright.core.objects import has_finalizer, key_of
-from stackwright.core.openstack import teardown
 from stackwright.core.openstack.clouds import PREFIX, marked_by
-from stackwright.core.openstack.managed_resources import listed, unlisted
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
 
 SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters
@@ -29,16 +29,16 @@ def leave(seen: Observed) -> Plan:
     if seen.addresses:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
         names = ", ".join(each["metadata"]["name"] for each in seen.addresses)
-        stage = waiting(teardown.DELETED, f"Waiting for {CLAIM.kind} {names} to go", "InUse")
-        return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
+        stage = waiting_for(teardown.DELETED, f"{CLAIM.kind} {names}", reason="InUse", gone=True)
+        return teardown.deletion_plan(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
     if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
         given = seen.spec.get("preAllocatedFloatingIPs") or ()
         out = "spec.reclaimPolicy to Retain"
         if used := _used(seen, given):
             text = "; ".join(f"floating IP {ip} is attached to port {port}" for ip, port in used.items())
             stage = waiting(teardown.DELETED, f"Not deleted: {text}; detach it, or set {out}", "InUse")
-            return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
-        return teardown.leave(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
+            return teardown.deletion_plan(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
+        return teardown.tear_down(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
     left = _left(seen, tuple(record.values()))
     told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
     return Plan((*told, Finalizer(KIND, seen.obj, False)))

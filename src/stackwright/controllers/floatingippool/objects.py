@@ -8,7 +8,8 @@ from typing import Any
 
 from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, of_cluster
+from stackwright.controllers.infra.managed_resources import DesiredResource
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
 from stackwright.core.objects import (
     OWNER,
@@ -21,8 +22,7 @@ from stackwright.core.objects import (
     owner_reference,
     shortened,
 )
-from stackwright.core.openstack.clouds import Look, Slot, Thing, mark, marked_by
-from stackwright.core.openstack.managed_resources import Part
+from stackwright.core.openstack.clouds import CloudResource, ProjectView, ResourceKey, mark, marked_by
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group
@@ -32,13 +32,13 @@ FIELDS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def part(slot: Slot, seen: Observed) -> Part:
+def part(slot: ResourceKey, seen: Observed) -> DesiredResource:
     text = shortened(f"Pool {'/'.join(key_of(seen.obj))}", TEXT)
     body = {"floating_network_id": seen.found.network["id"], "description": text}
-    return Part(slot, lambda _: body)
+    return DesiredResource(slot, lambda _: body)
 
 
-def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
+def adoptable(seen: Observed, record: Mapping[ResourceKey, str], look: ProjectView) -> dict[ResourceKey, str]:
     """Marked floating IPs that are not recorded: created by a process that crashed, or before the pool was restored.
 
     The number in a mark cannot be read back, so the slot is named by the id of the floating IP. Floating IPs in use
@@ -47,7 +47,7 @@ def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Sl
     marks, ids = {mark(seen.identity, slot) for slot in record}, {*record.values()}
     used = {str(each["spec"]["address"]) for each in seen.addresses}.union(*seen.ports.values())
 
-    def rank(thing: Thing) -> tuple[bool, bool, str]:
+    def rank(thing: CloudResource) -> tuple[bool, bool, str]:
         address, port = thing.facts.get("floating_ip_address"), thing.facts.get("port_id")
         return address not in used and port not in used, bool(port), thing.id
 
@@ -56,10 +56,10 @@ def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Sl
     return {("floating-ip", thing.id): thing.id for thing in sorted(new, key=rank)}
 
 
-def unused(uid: str, record: Mapping[Slot, Any], look: Look) -> Slot:
+def unused(uid: str, record: Mapping[ResourceKey, Any], look: ProjectView) -> ResourceKey:
     """The slot with the first number that is neither recorded nor used in a mark."""
     marks = {thing.mark for thing in look.things}
-    slots: Iterator[Slot] = (("floating-ip", str(n)) for n in count())
+    slots: Iterator[ResourceKey] = (("floating-ip", str(n)) for n in count())
     return next(slot for slot in slots if slot not in record and mark(uid, slot) not in marks)
 
 
@@ -72,7 +72,7 @@ def ip_address(seen: Observed, claim: Object, address: str) -> Object:
     return {**obj, "metadata": {**obj["metadata"], "ownerReferences": owners}}
 
 
-def told_of(claim: Object, ready: Condition, now: float, address: str = "") -> tuple[SetStatus, ...]:
+def claim_status(claim: Object, ready: Condition, now: float, address: str = "") -> tuple[SetStatus, ...]:
     """The update of the claim's status with IPAddress and condition (v1beta1 of Cluster API); empty if it is up to
     date.
     """

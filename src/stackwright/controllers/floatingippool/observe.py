@@ -8,25 +8,26 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.clusterapi import cluster_of, list_if_served
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
+from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.managed_resources import unlisted
+from stackwright.controllers.infra.pausing import capi_pause_cause
+from stackwright.controllers.infra.reads import cluster_of, list_if_served, origin_of
 from stackwright.controllers.infra.references import Answers, Resolver, named
-from stackwright.controllers.infra.resolve_references import answered
-from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
-from stackwright.core.clusterapi import NAME as NAME_LABEL
+from stackwright.controllers.infra.resolve_references import resolve_references
+from stackwright.controllers.infra.server_template import SERVER_KIND
+from stackwright.core.conditions import is_ready
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
-from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
-from stackwright.core.openstack.managed_resources import unlisted
-from stackwright.core.pausing import capi_pause_cause
+from stackwright.core.openstack.clouds import CloudResource, Clouds, Query, ResourceType, Subscription, ids, look, query
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
 NAME = "floatingippool"
 KIND = OpenStackFloatingIPPool.KIND
-KINDS: tuple[What, ...] = ("floating-ip",)
+KINDS: tuple[ResourceType, ...] = ("floating-ip",)
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,13 @@ class Found:
     """network  the external network, as in the status;  given  existing floating IPs of the spec, by address"""
 
     network: Mapping[str, Any]
-    given: Mapping[str, Thing]
-    missing: tuple[Question, ...] = ()
+    given: Mapping[str, CloudResource]
+    missing: tuple[Query, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Observed(Seen):
+class Observed(CloudObservation):
     """claims  None if Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
     taken   addresses of all IPAddresses of the namespace, including those of other pools
     doubled names of this pool's IPAddresses whose address an older IPAddress of the namespace has too, for example
@@ -79,7 +80,9 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         seen = replace(seen, claims=_of_pool(claims, key[1]), addresses=_of_pool(every, key[1]), taken=taken)
         seen = replace(seen, doubled=_doubled(every) & {each["metadata"]["name"] for each in seen.addresses})
         seen = replace(seen, held=await _held(reader, (*(seen.claims or ()), *seen.addresses)))
-        seen = replace(seen, ports=_ports(await reader.list(SERVER, key[0])) if seen.waiting or seen.doubled else {})
+        seen = replace(
+            seen, ports=_ports(await reader.list(SERVER_KIND, key[0])) if seen.waiting or seen.doubled else {}
+        )
     if not seen.asks:
         return seen
     try:
@@ -88,10 +91,12 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             cloud = await cloud_of(reader, key[0], spec["identityRef"])
             seen = replace(seen, cloud=cloud)
             if not is_deleting(obj):
-                seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
-            return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
-    except (Trouble, Denied) as error:
-        return troubled(seen, error)
+                seen = replace(
+                    seen, found=await resolve_references(clouds, cloud, partial(_resolve, spec, seen.status))
+                )
+            return with_view(seen, await look(clouds, cloud, _asker(seen)), unlisted(seen.status.get("resources")))
+    except (TransientCloudError, TerminalCloudError) as error:
+        return with_error(seen, error)
 
 
 def _doubled(addresses: Iterable[Object]) -> frozenset[str]:
@@ -136,13 +141,15 @@ def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answer
         network = named(found)
     given = {}
     for address in spec.get("preAllocatedFloatingIPs") or ():
-        if there := asks.all(question("floating-ip", floating_ip_address=address)):
+        if there := asks.all(query("floating-ip", floating_ip_address=address)):
             given[str(address)] = there[0]
     return Found(network or {}, given, tuple(asks.missing), tuple(asks.problems))
 
 
-def _asker(seen: Observed) -> Asker:
+def _asker(seen: Observed) -> Subscription:
     meta = seen.obj["metadata"]
-    waits = is_deleting(seen.obj) or bool(seen.waiting)
+    waits = is_deleting(seen.obj) or not is_ready(seen.obj) or bool(seen.waiting)
+    serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
     known = ids(unlisted(seen.status.get("resources")).items()) | {(t.what, t.id) for t in seen.found.given.values()}
-    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj))
+    key, begun = (meta["namespace"], meta["name"]), has_finalizer(seen.obj)
+    return Subscription(NAME, key, seen.identity, KINDS, known, waits, begun, serves)

@@ -5,8 +5,8 @@ Events drive it: a change of a Pod changes the status of its workload and thereb
 
 from __future__ import annotations
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, WORKLOADS
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.health.decide import decide
 from stackwright.controllers.health.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace
@@ -15,4 +15,4 @@ from stackwright.core.controller import Controller, Watch, all_in_namespace
 def controller() -> Controller:
     kind = OpenStackDeployment.KIND
     watches = tuple(Watch(watched, all_in_namespace(kind)) for watched in (*WORKLOADS, POD))
-    return Controller("health", "health", kind, watches, observe, decide, ready=False)
+    return Controller("health", "health", kind, watches, observe, decide, owns_ready=False)

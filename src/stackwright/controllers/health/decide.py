@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.controllers.health.observe import Observed
+from stackwright.core.kubernetes.workload_health import pods_of, why, workload_ready
 from stackwright.core.objects import generation, is_deleting, label
 from stackwright.core.plan import Object, Plan
-from stackwright.core.workload_health import pods_of, why, workload_ready
 
 
 def decide(seen: Observed) -> Plan:

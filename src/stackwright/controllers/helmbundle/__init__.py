@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.helmbundle import children
 from stackwright.controllers.helmbundle.claims import claims, release_key, statuses_of
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import INSTANCE, observe
-from stackwright.core import precache
 from stackwright.core.ages import Ages
 from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
-from stackwright.core.nodes import is_up
+from stackwright.core.kubernetes import precache
+from stackwright.core.kubernetes.nodes import is_up
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
@@ -82,6 +82,6 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
         (Watch(HelmBundle.KIND, all_in_namespace(OpenStackDeployment.KIND)),),
         children.observe,
         children.decide,
-        ready=False,
+        owns_ready=False,
     )
     return (releases, upward)

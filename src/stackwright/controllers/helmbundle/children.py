@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import is_ready, why_not_ready
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object, Plan

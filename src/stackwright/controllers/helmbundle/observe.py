@@ -9,15 +9,15 @@ from functools import cached_property
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
-from stackwright.core import nodes, precache
 from stackwright.core.ages import Ages, Progress
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.helm.rollouts import counts, is_as_wanted, is_held
+from stackwright.core.kubernetes import nodes, precache
+from stackwright.core.kubernetes.workload_health import workload_ready
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release
 from stackwright.core.settings import Settings
-from stackwright.core.workload_health import workload_ready
 from stackwright.services.registry import BY_KIND
 
 INSTANCE = "app.kubernetes.io/instance"

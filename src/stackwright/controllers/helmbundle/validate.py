@@ -17,7 +17,7 @@ from stackwright.api.services.helmbundle import HelmBundleSpec
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
-PERMIT = "the operator permits others only with helmbundles.unrestricted"
+PERMIT = "others require helmbundles.unrestricted in the operator's values"
 
 
 def errors_of(obj: Object, settings: Settings | None, old: Object | None = None) -> list[str]:
@@ -54,11 +54,12 @@ def problems(settings: Settings, own: str, release: Mapping[str, Any], made: boo
     if settings.unrestricted or made:
         return found
     if release["chart"] in settings.privileged:
-        rights = "has rights on nodes or in Kubernetes"
-        found.append(f"chart: {rights}, so only a service object may have it installed; {PERMIT}")
+        rights = "it has permissions on nodes or in Kubernetes"
+        found.append(f"chart: {rights}, so only a service object may install it; {PERMIT}")
     if _security_context(release.get("values")):
         found.append(
-            f"values.pod.security_context: only a service object may set it, for it may give rights on nodes; {PERMIT}"
+            "values.pod.security_context: it can give permissions on nodes, so only a service object may set it; "
+            f"{PERMIT}"
         )
     return found
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from stackwright.core.openstack.clouds import Thing, marked_by
-from stackwright.core.openstack.managed_resources import Record
+from stackwright.controllers.infra.managed_resources import Record
+from stackwright.core.openstack.clouds import CloudResource, marked_by
 
-MARKED = "has the mark of another object in its description; remove that if the object is gone"
+MARKED = "has the mark of another object in its description; remove the mark if that object no longer exists"
 
 
-def is_of(thing: Thing, uid: str, record: Record) -> bool:
+def is_of(thing: CloudResource, uid: str, record: Record) -> bool:
     """Whether the object with this identity and record created the resource."""
     return marked_by(thing, uid) or (thing.what, thing.id) in {(slot[0], id_) for slot, id_ in record.items()}
 
 
-def kept_away(ip: Thing, made: bool, ports: Collection[str], whose: str) -> str:
+def why_unusable(ip: CloudResource, made: bool, ports: Collection[str], whose: str) -> str:
     """Why a floating IP must not be attached elsewhere, and the remedy; empty if it may.
 
     One that we created (`made`) or that is attached to one of `ports` may; one of the user may if it is not attached.
@@ -26,5 +26,5 @@ def kept_away(ip: Thing, made: bool, ports: Collection[str], whose: str) -> str:
     if ip.mark:
         return f"{named} {MARKED}"
     if at:
-        return f"{named} is attached to port {at}, which is not of this {whose}; detach it there"
+        return f"{named} is attached to port {at}, which does not belong to this {whose}; detach it there"
     return ""

@@ -1,57 +1,80 @@
-"""Reads Cluster API's own kinds. If they are not installed, no object is found."""
+"""Kinds, labels and annotations of Cluster API that we read or write. Its CRDs may not be installed. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
-from stackwright.api.fields.naming import OBJECT
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import CLUSTER, NAME, owner_named, refers_to
-from stackwright.core.objects import key_of, label
-from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotServed, Reader
+from stackwright.core.objects import label
+from stackwright.core.plan import Object
+
+CORE, IPAM = "cluster.x-k8s.io", "ipam.cluster.x-k8s.io"
+# We read only fields with the same names in both versions: v1beta2 came with Cluster API 1.11, v1beta1 will be removed.
+CLUSTER = Kind(CORE, "v1beta2", "Cluster", "clusters", also=("v1beta1",))
+MACHINE = Kind(CORE, "v1beta2", "Machine", "machines", also=("v1beta1",))
+CLAIM = Kind(IPAM, "v1beta1", "IPAddressClaim", "ipaddressclaims")
+ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
+INFRASTRUCTURE = f"infrastructure.{CORE}"
+NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
+PAUSED = f"{CORE}/paused"  # an annotation; its value is ignored
+WITHOUT_NAMESPACE = ("ExtensionConfig", "GlobalInClusterIPPool")
+# Annotation of an OpenStackCluster whose infrastructure another system manages and reports.
+MANAGED_BY = f"{CORE}/managed-by"
 
 
-async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
-    """The object in the newest served version. Labels and owner references may contain invalid names, which are not
-    found.
+def kind_of(api_version: str, name: str) -> Kind | None:
+    """A kind of Cluster API or of a provider other than infrastructure; None for any other kind.
+
+    The infrastructure provider is ours, so an unknown kind of that group is an error of the user.
     """
-    if not OBJECT.matches(key[1]):
+    group, _, version = api_version.rpartition("/")
+    if (
+        group == INFRASTRUCTURE
+        or not (group == CORE or group.endswith(f".{CORE}"))
+        or not name.isalnum()
+        or not version.isalnum()
+    ):
         return None
-    for version in (kind.version, *kind.also):
-        try:
-            return await reader.get(replace(kind, version=version), key)
-        except NotServed:
-            continue
-    return None
+    return Kind(group, version, name, _plural(name.lower()), namespaced=name not in WITHOUT_NAMESPACE)
 
 
-async def list_if_served(
-    reader: Reader, kind: Kind, namespace: str, labels: Mapping[str, str] | None = None
-) -> list[Object] | None:
-    """The objects in the newest served version; None if the kind is not installed."""
-    for version in (kind.version, *kind.also):
-        try:
-            return await reader.list(replace(kind, version=version), namespace, labels)
-        except NotServed:
-            continue
-    return None
+def _plural(word: str) -> str:
+    if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
-async def cluster_of(reader: Reader, obj: Object) -> Object | None:
-    """The Cluster of an object, by its label or its owner reference."""
-    namespace, _ = key_of(obj)
-    name = label(obj, NAME) or owner_named(obj, CLUSTER)
-    return await get_if_served(reader, CLUSTER, (namespace, name)) if name else None
+def is_capi_paused(obj: Object) -> bool:
+    return PAUSED in (obj["metadata"].get("annotations") or {})
 
 
-async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
-    """The Cluster of an OpenStackCluster, even before it has a label or an owner; otherwise the Cluster of the same
-    name.
-    """
-    if label(obj, NAME) or owner_named(obj, CLUSTER):
-        return await cluster_of(reader, obj)
-    every = await list_if_served(reader, CLUSTER, key_of(obj)[0]) or ()
-    named = (each for each in every if each["metadata"]["name"] == obj["metadata"]["name"])
-    return next((each for each in every if refers_to(each, obj)), None) or next(named, None)
+def is_managed_elsewhere(obj: Object) -> bool:
+    return MANAGED_BY in (obj["metadata"].get("annotations") or {})
+
+
+def refers_to(other: Object, obj: Object) -> bool:
+    """Whether the infrastructureRef of a Cluster or a Machine, in either version, names this object."""
+    found = (other.get("spec") or {}).get("infrastructureRef") or {}
+    return (found.get("kind"), found.get("name")) == (obj["kind"], obj["metadata"]["name"])
+
+
+def owner_named(obj: Object, kind: Kind) -> str:
+    """Name of the owner of that kind, in any version of its group; empty if there is none."""
+    for reference in obj["metadata"].get("ownerReferences") or ():
+        if reference["kind"] == kind.kind and reference["apiVersion"].startswith(f"{kind.group}/"):
+            return str(reference["name"])
+    return ""
+
+
+def cluster_name(obj: Object) -> str:
+    """Value of the label with which machines name an OpenStackCluster; its own name if it has no Cluster."""
+    return label(obj, NAME) or owner_named(obj, CLUSTER) or str(obj["metadata"]["name"])
+
+
+def of_cluster(obj: Object) -> dict[str, str]:
+    """The label that assigns objects created for this one to its cluster; empty if it has no cluster."""
+    name = label(obj, NAME)
+    return {NAME: name} if name else {}
+
+
+def claim_name(server: Object) -> str:
+    """Name of the claim with which a server requests a floating IP from a pool."""
+    return f"{server['metadata']['name']}-floating-ip-address"

@@ -14,28 +14,31 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.api.infra.identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.api.kinds import NAMESPACE
-from stackwright.core.openstack.clouds import CloudRef, Denied, Trouble
+from stackwright.core.openstack.clouds import CloudRef
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.ports import Reader
 
 
 async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) -> CloudRef:
-    """Raises Trouble for an identity that does not exist, Denied for one that this namespace may not use."""
+    """Raises TransientCloudError for an identity that does not exist, TerminalCloudError for one that this namespace
+    may not use.
+    """
     name, cloud, region = str(identity["name"]), str(identity["cloudName"]), str(identity.get("region") or "")
     if identity.get("type", "Secret") == "Secret":
         return CloudRef((namespace, name), cloud, region)
     found = await reader.get(OpenStackClusterIdentity.KIND, ("", name))
     if found is None:
-        raise Trouble("IdentityNotFound", f"OpenStackClusterIdentity {name} does not exist")
+        raise TransientCloudError(Reason.IDENTITY_NOT_FOUND, f"OpenStackClusterIdentity {name} does not exist")
     try:
         spec = OpenStackClusterIdentitySpec.model_validate(found["spec"])
     except ValidationError as error:
         wrong = "; ".join(messages(error, OpenStackClusterIdentitySpec))
-        raise Denied("InvalidSpec", f"OpenStackClusterIdentity {name}: {wrong}") from None
+        raise TerminalCloudError(Reason.INVALID_SPEC, f"OpenStackClusterIdentity {name}: {wrong}") from None
     space = await reader.get(NAMESPACE, ("", namespace)) if spec.namespace_selector else None
     if not spec.allows(((space or {}).get("metadata") or {}).get("labels") or {}):
-        raise Denied(
-            "IdentityAccessDenied",
+        raise TerminalCloudError(
+            Reason.IDENTITY_ACCESS_DENIED,
             f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "
-            "its labels are not those of spec.namespaceSelector",
+            "its labels do not match spec.namespaceSelector",
         )
     return CloudRef((spec.secret_ref.namespace, spec.secret_ref.name), cloud, region)

@@ -9,59 +9,50 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.core.openstack.clouds import CloudCall, Look, Thing, at_once, marked_by
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
+from stackwright.core.openstack.clouds import CloudCall, CloudResource, ProjectView, limit_deletions, marked_by
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Action, Object, Warn
 
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "server": ("name", "metadata", "tags"),
-    "port": ("name", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags"),
-    "trunk": ("name", "tags"),
-    "volume": ("name",),
-    "network": ("name", "admin_state_up", "mtu", "port_security_enabled", "tags"),
-    "subnet": ("name", "gateway_ip", "dns_nameservers", "tags"),
-    "router": ("name", "admin_state_up", "external_gateway_info", "tags"),
-    "security-group": ("name", "tags"),
-    "floating-ip": ("tags",),
-}
 
-
-def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[CloudCall]:
+def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress) -> Iterator[CloudCall]:
     """Updates of changed resources. The body of a part uses the record, because the view may lack some resources."""
     for part in parts:
         thing = found.things.get(part.slot)
-        if thing is None or part.slot[0] not in FIELDS:
+        if thing is None or not TYPES[part.slot[0]].compared:
             continue
         if changed := _differs(part.body(found.record), thing):
-            yield owner.call("update", part.slot, id=thing.id, body=changed, why="is not as it was made")
+            yield owner.call("update", part.slot, id=thing.id, body=changed, why="differs from the spec")
 
 
-def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
-    """Deletions of rules that others added to our security groups."""
-    groups = {thing.id for thing in found.things.values() if thing.what == "security-group"}
-    ours = {id_ for (what, _), id_ in found.record.items() if what == "security-group-rule"}
+def unmanaged_rules(owner: Owner, found: Progress, look: ProjectView) -> Iterator[CloudCall]:
+    """Deletions of what others added to a resource of ours that contains others: rules in our security groups."""
+    ours = {(thing.what, thing.id) for thing in found.things.values()}
+    known = {(what, id_) for (what, _), id_ in found.record.items()}
     for thing in look.things:
-        if thing.facts.get("security_group_id") not in groups or thing.id in ours or marked_by(thing, owner.uid):
+        what, field = TYPES[thing.what].parent or ("", "")
+        if (what, thing.facts.get(field)) not in ours or (thing.what, thing.id) in known or marked_by(thing, owner.uid):
             continue
-        yield owner.call("delete", ("security-group-rule", thing.id), id=thing.id, why="is not of the spec")
+        yield owner.call("delete", (thing.what, thing.id), id=thing.id, why="not in the spec")
 
 
-def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
+def with_event(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
     """The calls, and an Event on the object for those that one plan executes."""
     if not calls:
         return ()
     what = "; ".join(
-        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})" for call in at_once(calls)
+        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})"
+        for call in limit_deletions(calls)
     )
-    return (*calls, Warn(obj, "SetBack", f"Set to what the spec says: {what}"))
+    return (*calls, Warn(obj, "SetBack", f"Restored the state of the spec: {what}"))
 
 
-def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:
+def _differs(wanted: Mapping[str, Any], thing: CloudResource) -> dict[str, Any]:
     """Wanted values of the fields that both sides have and that differ."""
     have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
     return {
         field: sorted({*(have[field] or ()), *wanted[field]}) if field == "tags" else wanted[field]
-        for field in FIELDS[thing.what]
+        for field in TYPES[thing.what].compared
         if field in wanted and field in have and not _same(field, wanted[field], have[field])
     }
 
@@ -78,6 +69,10 @@ def _same(field: str, wanted: Any, have: Any) -> bool:
             return list(wanted) == list(have or ())
         case "external_gateway_info":  # Neutron adds the router's external address
             return bool(wanted["network_id"] == (have or {}).get("network_id"))
-        case "allowed_address_pairs":  # Neutron adds the port's own MAC address
-            return [pair["ip_address"] for pair in wanted] == [pair["ip_address"] for pair in have]
+        case "allowed_address_pairs":  # Neutron sorts them, and adds the port's own MAC address
+            return _addresses(wanted) == _addresses(have)
     return bool(wanted == have)
+
+
+def _addresses(pairs: Iterable[Mapping[str, Any]]) -> list[str]:
+    return sorted(pair["ip_address"] for pair in pairs)

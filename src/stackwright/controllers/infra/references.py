@@ -11,27 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.openstack.clouds import Question, Thing, question
+from stackwright.core.openstack.clouds import CloudResource, Query, query
+from stackwright.core.openstack.resource_types import TYPES
 
-Answers = Mapping[Question, tuple[Thing, ...]]
+Answers = Mapping[Query, tuple[CloudResource, ...]]
 TOLD = 5  # ids shown of several matches
-TAGS = {"tags": "tags", "tagsAny": "tags-any", "notTags": "not-tags", "notTagsAny": "not-tags-any"}
-COMMON = {"name": "name", "description": "description", "projectID": "project_id", **TAGS}
-FILTERS: Mapping[str, Mapping[str, str]] = {
-    "image": {"name": "name", "tags": "tag"},
-    "flavor": {"name": "name"},
-    "server-group": {"name": "name"},
-    "network": COMMON,
-    "security-group": COMMON,
-    "router": COMMON,
-    "subnet": {
-        **COMMON, "ipVersion": "ip_version", "gatewayIP": "gateway_ip", "cidr": "cidr",
-        "ipv6AddressMode": "ipv6_address_mode", "ipv6RAMode": "ipv6_ra_mode",
-    },
-}  # fmt: skip
 
 
-def named(thing: Thing, **more: Any) -> dict[str, Any]:
+def named(thing: CloudResource, **more: Any) -> dict[str, Any]:
     """A resource as a status shows it, without empty fields."""
     tags = sorted(thing.facts.get("tags") or ())
     return {"id": thing.id, "name": thing.name, **({"tags": tags} if tags else {}), **more}
@@ -44,39 +31,39 @@ class Resolver:
     """
 
     answers: Answers
-    missing: dict[Question, None] = field(default_factory=dict)
+    missing: dict[Query, None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> Thing | None:
+    def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> CloudResource | None:
         """The resource of {id} or {filter}; None while unknown or invalid. `where` is the field, for messages."""
         if param is None:
             return None
         if param.get("id"):
-            return Thing(what, str(param["id"]))
-        return self.there(what, param, where, **more)
+            return CloudResource(what, str(param["id"]))
+        return self.require(what, param, where, **more)
 
-    def there(self, what: str, param: Mapping[str, Any], where: str, **more: Any) -> Thing | None:
+    def require(self, what: str, param: Mapping[str, Any], where: str, **more: Any) -> CloudResource | None:
         """Like `one`, but an id is queried too: the resource must exist, and its facts are needed."""
-        wanted = {FILTERS[what][name]: value for name, value in (param.get("filter") or {}).items()}
+        wanted = {TYPES[what].filters[name]: value for name, value in (param.get("filter") or {}).items()}
         named = {"id": param["id"]} if param.get("id") else {}
-        return self.ask(question(what, **named, **wanted, **more), where)
+        return self.ask(query(what, **named, **wanted, **more), where)
 
-    def outside(self, param: Mapping[str, Any] | None, where: str) -> Thing | None:
+    def outside(self, param: Mapping[str, Any] | None, where: str) -> CloudResource | None:
         """The named external network, or the only one that exists."""
-        return self.there("network", param or {}, where, **{"router:external": True})
+        return self.require("network", param or {}, where, **{"router:external": True})
 
-    def ask(self, asked: Question, where: str) -> Thing | None:
+    def ask(self, asked: Query, where: str) -> CloudResource | None:
         found = self.all(asked)
         if found is None:
             return None
         if len(found) != 1:
             ids = sorted(thing.id for thing in found)
-            told = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "there is none"
-            self.problems.append(f"{where}: {asked} must be exactly one: {told}")
+            told = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "found none"
+            self.problems.append(f"{where}: {asked} must match exactly one: {told}")
             return None
         return found[0]
 
-    def all(self, asked: Question) -> tuple[Thing, ...] | None:
+    def all(self, asked: Query) -> tuple[CloudResource, ...] | None:
         """All matches; None while unknown."""
         found = self.answers.get(asked)
         if found is None:

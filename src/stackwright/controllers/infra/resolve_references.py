@@ -6,24 +6,25 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from stackwright.controllers.infra.references import Answers
-from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Clouds, Query
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 
 ROUNDS = 4  # for example the network, its subnet, the network of a subnet
 AT_ONCE = 8  # queries per call of find_all
 MOST = 4 << 20  # bytes; largest total of the results for one object
 
 
-class Asks(Protocol):
+class Resolution(Protocol):
     @property
-    def missing(self) -> Sequence[Question]: ...
+    def missing(self) -> Sequence[Query]: ...
 
 
-T = TypeVar("T", bound=Asks)
+T = TypeVar("T", bound=Resolution)
 
 
-async def answered(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers], T]) -> T:
-    """`resolve` applied to all results. Raises Trouble or Denied."""
-    answers: dict[Question, tuple[Thing, ...]] = {}
+async def resolve_references(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers], T]) -> T:
+    """`resolve` applied to all results. Raises TransientCloudError or TerminalCloudError."""
+    answers: dict[Query, tuple[CloudResource, ...]] = {}
     weight = 0
     found = resolve(answers)
     for _ in range(ROUNDS):
@@ -35,6 +36,8 @@ async def answered(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers],
             answers |= zip(some, await clouds.find_all(cloud, some), strict=True)
             weight += sum(thing.weight for asked in some for thing in answers[asked])
             if weight > MOST:
-                raise Trouble("Unreachable", f"{cloud}: answers have more than {MOST >> 20} MiB, which is not read")
+                raise TransientCloudError(
+                    Reason.UNREACHABLE, f"{cloud}: the responses exceed the limit of {MOST >> 20} MiB"
+                )
         found = resolve(answers)
     return found

@@ -14,13 +14,13 @@ from pydantic import ValidationError
 
 from stackwright.api.infra.server import OpenStackServer, OpenStackServerSpec
 from stackwright.api.meta import OURS
-from stackwright.core.clusterapi import NAME
+from stackwright.controllers.infra.clusterapi import NAME
+from stackwright.controllers.infra.origin import inherited
 from stackwright.core.digest import digest
 from stackwright.core.objects import annotation, belongs, covers, key_of, label, owned
-from stackwright.core.openstack.origin import inherited
 from stackwright.core.plan import Apply, Key, Object
 
-SERVER = OpenStackServer.KIND
+SERVER_KIND = OpenStackServer.KIND
 INSTANCE = "InstanceReady"  # condition of a server and of its owner
 MADE_OF = f"{OURS}/made-of"  # annotation of an OpenStackServer: digest of all immutable fields
 PASSED_ON = ("identityRef", "recreatePolicy", "credentialsLostPolicy")
@@ -31,7 +31,7 @@ _SAME = (
 
 
 @dataclass(frozen=True)
-class Place:
+class ClusterDefaults:
     """Defaults of a cluster for its machines.
 
     network  id of the network, or empty;  subnets  references as ports name them
@@ -46,11 +46,11 @@ class Place:
     group: str = ""
 
 
-def place_of(spec: Mapping[str, Any], status: Mapping[str, Any], group: str) -> Place:
+def cluster_defaults(spec: Mapping[str, Any], status: Mapping[str, Any], group: str) -> ClusterDefaults:
     """The defaults of a cluster; `group` is the status field with the security group."""
     network = status.get("network") or {}
     subnets = [{"id": each["id"]} for each in network.get("subnets") or ()]
-    return Place(
+    return ClusterDefaults(
         spec.get("identityRef") or {},
         tuple(spec.get("tags") or ()),
         str(network.get("id") or ""),
@@ -60,12 +60,12 @@ def place_of(spec: Mapping[str, Any], status: Mapping[str, Any], group: str) -> 
     )
 
 
-def homeless(machine: Mapping[str, Any], place: Place) -> bool:
+def lacks_network(machine: Mapping[str, Any], place: ClusterDefaults) -> bool:
     """Whether a port has no network, and the cluster has none for it."""
     return not place.network and any(map(_is_open, _ports(machine)))
 
 
-def server_spec(machine: Mapping[str, Any], place: Place, **more: Any) -> dict[str, Any]:
+def server_spec(machine: Mapping[str, Any], place: ClusterDefaults, **more: Any) -> dict[str, Any]:
     """The spec of the server; `more` adds fields that no machine has."""
     flavor = machine["flavor"]
     named = {"flavorID": flavor["id"]} if flavor.get("id") else {"flavor": flavor["filter"]["name"]}
@@ -98,7 +98,7 @@ def _is_open(port: Mapping[str, Any]) -> bool:
     return not port.get("network") and not any(each.get("subnet") for each in port.get("fixedIPs") or ())
 
 
-def _port(port: Mapping[str, Any], machine: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def _port(port: Mapping[str, Any], machine: Mapping[str, Any], place: ClusterDefaults) -> dict[str, Any]:
     made, ours = dict(port), _is_open(port)
     if ours:
         made["network"] = {"id": place.network}
@@ -120,11 +120,11 @@ def server_object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str
 
 
 def _object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str, origin: str) -> Object:
-    obj = owned(SERVER, key, owner, spec, {NAME: cluster})
+    obj = owned(SERVER_KIND, key, owner, spec, {NAME: cluster})
     return {**obj, "metadata": {**obj["metadata"], "annotations": {MADE_OF: origin, **inherited(owner)}}}
 
 
-def taken_over(server: Object, owner: Object) -> tuple[Apply, ...]:
+def adopted(server: Object, owner: Object) -> tuple[Apply, ...]:
     """Makes a server restored from a backup belong to its owner again, whose UID has changed."""
     if belongs(server, owner["metadata"]["uid"]):
         return ()
@@ -135,7 +135,7 @@ def _again(server: Object, owner: Object, spec: Mapping[str, Any], why: str) -> 
     """An update with the UID of the server, so that none is created if it was deleted meanwhile."""
     obj = _object(key_of(server), owner, spec, label(server, NAME), annotation(server, MADE_OF))
     obj["metadata"]["uid"] = server["metadata"]["uid"]
-    return Apply(SERVER, obj, why)
+    return Apply(SERVER_KIND, obj, why)
 
 
 def made_of(spec: Mapping[str, Any]) -> str:
@@ -148,7 +148,7 @@ def made_of(spec: Mapping[str, Any]) -> str:
     return digest({name: value for name, value in said.items() if name not in PASSED_ON})
 
 
-def passed_on(
+def propagated(
     server: Object, owner: Object, machine: Mapping[str, Any], identity: Mapping[str, Any] | None
 ) -> tuple[Apply, ...]:
     """Updates of mutable fields that the machine, or the cluster's identity, has changed."""

@@ -7,18 +7,29 @@ never recreated: Cluster API replaces the machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from stackwright.controllers.infra.server_template import INSTANCE, SERVER, passed_on, taken_over
+from stackwright.controllers.infra.origin import guard, is_guarded, is_restored
+from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.report import keeping
+from stackwright.controllers.infra.server_template import INSTANCE, SERVER_KIND, adopted, propagated
+from stackwright.controllers.infra.teardown import DELETED, POLL
 from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
 from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
-from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, copied, find, summary, waiting
+from stackwright.core.conditions import (
+    PROGRESSING,
+    READY,
+    Condition,
+    SameAs,
+    blocked,
+    copied,
+    find,
+    summary,
+    waiting,
+    waiting_for,
+)
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
-from stackwright.core.openstack.origin import guard, is_guarded, is_restored
-from stackwright.core.openstack.teardown import DELETED, POLL
-from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn
 
 FIELDS = {
@@ -37,7 +48,7 @@ def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _leave(seen)
     if not is_guarded(seen.obj, seen.origin):
-        stage = waiting(INSTANCE, "Its cluster is being looked at", "Applying")
+        stage = waiting(INSTANCE, "Reading the cluster", "Applying")
         return _report(seen, stage, actions=(guard(KIND, seen.obj, seen.origin),), requeue=0.0)
     if server := _own(seen):
         return _mirror(seen, server)
@@ -45,8 +56,8 @@ def decide(seen: Observed) -> Plan:
         return _report(seen, blocked(INSTANCE, "InvalidSpec", "; ".join(seen.errors)))
     if wait := reason_to_wait(seen):
         return _report(seen, wait, requeue=SOON if wait.reason == BOOTSTRAP else POLL)
-    stage = waiting(INSTANCE, f"Making OpenStackServer {seen.obj['metadata']['name']}", "Applying")
-    return _report(seen, stage, actions=(Apply(SERVER, server_of(seen), "absent"),))
+    stage = waiting(INSTANCE, f"Creating OpenStackServer {seen.obj['metadata']['name']}", "Applying")
+    return _report(seen, stage, actions=(Apply(SERVER_KIND, server_of(seen), "absent"),))
 
 
 def _own(seen: Observed) -> Object | None:
@@ -59,16 +70,12 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    return Plan(actions, (*summary([stage]), stage), {**_kept(seen), **status}, requeue)
-
-
-def _kept(seen: Observed) -> dict[str, Any]:
-    return {name: seen.status.get(name, default) for name, default in FIELDS.items()}
+    return keeping(seen.status, FIELDS, [stage], actions, requeue, **status)
 
 
 def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:
     identity = seen.cluster["spec"].get("identityRef") if seen.cluster else None
-    return passed_on(server, seen.obj, seen.spec, identity)
+    return propagated(server, seen.obj, seen.spec, identity)
 
 
 def _mirror(seen: Observed, server: Object) -> Plan:
@@ -80,7 +87,7 @@ def _mirror(seen: Observed, server: Object) -> Plan:
         way = "delete that OpenStackServer, or this object"
         return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)
     named = {"providerID": provider_id(seen, status["instanceID"])} if active and not known else {}
-    actions = (*taken_over(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
+    actions = (*adopted(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
     told = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
     zone = server["spec"].get("availabilityZone") or ""
     provisioned = ready or bool((seen.status.get("initialization") or {}).get("provisioned"))
@@ -96,15 +103,16 @@ def _names(known: Any, server_id: Any) -> bool:
     return bool(str(known).rsplit("/", 1)[-1] == server_id)
 
 
-def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
+def _conditions(server: Object) -> tuple[Condition, ...]:
     """The server's conditions; the cause of a wait before an instance exists is also used for InstanceReady."""
     ready, instance, progressing = (find(server, type_) for type_ in (READY, INSTANCE, PROGRESSING))
     if ready is None:
-        stage = waiting(INSTANCE, f"Waiting for OpenStackServer {server['metadata']['name']} to be looked at")
+        stage = waiting_for(INSTANCE, f"OpenStackServer {server['metadata']['name']} to be processed")
         return (*summary([stage]), stage)
+    same = SameAs(SERVER_KIND, key_of(server))
     first = copied(ready)
     second = copied(progressing) if progressing else Condition(PROGRESSING, None, first.reason, first.message)
-    return first, second, copied(instance or ready, INSTANCE)
+    return first, second, copied(instance or ready, INSTANCE, same)
 
 
 def _left(seen: Observed) -> tuple[Warn, ...]:
@@ -115,7 +123,7 @@ def _left(seen: Observed) -> tuple[Warn, ...]:
     known, was = seen.spec.get("providerID"), seen.status.get("initialization") or {}
     if not known or was.get("provisioned") or _names(known, seen.status.get("instanceID")):
         return ()
-    return (Warn(seen.obj, "LeftBehind", f"Left in the cloud if it is there, for nothing adopted it: {known}"),)
+    return (Warn(seen.obj, "LeftBehind", f"Left in the cloud if it exists, because no object adopted it: {known}"),)
 
 
 def _leave(seen: Observed) -> Plan:
@@ -124,9 +132,10 @@ def _leave(seen: Observed) -> Plan:
     server = _own(seen)
     if server is None:
         return Plan((*_left(seen), Finalizer(KIND, seen.obj, False)))
-    actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER, key_of(server)),)))
+    actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER_KIND, key_of(server)),)))
     ready = find(server)
-    cause = copied(ready, DELETED) if ready and is_deleting(server) and ready["status"] != "True" else None
-    stage = cause or waiting(DELETED, f"Waiting for OpenStackServer {server['metadata']['name']} to go", "Deleting")
+    stage = waiting_for(DELETED, f"OpenStackServer {server['metadata']['name']}", reason="Deleting", gone=True)
+    if ready and is_deleting(server) and ready["status"] != "True":
+        stage = copied(ready, DELETED, SameAs(SERVER_KIND, key_of(server)))
     instance = (server.get("status") or {}).get("instanceID") or seen.status.get("instanceID") or ""
     return _report(seen, stage, actions, None, ready=False, instanceID=instance)

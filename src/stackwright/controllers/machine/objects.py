@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stackwright.controllers.infra.server_template import Place, place_of, server_object, server_spec
+from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.server_template import ClusterDefaults, cluster_defaults, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed
-from stackwright.core.clusterapi import CONTROL_PLANE
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Object
 
@@ -18,11 +18,11 @@ def provider_id(seen: Observed, server_id: str) -> str:
     return f"openstack://{region}/{server_id}"
 
 
-def place(seen: Observed) -> Place:
+def place(seen: Observed) -> ClusterDefaults:
     assert seen.cluster is not None
     is_first = CONTROL_PLANE in (seen.obj["metadata"].get("labels") or {})
     group = "controlPlaneSecurityGroup" if is_first else "workerSecurityGroup"
-    return place_of(seen.cluster["spec"], seen.cluster.get("status") or {}, group)
+    return cluster_defaults(seen.cluster["spec"], seen.cluster.get("status") or {}, group)
 
 
 def bootstrap_secret(seen: Observed) -> str:

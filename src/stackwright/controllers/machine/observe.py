@@ -13,13 +13,12 @@ from typing import Any
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.controllers.infra.clusterapi import get_if_served
-from stackwright.controllers.infra.origin import origin_of
-from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, owner_named
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.pausing import capi_pause_cause
+from stackwright.controllers.infra.reads import get_if_served, origin_of
+from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.objects import label
-from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -29,7 +28,7 @@ KIND = OpenStackMachine.KIND
 
 @dataclass(frozen=True)
 class Observed:
-    """origin   where the object was first created; see `core.openstack.origin`
+    """origin   where the object was first created; see `controllers.infra.origin`
     top      Cluster API's Cluster;  machine  its Machine; None if Cluster API does not manage this machine
     cluster  the OpenStackCluster, with its spec in the newer spelling;  named  its name, empty while unknown
     """
@@ -58,7 +57,7 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     if obj is None:
         return None
     spec, errors = OpenStackMachine.parsed(obj)
-    server = await reader.get(SERVER, key)
+    server = await reader.get(SERVER_KIND, key)
     seen = Observed(obj, spec, tuple(errors), await origin_of(reader, obj), server=server)
     if name := label(obj, CLUSTER_NAME):
         seen = await _of_cluster(seen, reader, (key[0], name))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from stackwright.controllers.infra.server_template import INSTANCE, homeless
+from stackwright.controllers.infra.clusterapi import MACHINE, owner_named
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.server_template import INSTANCE, lacks_network
 from stackwright.controllers.machine.objects import bootstrap_secret, place
 from stackwright.controllers.machine.observe import Observed
-from stackwright.core.clusterapi import MACHINE, owner_named
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.conditions import Condition, blocked, waiting, why_not_ready
+from stackwright.core.conditions import Condition, blocked, waiting, waiting_for, why_not_ready
 from stackwright.core.objects import is_deleting, label
 
 BOOTSTRAP = "WaitingForBootstrapData"
@@ -25,9 +25,9 @@ def _name(seen: Observed) -> Condition | None:
     owners = meta.get("ownerReferences") or ()
     earlier = any((each["kind"], each["name"]) == (seen.obj["kind"], meta["name"]) for each in owners)
     if earlier or is_deleting(seen.server):
-        return waiting(INSTANCE, f"Waiting for an earlier OpenStackServer {meta['name']} to go", "NameTaken")
+        return waiting_for(INSTANCE, f"an earlier OpenStackServer {meta['name']}", reason="NameTaken", gone=True)
     whose = ", ".join(f"{each['kind']} {each['name']}" for each in owners) or "nobody"
-    text = f"There is an OpenStackServer {meta['name']} already, of {whose}; delete it, or this object"
+    text = f"OpenStackServer {meta['name']} already exists and belongs to {whose}; delete it, or this object"
     return blocked(INSTANCE, "NameTaken", text)
 
 
@@ -37,13 +37,13 @@ def _cluster(seen: Observed) -> Condition | None:
         name = label(seen.obj, CLUSTER_NAME)
         text = f"Cluster {name} names no OpenStackCluster" if name else f"The label {CLUSTER_NAME} names no cluster"
         return waiting(INSTANCE, text, reason)
-    waits = f"Waiting for OpenStackCluster {seen.named}"
+    cluster = f"OpenStackCluster {seen.named}"
     if seen.cluster is None:
-        return waiting(INSTANCE, f"{waits}: it does not exist", reason)
+        return waiting_for(INSTANCE, cluster, "it does not exist", reason)
     if is_deleting(seen.cluster):
-        return waiting(INSTANCE, f"{waits}: it is being deleted", reason)
+        return waiting_for(INSTANCE, cluster, "it is being deleted", reason)
     if not (seen.cluster.get("status") or {}).get("ready"):
-        return waiting(INSTANCE, f"{waits}: {why_not_ready(seen.cluster)}", reason)
+        return waiting_for(INSTANCE, cluster, why_not_ready(seen.cluster), reason)
     return None
 
 
@@ -53,18 +53,18 @@ def _bootstrap(seen: Observed) -> Condition | None:
     if seen.top is None and not owner:
         return None
     if seen.machine is None:
-        text = f"Waiting for Machine {owner}" if owner else "Waiting for a Machine to own this one"
-        return waiting(INSTANCE, text, BOOTSTRAP)
+        machine = f"Machine {owner}" if owner else "a Machine that owns this object"
+        return waiting_for(INSTANCE, machine, reason=BOOTSTRAP)
     if not bootstrap_secret(seen):
         return waiting(INSTANCE, f"Waiting for the bootstrap data of Machine {owner}", BOOTSTRAP)
     return None
 
 
 def _network(seen: Observed) -> Condition | None:
-    if not homeless(seen.spec, place(seen)):
+    if not lacks_network(seen.spec, place(seen)):
         return None
     text = (
-        f"OpenStackCluster {seen.named} has no network; set spec.ports here with a network each, "
-        "or managedSubnets, network or subnets there"
+        f"OpenStackCluster {seen.named} has no network; set spec.ports of this object with a network each, "
+        "or managedSubnets, network or subnets of the cluster"
     )
     return blocked(INSTANCE, "NoNetwork", text)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.node.decide import decide
 from stackwright.controllers.node.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace
@@ -11,4 +11,4 @@ from stackwright.core.controller import Controller, Watch, all_in_namespace
 
 def controller() -> Controller:
     kind = OpenStackDeployment.KIND
-    return Controller("node", "node", kind, (Watch(NODE, all_in_namespace(kind)),), observe, decide, ready=False)
+    return Controller("node", "node", kind, (Watch(NODE, all_in_namespace(kind)),), observe, decide, owns_ready=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from stackwright.api.kinds import POD
-from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.primary.decide import decide
 from stackwright.controllers.primary.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace
+from stackwright.services.mariadb.kind import MariaDB
 
 
 def controller() -> Controller:
     watch = Watch(POD, all_in_namespace(MariaDB.KIND))
-    return Controller("primary", "health", MariaDB.KIND, (watch,), observe, decide, urgent=True, ready=False)
+    return Controller("primary", "health", MariaDB.KIND, (watch,), observe, decide, urgent=True, owns_ready=False)

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from stackwright.api.kinds import POD
 from stackwright.controllers.primary.observe import Observed
+from stackwright.core.kubernetes.workload_health import pod_ready
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object, Plan, SetLabel
-from stackwright.core.workload_health import pod_ready
-from stackwright.services.mariadb import PRIMARY, ROLE
+from stackwright.services.mariadb.values import PRIMARY, ROLE
 
 
 def decide(seen: Observed) -> Plan:

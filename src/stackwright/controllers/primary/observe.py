@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwright.api.kinds import POD
-from stackwright.api.services.kinds import MariaDB
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
+from stackwright.services.mariadb.kind import MariaDB
 
 SERVERS = {"application": "mariadb", "component": "server"}
 

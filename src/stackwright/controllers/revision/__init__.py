@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.registry import CLOUD_KINDS
+from stackwright.cloud.registry import CLOUD_KINDS
 from stackwright.controllers.revision.decide import decide
 from stackwright.controllers.revision.observe import observe
 from stackwright.core.controller import Controller

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.controllers.infra.managed_resources import DesiredResource
 from stackwright.controllers.infra.references import Answers
-from stackwright.core.openstack.clouds import SERVER, Question, Slot, Thing, question
-from stackwright.core.openstack.managed_resources import Part
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, Query, ResourceKey, query
 
 SHARED = "it has no mark of this object, and its project is shared with other namespaces"
 
@@ -24,39 +24,41 @@ class Adoption:
     problem  why it is not adopted
     """
 
-    record: Mapping[Slot, str] = field(default_factory=dict)
+    record: Mapping[ResourceKey, str] = field(default_factory=dict)
     problem: str = ""
-    missing: tuple[Question, ...] = ()
+    missing: tuple[Query, ...] = ()
 
 
-def adopt(name: str, spec: Mapping[str, Any], parts: Sequence[Part], server: Thing, answers: Answers) -> Adoption:
+def adopt(
+    name: str, spec: Mapping[str, Any], parts: Sequence[DesiredResource], server: CloudResource, answers: Answers
+) -> Adoption:
     if server.mark:
-        return Adoption(problem="it is marked as another object's")
+        return Adoption(problem="it has the mark of another object")
     if server.name != name:
         return Adoption(problem=f"its name is {server.name}")
     flavor = server.facts.get("flavor")
     if spec.get("flavor") and flavor and flavor != spec["flavor"]:
         return Adoption(problem=f"its flavor is {flavor}")
-    asks = {part.slot: _question(name, part.slot, server.id) for part in parts if part.slot != SERVER}
+    asks = {part.slot: _question(name, part.slot, server.id) for part in parts if part.slot != SERVER_KEY}
     if missing := tuple(asked for asked in asks.values() if asked not in answers):
         return Adoption(missing=missing)
-    found: dict[Slot, str] = {}
+    found: dict[ResourceKey, str] = {}
     for slot, asked in asks.items():
         there = [thing.id for thing in answers[asked] if _is_of(thing, server)]
         if len(there) != 1:
             return Adoption(problem=f"it has no {slot[0]} {dict(asked.where)['name']}")
         found[slot] = there[0]
-    return Adoption({**found, SERVER: server.id})
+    return Adoption({**found, SERVER_KEY: server.id})
 
 
-def _question(name: str, slot: Slot, server: str) -> Question:
+def _question(name: str, slot: ResourceKey, server: str) -> Query:
     match slot:
         case ("port", port):
-            return question("port", name=port, device_id=server)
+            return query("port", name=port, device_id=server)
         case ("volume", device):
-            return question("volume", name=f"{name}-{device}")
-    return question(slot[0], name=slot[1])
+            return query("volume", name=f"{name}-{device}")
+    return query(slot[0], name=slot[1])
 
 
-def _is_of(thing: Thing, server: Thing) -> bool:
+def _is_of(thing: CloudResource, server: CloudResource) -> bool:
     return thing.what != "volume" or thing.id in server.facts.get("volumes", ())

@@ -11,27 +11,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stackwright.controllers.infra.drift import corrections, told
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
+from stackwright.controllers.infra.drift import corrections, with_event
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress, Record, plan_next, remove
+from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import INSTANCE
+from stackwright.controllers.infra.teardown import POLL, tear_down
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting, key_of
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
-from stackwright.core.openstack.clouds import SERVER, Slot, Thing
-from stackwright.core.openstack.managed_resources import Owner, Part, Record, Step, remove, step
-from stackwright.core.openstack.teardown import POLL, leave
-from stackwright.core.pausing import pausable
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, ResourceKey
 from stackwright.core.plan import Action, Plan
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
-REPLACE = "delete the machine, and its owner makes another one"
+REPLACE = "delete the machine, and its owner creates another one"
 RECREATE = (
-    "set spec.recreatePolicy to Always to have it made anew, which deletes its server and disks with all that is on "
+    "set spec.recreatePolicy to Always to recreate it, which deletes its server and disks with all data on "
     "them, or delete this object"
 )
 DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcile
@@ -40,13 +41,13 @@ DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcil
 @pausable
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return leave(KIND, seen, record_of(seen.status), written)
+        return tear_down(KIND, seen, record_of(seen.status), written)
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
     if seen.trouble:
         return _report(seen, seen.trouble, requeue=seen.after or POLL)
     if not seen.is_guarded:
-        stage = waiting(RESOLVED, "Names are being looked up", "Applying")
+        stage = waiting(RESOLVED, "Looking up names", "Applying")
         return _report(seen, stage, actions=(seen.guarded(KIND),), requeue=0.0)
     resolved = seen.status.get("resolved")
     return _make(seen, resolved) if resolved else _resolve(seen)
@@ -56,11 +57,10 @@ def _report(
     seen: Observed, *stages: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
-    told = (*login, *stages)
-    kept["project"] = project(seen, record_of(seen.status))
-    return Plan(actions, (*summary(told), *told), {**kept, **status}, requeue)
+    every = (*login, *stages)
+    status["project"] = project(seen, record_of(seen.status))
+    return keeping(seen.status, FIELDS, every, actions, requeue, **status)
 
 
 def _resolve(seen: Observed) -> Plan:
@@ -68,23 +68,23 @@ def _resolve(seen: Observed) -> Plan:
     found = seen.resolved
     if found is None or found.value is None:
         problems = "; ".join(found.problems) if found else ""
-        stage = waiting(RESOLVED, problems or "Names are being looked up", "DependencyFailed")
+        stage = waiting(RESOLVED, problems or "Looking up names", "DependencyFailed")
         return _report(seen, stage, requeue=POLL)
-    stage = waiting(RESOURCES, "About to be made", "Applying")
+    stage = waiting(RESOURCES, "Creating resources", "Applying")
     return _report(seen, done(RESOLVED), stage, requeue=0.0, resolved=dict(found.value))
 
 
 def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
-    if SERVER[0] in seen.look.unseen:
+    if SERVER_KEY[0] in seen.look.unseen:
         return Plan(requeue=POLL)  # nothing to wait for; the first list is still loading
     owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
-    found = step(owner, wanted, before, seen.look)
+    found = plan_next(owner, wanted, before, seen.look)
     if found.lost:
         return _lost(seen, owner, found)
-    if seen.known and not found.wait and SERVER not in found.things:
+    if seen.known and not found.wait and SERVER_KEY not in found.things:
         return _unknown(seen, before)
     if found.whole:
         return _running(seen, owner, wanted, found)
@@ -96,19 +96,19 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
         failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
         reason = "VolumeError" if failed else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
-    stage = waiting(RESOURCES, f"Making {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
+    stage = waiting(RESOURCES, f"Creating {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
     return _progress(seen, stage, found.record, actions=found.calls, requeue=0.0)
 
 
-def _progress(seen: Observed, stage: Condition, record: Mapping[Slot, Any], **more: Any) -> Plan:
+def _progress(seen: Observed, stage: Condition, record: Mapping[ResourceKey, Any], **more: Any) -> Plan:
     # Without a server, the present values describe an earlier one.
-    none: dict[str, Any] = {} if record.get(SERVER) else {"instanceState": "", "addresses": []}
+    none: dict[str, Any] = {} if record.get(SERVER_KEY) else {"instanceState": "", "addresses": []}
     return _report(seen, done(RESOLVED), stage, **more, ready=False, **written(record), **none)
 
 
-def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) -> Plan:
+def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], found: Progress) -> Plan:
     assert seen.look is not None
-    server = found.things[SERVER]
+    server = found.things[SERVER_KEY]
     if gone := detached(found.things):
         return _attached(seen, owner, found, gone)
     state, pool = state_of(server), pooled(seen, owner, found)
@@ -118,7 +118,7 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) 
     ready = all(stage.status for stage in stages)
     return _report(
         seen, done(RESOLVED), done(RESOURCES), *stages,
-        actions=(*actions, *marks, *told(seen.obj, calls)),
+        actions=(*actions, *marks, *with_event(seen.obj, calls)),
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
@@ -127,37 +127,41 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) 
     )  # fmt: skip
 
 
-def _marked(owner: Owner, server: Thing) -> tuple[Action, ...]:
+def _marked(owner: Owner, server: CloudResource) -> tuple[Action, ...]:
     """Adds our mark to an adopted server; an update of its tags writes the mark too."""
     if server.mark or "tags" not in server.facts:
         return ()
-    return (owner.call("update", SERVER, id=server.id, body={"tags": list(server.facts["tags"])}, why="has no mark"),)
+    return (
+        owner.call("update", SERVER_KEY, id=server.id, body={"tags": list(server.facts["tags"])}, why="has no mark"),
+    )
 
 
-def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Mapping[str, str]]) -> Plan:
+def _attached(seen: Observed, owner: Owner, found: Progress, gone: Mapping[ResourceKey, Mapping[str, str]]) -> Plan:
     """Attaches detached resources again, one at a time."""
     names = ", ".join(f"{what} {name}" for what, name in gone)
-    stage = waiting(RESOURCES, f"Somebody else detached {names}; it is attached again", "Detached")
+    stage = waiting(RESOURCES, f"Another client detached {names}; the operator attaches it again", "Detached")
     body = next(iter(gone.values()))
-    call = owner.call("update", SERVER, id=found.things[SERVER].id, body=body, why="was detached")
-    return _progress(seen, stage, found.record, actions=told(seen.obj, (call,)), requeue=POLL)
+    call = owner.call("update", SERVER_KEY, id=found.things[SERVER_KEY].id, body=body, why="was detached")
+    return _progress(seen, stage, found.record, actions=with_event(seen.obj, (call,)), requeue=POLL)
 
 
-def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
+def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
     """Without a server, lost resources were unused and are recreated; otherwise spec.recreatePolicy decides."""
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
-    making = waiting(RESOURCES, "What was deleted by somebody else is made again", "Applying")
-    if SERVER not in found.record:
+    making = waiting(RESOURCES, "Recreating resources that another client deleted", "Applying")
+    if SERVER_KEY not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
         return _told(seen, found)
     # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
-    due = [slot for slot in found.things if slot == SERVER] or [slot for slot in found.things if slot[0] == "volume"]
+    due = [slot for slot in found.things if slot == SERVER_KEY] or [
+        slot for slot in found.things if slot[0] == "volume"
+    ]
     if due:
-        calls = (remove(owner, slot, found.things[slot], "made anew") for slot in due)
+        calls = (remove(owner, slot, found.things[slot], "recreated") for slot in due)
         actions = tuple(call for call in calls if call is not None)
         return _progress(seen, making, found.record, actions=actions, requeue=POLL)
-    return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER}, requeue=0.0)
+    return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER_KEY}, requeue=0.0)
 
 
 def _unknown(seen: Observed, before: Record) -> Plan:
@@ -167,18 +171,20 @@ def _unknown(seen: Observed, before: Record) -> Plan:
         stage = waiting(RESOURCES, f"Adopting server {seen.known}", "Applying")
         return _progress(seen, stage, {**before, **adoption.record}, requeue=0.0)
     if adoption and adoption.missing:
-        return _progress(seen, waiting(RESOURCES, f"Looking what server {seen.known} has"), before, requeue=POLL)
-    why = f"cannot be adopted: {adoption.problem}" if adoption else "is not there"
+        return _progress(
+            seen, waiting(RESOURCES, f"Listing the resources of server {seen.known}"), before, requeue=POLL
+        )
+    why = f"cannot be adopted: {adoption.problem}" if adoption else "does not exist"
     text = f"The providerID of its OpenStackMachine is server {seen.known}, which {why}; {REPLACE}"
     return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text), requeue=DRIFT)
 
 
-def _told(seen: Observed, found: Step) -> Plan:
+def _told(seen: Observed, found: Progress) -> Plan:
     names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
     out = REPLACE if seen.known else RECREATE
-    text = f"Somebody else deleted {names}; {out}"
+    text = f"Another client deleted {names}; {out}"
     there = {"ready": False, **written(found.record)}
-    if SERVER in found.lost:
+    if SERVER_KEY in found.lost:
         stages = done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text)
         return _report(seen, *stages, requeue=DRIFT, instanceState="DELETED", addresses=[], **there)
     return _report(seen, done(RESOLVED), blocked(RESOURCES, "ResourceNotFound", text), requeue=DRIFT, **there)

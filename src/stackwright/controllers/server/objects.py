@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stackwright.core.openstack.clouds import SERVER, Slot, Thing
-from stackwright.core.openstack.managed_resources import Part
+from stackwright.controllers.infra.managed_resources import DesiredResource
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, ResourceKey
 from stackwright.core.plan import Key
 
 ROOT = "root"
@@ -26,35 +26,35 @@ _PORT_FIELDS = {
 _PROFILE = {"ovsHWOffload": ("capabilities", ["switchdev"]), "trustedVF": ("trusted", "true")}
 
 
-def port_slots(resolved: Mapping[str, Any]) -> list[Slot]:
+def port_slots(resolved: Mapping[str, Any]) -> list[ResourceKey]:
     """Slots of the ports, in the order of the spec."""
     return [("port", str(port["name"])) for port in resolved["ports"]]
 
 
-def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator[Part]:
+def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator[DesiredResource]:
     """Ports with their trunks, volumes, and then the server."""
     for port in resolved["ports"]:
-        slot: Slot = ("port", str(port["name"]))
-        yield Part(slot, lambda _, port=port: port_body(port))  # type: ignore[misc]
+        slot: ResourceKey = ("port", str(port["name"]))
+        yield DesiredResource(slot, lambda _, port=port: port_body(port))  # type: ignore[misc]
         if port.get("trunk"):
             body = {"name": port["name"], "tags": port.get("tags") or []}
-            yield Part(("trunk", slot[1]), lambda ids, slot=slot, body=body: {**body, "port_id": ids[slot]})  # type: ignore[misc]
+            yield DesiredResource(("trunk", slot[1]), lambda ids, slot=slot, body=body: {**body, "port_id": ids[slot]})  # type: ignore[misc]
     zone = spec.get("availabilityZone")
     for device in volumes(spec):
         body = volume_body(f"{key[1]}-{device['name']}", device, zone)
         if device["name"] == ROOT and spec.get("rootVolume"):  # without a root volume, a device may have this name
             body["imageRef"] = resolved["imageID"]
-        yield Part(("volume", device["name"]), lambda _, body=body: body)  # type: ignore[misc]
+        yield DesiredResource(("volume", device["name"]), lambda _, body=body: body)  # type: ignore[misc]
     user_data = spec.get("userDataRef")
     secret = ((key[0], str(user_data["name"])), USER_DATA) if user_data else None
-    yield Part(SERVER, lambda ids: server_body(key[1], spec, resolved, ids), volumes_ready, secret)
+    yield DesiredResource(SERVER_KEY, lambda ids: server_body(key[1], spec, resolved, ids), volumes_ready, secret)
 
 
-def volumes_ready(things: Mapping[Slot, Thing]) -> str:
+def volumes_ready(things: Mapping[ResourceKey, CloudResource]) -> str:
     """Why the volumes are not ready for the server; empty if they are."""
     for (what, name), thing in sorted(things.items()):
         if what == "volume" and thing.state not in ("available", "in-use", "reserved"):
-            return f"Volume {thing.name or name} is {thing.state or 'being made'}"
+            return f"Volume {thing.name or name} is {thing.state or 'being created'}"
     return ""
 
 
@@ -102,7 +102,7 @@ def volume_body(name: str, device: Mapping[str, Any], zone: str | None) -> dict[
 
 
 def server_body(
-    name: str, spec: Mapping[str, Any], resolved: Mapping[str, Any], ids: Mapping[Slot, Any]
+    name: str, spec: Mapping[str, Any], resolved: Mapping[str, Any], ids: Mapping[ResourceKey, Any]
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
         "name": name,
@@ -127,7 +127,9 @@ def _hint(value: Mapping[str, Any]) -> Any:
     return value[str(value["type"]).lower()]
 
 
-def devices(spec: Mapping[str, Any], resolved: Mapping[str, Any], ids: Mapping[Slot, Any]) -> list[dict[str, Any]]:
+def devices(
+    spec: Mapping[str, Any], resolved: Mapping[str, Any], ids: Mapping[ResourceKey, Any]
+) -> list[dict[str, Any]]:
     """Nova's block device mapping; empty if the server only has the disk of its image."""
     found: list[dict[str, Any]] = []
     made = {device["name"] for device in volumes(spec)}

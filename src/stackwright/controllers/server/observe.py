@@ -15,37 +15,36 @@ from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.clusterapi import cluster_of, cluster_referring, get_if_served
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
-from stackwright.controllers.infra.resolve_references import answered
+from stackwright.controllers.infra.managed_resources import Record, is_gone, unlisted
+from stackwright.controllers.infra.origin import identity
+from stackwright.controllers.infra.pausing import capi_pause_cause
+from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
+from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
 from stackwright.core.openstack.clouds import (
-    SERVER,
-    Asker,
+    SERVER_KEY,
     CloudRef,
     Clouds,
-    Denied,
-    Trouble,
-    What,
+    ResourceType,
+    Subscription,
     ids,
+    look,
     marked_by,
-    question,
+    query,
 )
-from stackwright.core.openstack.managed_resources import Record, is_gone, unlisted
-from stackwright.core.openstack.origin import identity
-from stackwright.core.pausing import capi_pause_cause
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
 NAME = "server"
-KINDS: tuple[What, ...] = ("server", "port", "trunk", "volume")
+KINDS: tuple[ResourceType, ...] = ("server", "port", "trunk", "volume")
 KIND = OpenStackServer.KIND
 IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 
@@ -65,7 +64,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Observed(Seen):
+class Observed(CloudObservation):
     """resolved  resolved names of the spec; None if they are in the status already
     pool      the floating IP from a pool
     known     id of the server in the machine's providerID; empty if there is none
@@ -94,17 +93,16 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, cloud=cloud)
             if spec.get("floatingIPPoolRef") and not is_deleting(obj):
                 seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj, spec["floatingIPPoolRef"]["name"]))
-            look = await clouds.look(cloud, _asker(seen))
-            seen = looked(seen, look, record_of(seen.status))
+            seen = with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
             if seen.trouble or is_deleting(obj):
                 return seen
             if resolved := seen.status.get("resolved"):
                 return await _adopting(clouds, seen, resolved)
             images = await _images(spec, key[0], reader)
-            found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
+            found = await resolve_references(clouds, cloud, partial(resolve, key[1], spec, images))
             return replace(seen, resolved=found)
-    except (Trouble, Denied) as error:
-        return troubled(seen, error)
+    except (TransientCloudError, TerminalCloudError) as error:
+        return with_error(seen, error)
 
 
 async def _paused(reader: Reader, obj: Object) -> str:
@@ -127,26 +125,26 @@ async def _known(reader: Reader, obj: Object) -> str:
 
 async def _adopting(clouds: Clouds, seen: Observed, resolved: Mapping[str, Any]) -> Observed:
     assert seen.look is not None and seen.cloud is not None
-    server = seen.look.get(SERVER, seen.known) if seen.known and SERVER not in record_of(seen.status) else None
+    server = seen.look.get(SERVER_KEY, seen.known) if seen.known and SERVER_KEY not in record_of(seen.status) else None
     if server is None or is_gone(server) or marked_by(server, seen.identity):
         return seen
     key = key_of(seen.obj)
     if seen.cloud.secret[0] != key[0]:
         return replace(seen, adoption=Adoption(problem=SHARED))
     wanted = list(parts(key, seen.spec, resolved))
-    found = await answered(clouds, seen.cloud, partial(adopt, key[1], seen.spec, wanted, server))
+    found = await resolve_references(clouds, seen.cloud, partial(adopt, key[1], seen.spec, wanted, server))
     return replace(seen, adoption=found)
 
 
-def _asker(seen: Observed) -> Asker:
+def _asker(seen: Observed) -> Subscription:
     status = seen.status
     waits = is_deleting(seen.obj) or not status.get("ready")
     pooled = {("floating-ip", seen.pool.id)} if seen.pool.id else set()
     record = record_of(status)
-    sought = {SERVER: seen.known} if seen.known and SERVER not in record else {}
+    sought = {SERVER_KEY: seen.known} if seen.known and SERVER_KEY not in record else {}
     known = ids({**sought, **record}.items()) | pooled
-    kinds: tuple[What, ...] = (*KINDS, "floating-ip") if pooled else KINDS
-    return Asker(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, has_finalizer(seen.obj))
+    kinds: tuple[ResourceType, ...] = (*KINDS, "floating-ip") if pooled else KINDS
+    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, has_finalizer(seen.obj))
 
 
 async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:
@@ -157,7 +155,7 @@ async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, na
     address = str(((told or {}).get("spec") or {}).get("address") or "")
     if not address:
         return Pool(claim)
-    found = await clouds.find(cloud, question("floating-ip", floating_ip_address=address))
+    found = await clouds.find(cloud, query("floating-ip", floating_ip_address=address))
     pool = await reader.get(OpenStackFloatingIPPool.KIND, (key[0], name))
     made = unlisted(((pool or {}).get("status") or {}).get("resources"))
     marked = identity(pool, await origin_of(reader, pool)) if pool else ""

@@ -7,22 +7,22 @@ user or of another object is left there.
 
 from __future__ import annotations
 
-from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.addresses import is_of, why_unusable
+from stackwright.controllers.infra.clusterapi import CLAIM, claim_name, of_cluster
+from stackwright.controllers.infra.managed_resources import Owner, Progress
+from stackwright.controllers.infra.origin import is_restored
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.core.clusterapi import CLAIM, claim_name, of_cluster
-from stackwright.core.conditions import Condition, done, find, waiting
+from stackwright.core.conditions import Condition, done, find, waiting, waiting_for
 from stackwright.core.objects import belongs, key_of, owned
-from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Owner, Step
-from stackwright.core.openstack.origin import is_restored
+from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.plan import Action, Apply, Object
 
 POOLED = "FloatingAddressFromPoolReady"
-SLOT: Slot = ("floating-ip", "pool")
+SLOT: ResourceKey = ("floating-ip", "pool")
 
 
-def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[Action, ...]] | None:
+def pooled(seen: Observed, owner: Owner, found: Progress) -> tuple[Condition, tuple[Action, ...]] | None:
     """The condition and the actions; None if the spec names no pool."""
     reference = seen.spec.get("floatingIPPoolRef")
     if not reference:
@@ -30,14 +30,14 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     named = f"IPAddressClaim {claim_name(seen.obj)}"
     claim = seen.pool.claim
     if claim is None:
-        return waiting(POOLED, f"Making {named}", "Applying"), (Apply(CLAIM, _claim(seen, reference), "absent"),)
+        return waiting(POOLED, f"Creating {named}", "Applying"), (Apply(CLAIM, _claim(seen, reference), "absent"),)
     if is_restored(claim, seen.obj) and not belongs(claim, seen.obj["metadata"]["uid"]):
         taken = Apply(CLAIM, _claim(seen, reference), "taken over")
-        return waiting(POOLED, f"Taking over {named}", "Applying"), (taken,)
+        return waiting(POOLED, f"Adopting {named}", "Applying"), (taken,)
     if not belongs(claim, seen.obj["metadata"]["uid"]):
-        return waiting(POOLED, f"Waiting for an earlier {named} to go", "NameTaken"), ()
+        return waiting_for(POOLED, f"an earlier {named}", reason="NameTaken", gone=True), ()
     if not seen.pool.address:
-        return _unserved(claim, f"Waiting for pool {reference['name']} to serve {named}"), ()
+        return _unserved(claim, f"pool {reference['name']} to serve {named}"), ()
     assert seen.look is not None
     if "floating-ip" in seen.look.unseen:
         return done(POOLED), ()
@@ -47,21 +47,22 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
         return done(POOLED), ()
     thing = seen.look.get(SLOT, seen.pool.id)
     if thing is None:
-        return waiting(POOLED, f"There is no floating IP {seen.pool.address} in this cloud", "DependencyFailed"), ()
+        return waiting(POOLED, f"Floating IP {seen.pool.address} does not exist in this cloud", "DependencyFailed"), ()
     if thing.facts.get("port_id", port) == port:
         return done(POOLED), ()
-    if why := kept_away(thing, is_of(thing, seen.pool.identity, seen.pool.record), found.record.values(), "server"):
+    if why := why_unusable(thing, is_of(thing, seen.pool.identity, seen.pool.record), found.record.values(), "server"):
         return waiting(POOLED, f"{why}, or delete {named} to claim another one", "AddressInUse"), ()
     call = owner.call("update", SLOT, id=thing.id, body={"port_id": port}, why="from the pool")
-    return waiting(POOLED, f"Floating IP {seen.pool.address} is being attached", "Applying"), (call,)
+    return waiting(POOLED, f"Attaching floating IP {seen.pool.address}", "Applying"), (call,)
 
 
-def _unserved(claim: Object, text: str) -> Condition:
+def _unserved(claim: Object, what: str) -> Condition:
     """The condition, with the cause from the claim's status."""
     ready = find(claim)
     if ready is None or ready["status"] == "True":
-        return waiting(POOLED, text)
-    return waiting(POOLED, f"{text}: {ready.get('message') or ready.get('reason')}", ready.get("reason") or "Waiting")
+        return waiting_for(POOLED, what)
+    cause = str(ready.get("message") or ready.get("reason"))
+    return waiting_for(POOLED, what, cause, ready.get("reason") or "Waiting")
 
 
 def _claim(seen: Observed, reference: Object) -> Object:

@@ -8,28 +8,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.openstack.clouds import SERVER, Slot, What
-from stackwright.core.openstack.managed_resources import Record
+from stackwright.controllers.infra.managed_resources import Record
+from stackwright.core.openstack.clouds import SERVER_KEY, ResourceKey, ResourceType
 
-FIELDS: tuple[tuple[What, str], ...] = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"))
+FIELDS: tuple[tuple[ResourceType, str], ...] = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"))
 
 
 def record_of(status: Mapping[str, Any]) -> Record:
     resources = status.get("resources") or {}
-    found: dict[Slot, str] = {}
+    found: dict[ResourceKey, str] = {}
     for what, field in FIELDS:
         for position, entry in enumerate(resources.get(field) or ()):
             found[what, str(entry.get("name") or position)] = str(entry["id"])
     if status.get("instanceID"):
-        found[SERVER] = str(status["instanceID"])
+        found[SERVER_KEY] = str(status["instanceID"])
     return found
 
 
-def written(record: Mapping[Slot, Any]) -> dict[str, Any]:
+def written(record: Mapping[ResourceKey, Any]) -> dict[str, Any]:
     """The status fields that hold a record; a value may still be Made."""
     resources = {
         field: [{"name": name, "id": id_} for (kind, name), id_ in record.items() if kind == what]
         for what, field in FIELDS
         if any(kind == what for kind, _ in record)
     }
-    return {"instanceID": record.get(SERVER, ""), "resources": resources}
+    return {"instanceID": record.get(SERVER_KEY, ""), "resources": resources}

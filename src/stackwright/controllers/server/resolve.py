@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver
-from stackwright.core.openstack.clouds import Question, Thing, question
+from stackwright.core.openstack.clouds import CloudResource, Query, query
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Resolved:
     """value  content of status.resolved, None while unknown"""
 
     value: Mapping[str, Any] | None
-    missing: tuple[Question, ...] = ()
+    missing: tuple[Query, ...] = ()
     problems: tuple[str, ...] = ()
 
 
@@ -45,7 +45,7 @@ def _image(asks: Resolver, image: Mapping[str, Any], images: Mapping[str, str]) 
 def _flavor(asks: Resolver, spec: Mapping[str, Any]) -> str | None:
     if spec.get("flavorID"):
         return str(spec["flavorID"])
-    found = asks.ask(question("flavor", name=spec.get("flavor")), "spec.flavor")
+    found = asks.ask(query("flavor", name=spec.get("flavor")), "spec.flavor")
     return found.id if found else None
 
 
@@ -100,9 +100,9 @@ PLAIN = (
 _FALSE_COUNTS = ("adminStateUp", "enablePortSecurity", "propagateUplinkStatus")
 
 
-def _network_of(asks: Resolver, subnet: Thing, where: str) -> str | None:
+def _network_of(asks: Resolver, subnet: CloudResource, where: str) -> str | None:
     """The network of a subnet that the spec names by its id alone."""
-    found = asks.ask(question("subnet", id=subnet.id), f"{where}.fixedIPs[0].subnet")
+    found = asks.ask(query("subnet", id=subnet.id), f"{where}.fixedIPs[0].subnet")
     network = found.facts.get("network_id") if found else None
     return str(network) if network else None
 

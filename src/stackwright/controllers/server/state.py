@@ -7,13 +7,13 @@ from typing import Any
 
 from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.core.conditions import Condition, done, waiting
-from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER, Look, Slot, Thing
+from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER_KEY, CloudResource, ProjectView, ResourceKey
 
 STOPPED = ("SHUTOFF", "STOPPED", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED")
 KINDS = {"fixed": "InternalIP", "floating": "ExternalIP"}
 
 
-def state_of(server: Thing) -> Condition:
+def state_of(server: CloudResource) -> Condition:
     """No state is final: each may change and is checked again."""
     task = str(server.facts.get("task_state") or "")
     doing = f" ({task})" if task else ""
@@ -21,27 +21,27 @@ def state_of(server: Thing) -> Condition:
         case "ACTIVE":
             return done(INSTANCE)
         case "ERROR":
-            fault = str(server.facts.get("fault") or "Nova gives no cause")
+            fault = str(server.facts.get("fault") or "Nova reports no cause")
             return waiting(INSTANCE, f"The server is in state ERROR: {fault}", "InstanceStateError")
         case "BUILD" | "":
             return waiting(INSTANCE, f"The server is being built{doing}", "InstanceBuilding")
         case state if state in STOPPED:
-            return waiting(INSTANCE, f"The server is {state}{doing}; somebody has to start it", "InstanceNotRunning")
+            return waiting(INSTANCE, f"The server is {state}{doing}; start it", "InstanceNotRunning")
     return waiting(INSTANCE, f"The server is {server.state}{doing}", "InstanceNotReady")
 
 
-def detached(things: Mapping[Slot, Thing]) -> dict[Slot, dict[str, str]]:
+def detached(things: Mapping[ResourceKey, CloudResource]) -> dict[ResourceKey, dict[str, str]]:
     """Resource that a running server lost → body of the request that attaches it again.
 
     Nova's addresses and volumes are as recent as its state, or unknown. Ports are listed less often and checked as
     well, because Nova may omit a server's addresses for a while.
     """
-    server = things[SERVER]
+    server = things[SERVER_KEY]
     if server.state != "ACTIVE" or server.facts.get("task_state") or "addresses" not in server.facts:
         return {}
     networks = (server.facts["addresses"] or {}).values()
     macs = {str(entry.get("OS-EXT-IPS-MAC:mac_addr")) for entries in networks for entry in entries}
-    lost: dict[Slot, dict[str, str]] = {}
+    lost: dict[ResourceKey, dict[str, str]] = {}
     for slot, thing in things.items():
         if thing.what == "volume" and thing.id not in server.facts.get("volumes", (thing.id,)):
             lost[slot] = {ADD_VOLUME: thing.id}
@@ -50,19 +50,19 @@ def detached(things: Mapping[Slot, Thing]) -> dict[Slot, dict[str, str]]:
     return lost
 
 
-def _has_address(port: Thing, others: set[str]) -> bool:
+def _has_address(port: CloudResource, others: set[str]) -> bool:
     """Whether Nova would list the port by its MAC address, and does not."""
     mac = port.facts.get("mac_address")
     return bool(port.facts.get("fixed_ips") and mac and mac not in others)
 
 
-def addresses(things: Mapping[Slot, Thing], look: Look) -> list[dict[str, str]]:
+def addresses(things: Mapping[ResourceKey, CloudResource], look: ProjectView) -> list[dict[str, str]]:
     """The addresses as in a Node: by network, IPv4 first, then floating ones, then the name.
 
     If Nova reports no addresses, because it is not polled as soon as each server is built, those of the ports are used.
     Neutron reports newly attached floating IPs before Nova does.
     """
-    server = things[SERVER]
+    server = things[SERVER_KEY]
     told: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
     found: dict[str, list[str]] = {"InternalIP": [], "ExternalIP": _floating(things, look)}
     for name in sorted(told):
@@ -72,14 +72,14 @@ def addresses(things: Mapping[Slot, Thing], look: Look) -> list[dict[str, str]]:
     return [*listed, {"type": "InternalDNS", "address": server.name}] if listed else []
 
 
-def _floating(things: Mapping[Slot, Thing], look: Look) -> list[str]:
+def _floating(things: Mapping[ResourceKey, CloudResource], look: ProjectView) -> list[str]:
     """Floating IPs attached to the server's ports."""
     ports = {thing.id for thing in things.values() if thing.what == "port"}
     every = (t.facts for t in look.things if t.what == "floating-ip" and t.facts.get("port_id") in ports)
     return sorted(str(facts["floating_ip_address"]) for facts in every if facts.get("floating_ip_address"))
 
 
-def _of_ports(things: Mapping[Slot, Thing]) -> dict[str, list[dict[str, Any]]]:
+def _of_ports(things: Mapping[ResourceKey, CloudResource]) -> dict[str, list[dict[str, Any]]]:
     """Port addresses in Nova's format, but by network id."""
     found: dict[str, list[dict[str, Any]]] = {}
     for thing in things.values():

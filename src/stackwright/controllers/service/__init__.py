@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from functools import partial
 
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, observe
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import CLOUD_AUTHORITY, Service
+from stackwright.services.context import CLOUD_AUTHORITY
+from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES
 
 
@@ -53,7 +54,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
         Watch(NODE, all_in_namespace(declared.kind)),
         *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
         *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),
-        *((Watch(POD, _by_chart(declared)),) if declared.told else ()),
+        *((Watch(POD, _by_chart(declared)),) if declared.pod_conditions else ()),
         *((Watch(POD, _by_application(declared)),) if declared.serves else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(

@@ -13,15 +13,15 @@ from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, ORPHAN, annotation, label
 from stackwright.core.plan import Action, Inventory
-from stackwright.services.declaration import Context
-from stackwright.services.keystone import ADMIN_SECRET
+from stackwright.services.context import Context
+from stackwright.services.keystone.values import ADMIN_SECRET
 
 STAGE = "Backends"
 LOOK = 30.0  # seconds until the next inventory
 SHOWN = 5
 
 
-def given_up(seen: Observed, context: Context) -> tuple[list[Action], Condition | None]:
+def removed_backends(seen: Observed, context: Context) -> tuple[list[Action], Condition | None]:
     """The inventory action for back ends that an update removes, and the stage; None if it removes none."""
     if seen.declared.backends is None:
         return [], None
@@ -39,16 +39,16 @@ def given_up(seen: Observed, context: Context) -> tuple[list[Action], Condition 
     held = json.loads(((seen.inventory or {}).get("data") or {}).get("held.json") or "{}")
     if set(held) != set(gone):
         what = f"{seen.declared.kind.kind} {', '.join(gone)}"
-        return look, waiting(STAGE, f"Looking for what is in {what}", "Applying")
+        return look, waiting(STAGE, f"Listing the content of {what}", "Applying")
     if not any(held.values()):
         # An earlier result may be outdated: no back end is removed before a current inventory.
-        return look, waiting(STAGE, "Looking once more", "Applying") if look else done(STAGE)
+        return look, waiting(STAGE, "Listing the content again", "Applying") if look else done(STAGE)
     full = {name: things for name, things in held.items() if things}
     return look, blocked(STAGE, "WouldOrphan", _text(seen, context, full))
 
 
 def _text(seen: Observed, context: Context, full: dict[str, list[str]]) -> str:
-    parts = [f"{name} holds {_some(things)}" for name, things in full.items()]
+    parts = [f"{name} contains {_some(things)}" for name, things in full.items()]
     allowed = ",".join(f"{context.name}/{name}" for name in full)
     cloud = label(seen.obj, CLOUD)
     how = (
@@ -56,7 +56,9 @@ def _text(seen: Observed, context: Context, full: dict[str, list[str]]) -> str:
         if cloud
         else f"name it in spec.orphan of {seen.declared.kind.kind} {context.namespace}/{context.name}"
     )
-    return f"{'; '.join(parts)}, which nobody could read any more. Keep the back end, move or delete them, or {how}"
+    return (
+        f"{'; '.join(parts)}, which would become inaccessible. Keep the back end, move or delete its content, or {how}"
+    )
 
 
 def _some(things: list[str]) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.registry import kind_of
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.controllers.service.backends import LOOK, given_up
+from stackwright.cloud.registry import kind_of
+from stackwright.controllers.service.backends import LOOK, removed_backends
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -23,7 +23,18 @@ from stackwright.controllers.service.objects import (
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.controllers.service.serving import serving
 from stackwright.controllers.service.volumes import grown
-from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
+from stackwright.core.conditions import (
+    Condition,
+    SameAs,
+    blocked,
+    done,
+    find,
+    is_ready,
+    summary,
+    waiting,
+    waiting_for,
+    why_not_ready,
+)
 from stackwright.core.objects import (
     AUTHORITY,
     DIGEST,
@@ -39,7 +50,7 @@ from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import RotateKeys
-from stackwright.services.declaration import CLOUD_AUTHORITY, Context
+from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.voters import field_of, level, values_error
 
 RELEASE = "Release"
@@ -53,14 +64,15 @@ def decide(seen: Observed) -> Plan:
         return Plan()  # owned objects are deleted by Kubernetes
     if seen.errors or seen.context is None:
         return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
-    if lack := seen.declared.lacks(seen.context):
+    if lack := seen.declared.missing_facts(seen.context):
         return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
     secrets, turn = _secrets(seen, seen.context)
     issued, certificates, renew = _certificates(seen, seen.context)
+    issued += [each for each in _of_another_authority(seen, seen.context) if each not in issued]
     turn = min((min(t, CLOCK) for t in (turn, renew) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
-    look, kept = given_up(seen, seen.context)
+    look, kept = removed_backends(seen, seen.context)
     larger, volumes = grown(seen, desired)
     actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]
@@ -69,9 +81,9 @@ def decide(seen: Observed) -> Plan:
         release, condition = _release(seen, desired)
         actions += release
         if condition.status:  # until then pods may still use the previous contracts
-            actions += [*_surplus(seen, seen.context), *_of_another_authority(seen, seen.context)]
+            actions += _surplus(seen, seen.context)
     else:
-        condition = waiting(RELEASE, "Waiting for the stages before it")
+        condition = waiting(RELEASE, "Waiting for the earlier stages")
     if seen.sensitive:  # users' Secrets are not watched
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
@@ -81,7 +93,7 @@ def decide(seen: Observed) -> Plan:
 
 def _placement(seen: Observed) -> Condition:
     """Whether the required labels exist on nodes; an unschedulable pod would wait without an explanation."""
-    for label, value in seen.declared.labels:
+    for label, value in seen.declared.node_labels:
         if not any((node["metadata"].get("labels") or {}).get(label) == value for node in seen.nodes):
             command = f"kubectl label node NODE {label}={value}"
             return blocked("Placement", "NoNode", f"No node has the label {label}={value}; set it: {command}")
@@ -104,13 +116,13 @@ def _report(
     if seen.declared.backends and seen.context:
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
-    told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
+    told = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
     return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:
     """Conditions that other controllers set on this object, if they are false."""
-    entries = [find(seen.obj, type_) for type_ in seen.declared.watched]
+    entries = [find(seen.obj, type_) for type_ in seen.declared.external_conditions]
     bad = [entry for entry in entries if entry and entry["status"] == "False"]
     return [Condition(str(e["type"]), False, str(e["reason"]), str(e["message"])) for e in bad]
 
@@ -160,13 +172,13 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
     if not left:
         return [], [], None
     if actions:
-        return actions, [waiting("Certificates", "Certificates are being issued", "Applying")], None
+        return actions, [waiting("Certificates", "Issuing certificates", "Applying")], None
     return [], [done("Certificates")], min(left)
 
 
 def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
     """Actions for certificates that the present authority of the cloud has not issued, as far as is noted: others may
-    not trust them. Only once the release is ready: pods of an earlier version may not see a new authority.
+    not trust them.
     """
     present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
     issued = [
@@ -200,7 +212,7 @@ def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition
     if wrong := _bundle_voter_error(seen, context, desired):
         return [], blocked("Settings", "WouldLoseMajority", wrong), None
     if actions:
-        return actions, waiting("Settings", "Sensitive options are being copied", "Applying"), None
+        return actions, waiting("Settings", "Copying sensitive options", "Applying"), None
     return [], done("Settings"), desired
 
 
@@ -239,10 +251,9 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
         actions += needed
         stage = done(contract.stage)
         if needed or not is_ready(current):
-            cause = "it is being asked for" if needed else why_not_ready(current)
+            cause = "it is being created" if needed else why_not_ready(current)
             reason = str((find(current) or {}).get("reason") or "Waiting")
-            text = f"Waiting for {contract.kind.kind} {context.namespace}/{name}: {cause}"
-            stage = Condition(contract.stage, False, reason, text)
+            stage = waiting_for(contract.stage, f"{contract.kind.kind} {context.namespace}/{name}", cause, reason)
         if contract.stage not in stages or stages[contract.stage].status:
             stages[contract.stage] = stage
         gates += [stage] if contract.gates else []
@@ -261,15 +272,20 @@ def _surplus(seen: Observed, context: Context) -> list[Action]:
 
 def _release(seen: Observed, desired: Object) -> tuple[list[Action], Condition]:
     if not desired["spec"]["releases"]:  # run by another system
-        gone = [Delete(HelmBundle.KIND, key_of(desired), "nothing of it runs here any more")] if seen.bundle else []
-        return [*gone], done(RELEASE, "Nothing of it runs here")
+        gone = (
+            [Delete(HelmBundle.KIND, key_of(desired), "no part of it runs in this cluster any more")]
+            if seen.bundle
+            else []
+        )
+        return [*gone], done(RELEASE, "No part of it runs in this cluster")
     needed = ensure(HelmBundle.KIND, desired, seen.bundle)
     name = f"HelmBundle {'/'.join(key_of(desired))}"
     if needed:
-        return list(needed), waiting(RELEASE, f"{name} is being brought up to date", "Applying")
+        return list(needed), waiting(RELEASE, f"Updating {name}", "Applying")
     if is_deleting(seen.bundle):
         return [], waiting(RELEASE, f"Waiting for the old {name} to be removed", "Deleting")
     if is_ready(seen.bundle):
         return [], done(RELEASE)
     reason = str((find(seen.bundle) or {}).get("reason") or "Installing")
-    return [], Condition(RELEASE, False, reason, why_not_ready(seen.bundle))
+    same = SameAs(HelmBundle.KIND, key_of(desired))
+    return [], Condition(RELEASE, False, reason, why_not_ready(seen.bundle), same)

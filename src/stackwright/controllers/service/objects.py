@@ -9,19 +9,12 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
 from stackwright.core.helm.merge import merge
+from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
-from stackwright.core.quantity import amount
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
-from stackwright.services.declaration import (
-    CLOUD_AUTHORITY,
-    Certificate,
-    Chart,
-    Context,
-    Contract,
-    Secret,
-    bundle_name,
-)
+from stackwright.services.context import CLOUD_AUTHORITY, Context
+from stackwright.services.declaration import Certificate, Chart, Contract, Secret, bundle_name
 from stackwright.services.values import merged_values
 
 START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
@@ -51,9 +44,12 @@ def certificate_secret(seen: Observed, context: Context, wanted: Certificate) ->
     if wanted.source:
         versions = {name: _version(seen.secrets.get(name)) for name, _ in wanted.source.values()}
         return GatherSecret(key, seen.obj, wanted.source, digest(dict(wanted.source), versions, owner))
-    made = digest(wanted.names, wanted.addresses, owner)
+    particular = [each for each in (wanted.subject, wanted.server_only) if each]  # those without are not reissued
+    made = digest(wanted.names, wanted.addresses, owner, *particular)
     authority = (context.namespace, CLOUD_AUTHORITY)
-    return EnsureCertificate(key, authority, seen.obj, wanted.names, wanted.addresses, made)
+    return EnsureCertificate(
+        key, authority, seen.obj, wanted.names, wanted.addresses, made, wanted.subject, wanted.server_only
+    )
 
 
 def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret:

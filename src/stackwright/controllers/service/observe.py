@@ -13,16 +13,17 @@ from pydantic import ValidationError
 
 from stackwright.api.errors import messages
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import CLOUD_AUTHORITY, PLACES, Context, NodeRef, Service, bundle_name
+from stackwright.services.context import CLOUD_AUTHORITY, PLACES, Context, NodeRef
+from stackwright.services.declaration import Service, bundle_name
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _losses(contracts: Mapping[tuple[str, str], Object]) -> int:
 
 
 async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Object, ...]:
-    if declared.told is None:
+    if declared.pod_conditions is None:
         return ()
     found = [await reader.list(POD, namespace, {"application": chart.name}) for chart in declared.charts]
     return tuple(pod for pods in found for pod in pods)

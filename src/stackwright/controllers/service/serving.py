@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import SERVING, Condition, done, waiting
+from stackwright.core.kubernetes.workload_health import pod_cause, pod_ready
 from stackwright.core.plan import Object
-from stackwright.core.workload_health import pod_cause, pod_ready
 
 
 def serving(seen: Observed, ready: Condition) -> tuple[Condition, ...]:

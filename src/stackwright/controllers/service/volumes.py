@@ -6,13 +6,13 @@ separately. A volume never shrinks. None of this affects Ready: the service runs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, done, waiting
+from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.objects import is_deleting, label
 from stackwright.core.plan import GrowClaim, Object
-from stackwright.core.quantity import amount
 
 TYPE = "Volumes"
 
@@ -29,17 +29,17 @@ def grown(seen: Observed, bundle: Object | None) -> tuple[list[GrowClaim], tuple
         name = f"PersistentVolumeClaim {claim['metadata']['name']}"
         bound = (claim.get("status") or {}).get("phase") == "Bound"
         if amount(size) < amount(has):
-            fixed.append(f"{name} has {has} and stays so, though {size} is wanted: a volume cannot shrink")
+            fixed.append(f"{name} keeps its size {has} instead of {size}: a volume cannot shrink")
         elif amount(size) == amount(has):
             growing += _under_way(claim, name, has) if bound else []
         elif not bound:
-            growing.append(f"{name} is to have {size} once it has a volume")
+            growing.append(f"{name} will be resized to {size} once it has a volume")
         elif not _expandable(seen, claim):
-            cause = f"StorageClass {claim['spec'].get('storageClassName')} does not allow it (allowVolumeExpansion)"
-            fixed.append(f"{name} has {has} and cannot grow to {size}: {cause}")
+            cause = f"StorageClass {claim['spec'].get('storageClassName')} forbids it (allowVolumeExpansion)"
+            fixed.append(f"{name} cannot be resized from {has} to {size}: {cause}")
         else:
             actions.append(GrowClaim(claim, size))
-            growing.append(f"{name} grows from {has} to {size}")
+            growing.append(f"Resizing {name} from {has} to {size}")
     if fixed:
         return actions, (waiting(TYPE, "; ".join([*fixed, *growing]), "SizeFixed"),)
     if growing:
@@ -53,7 +53,8 @@ def _wanted(seen: Observed, bundle: Object | None) -> dict[tuple[str, str], str]
     found: dict[tuple[str, str], str] = {}
     for release in (bundle or {"spec": {"releases": ()}})["spec"]["releases"]:
         values = release["values"]
-        size = str((values.get("volume") or {}).get("size") or "")
+        volume = values.get("volume")
+        size = str(volume.get("size") or "") if isinstance(volume, Mapping) else ""
         if _is_quantity(size):
             application = str(values.get("name") or release["chart"])
             found |= {(application, component): size for component in components[release["chart"]]}
@@ -77,7 +78,7 @@ def _under_way(claim: Object, name: str, size: str) -> Iterable[str]:
     if amount(has) >= amount(size):
         return ()
     pending = any(entry.get("type") == "FileSystemResizePending" for entry in status.get("conditions") or ())
-    return (f"{name} grows from {has} to {size}{', which ends when its pod starts anew' if pending else ''}",)
+    return (f"Resizing {name} from {has} to {size}{', which ends when its pod restarts' if pending else ''}",)
 
 
 def _expandable(seen: Observed, claim: Object) -> bool:

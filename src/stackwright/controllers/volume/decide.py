@@ -23,7 +23,7 @@ def decide_claim(seen: Claim) -> Plan:
         text = f"{problem}; a volume of class {seen.storage_class['metadata']['name']} is a directory of one node"
         return Plan((Warn(seen.obj, "CannotProvision", text),))
     wanted = volume(seen.place, seen.obj, seen.storage_class)
-    why = f"asked for by PersistentVolumeClaim {'/'.join(key_of(seen.obj))}"
+    why = f"for PersistentVolumeClaim {'/'.join(key_of(seen.obj))}"
     return Plan((MakeDirectory(wanted["spec"]["local"]["path"], why), Apply(PV, wanted, why)))
 
 
@@ -41,12 +41,12 @@ def _asked_here(seen: Claim) -> bool:
 def _unfit(spec: Object) -> str:
     """Fields of the claim that a directory cannot satisfy."""
     if refused := [mode for mode in spec["accessModes"] if mode not in MODES]:
-        return f"spec.accessModes: {', '.join(refused)} is not possible, only {' and '.join(MODES)}"
+        return f"spec.accessModes: {', '.join(refused)} not supported; allowed: {' and '.join(MODES)}"
     if spec.get("volumeMode", "Filesystem") != "Filesystem":
-        return "spec.volumeMode: only Filesystem is possible"
+        return "spec.volumeMode: not supported; allowed: Filesystem"
     for name in ("selector", "dataSource", "dataSourceRef"):
         if spec.get(name):
-            return f"spec.{name}: is not possible, remove it"
+            return f"spec.{name}: not supported; remove it"
     return ""
 
 
@@ -55,10 +55,10 @@ def decide_volume(seen: Volume) -> Plan:
     path = (spec.get("local") or {}).get("path")
     release = phase == "Released" and spec.get("persistentVolumeReclaimPolicy") == "Delete" and seen.claim is None
     if path != seen.path:
-        text = f"Directory {path} is not {seen.path}, so it is not touched; remove it and this volume by hand"
+        text = f"Directory {path} is not {seen.path}, so it was not deleted; remove it and this volume by hand"
         return Plan((Warn(seen.obj, "ForeignDirectory", text),)) if release else Plan()
     if release:
-        why = f"its claim {spec['claimRef']['namespace']}/{spec['claimRef']['name']} is gone"
+        why = f"its claim {spec['claimRef']['namespace']}/{spec['claimRef']['name']} was deleted"
         return Plan((RemoveDirectory(seen.path, why), Delete(PV, key_of(seen.obj), why)))
     if seen.directory or is_deleting(seen.obj):
         return Plan()
@@ -67,5 +67,7 @@ def decide_volume(seen: Volume) -> Plan:
         text = f"Directory {path} is missing on node {seen.place.node}; mount or restore it, or delete the claim"
         return Plan((Warn(seen.obj, "DirectoryMissing", text),))
     return (
-        Plan((MakeDirectory(seen.path, "the volume has none and was never used"),)) if phase != "Released" else Plan()
+        Plan((MakeDirectory(seen.path, "the volume has no directory and was never used"),))
+        if phase != "Released"
+        else Plan()
     )

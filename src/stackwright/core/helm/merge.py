@@ -16,7 +16,7 @@ class MergeConflict(ValueError):
     """An override has another shape than the value in the layers below it."""
 
     def __init__(self, path: str, below: object, above: object) -> None:
-        self.path, self.problem = path, f"cannot put {_shape(above)} over {_shape(below)}"
+        self.path, self.problem = path, f"{_shape(above)} cannot override {_shape(below)}"
         super().__init__(f"{path}: {self.problem}")
 
 

@@ -79,7 +79,7 @@ def bundle_label(key: Key) -> str:
     return label_value(".".join(key))
 
 
-def told(text: str) -> str:
+def error_message(text: str) -> str:
     """Helm's error message in one line, without values of objects.
 
     It keeps the text before the first value and the problem of the last value. The time is linear in the text, which
@@ -117,7 +117,7 @@ def _cause(secret: Object) -> str:
     labels = secret["metadata"].get("labels") or {}
     if labels.get("owner") != "helm" or labels.get("status") != FAILED:
         return ""
-    text = told(_BEGIN.sub("", _description((secret.get("data") or {}).get(PAYLOAD))))
+    text = error_message(_BEGIN.sub("", _description((secret.get("data") or {}).get(PAYLOAD))))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -160,7 +160,7 @@ def record_of(payload: object) -> dict[str, Any]:
             raise Unreadable("cannot be read")
         name = str(_value(found[1])).casefold()
         if name in fields:
-            raise Unreadable("has a field twice")
+            raise Unreadable("has a duplicate field")
         fields[name] = _value(text[found.end() : end]) if name in CHECKED else None
     return fields
 
@@ -182,7 +182,7 @@ def _members(text: str) -> Iterator[tuple[int, int]]:
             depth -= 1
             if not depth and not text[token.end() :].strip():
                 return
-    raise Unreadable("is no object")
+    raise Unreadable("is not an object")
 
 
 def _value(text: str) -> Any:

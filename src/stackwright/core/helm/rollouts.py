@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from stackwright.core.conditions import find, is_true
+from stackwright.core.kubernetes.workload_health import is_observed, pods_of, workload_ready
 from stackwright.core.objects import annotation, label
-from stackwright.core.workload_health import is_observed, pods_of, workload_ready
 
 # How Kubernetes says which template of a DaemonSet a pod is of.
 TEMPLATE, POD_TEMPLATE = "deprecated.daemonset.template.generation", "pod-template-generation"

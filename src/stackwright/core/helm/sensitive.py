@@ -34,7 +34,7 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
             return node
         if "value_from" in node:
             if conf_file is None or len(path) != 4 or path[:2] != ("conf", conf_file):
-                allowed = f"conf.{conf_file}.<SECTION>.<option>" if conf_file else "nowhere in this chart"
+                allowed = f"conf.{conf_file}.<SECTION>.<option>" if conf_file else "no path of this chart"
                 raise Misplaced(f"{'.'.join(path)}: value_from is allowed at {allowed} only")
             for name in path[2:]:
                 if not OPTION.matches(name):
@@ -59,7 +59,7 @@ def _reference(node: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, str
         or set(node["value_from"]) != {"secret_key_ref"}
         or set(reference) != {"name", "key"}
     ):
-        raise ValueError(f"{where}: value_from takes secret_key_ref with name and key, nothing else")
+        raise ValueError(f"{where}: value_from takes only secret_key_ref with name and key")
     if not (isinstance(name, str) and OBJECT.matches(name)):
         raise ValueError(f"{where}.value_from.secret_key_ref.name: {OBJECT.problem}")
     if not (isinstance(key, str) and SECRET_KEY.matches(key)):

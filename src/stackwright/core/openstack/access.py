@@ -17,18 +17,6 @@ TLS_SECRET = "openstack-public-tls"  # noqa: S105
 CA_KEY = "ca.crt"
 NEEDED = ("username", "password", "project_name", "user_domain_name", "project_domain_name")
 
-# Name of a service in an OpenStackDeployment → its public host, and a path that answers without a token.
-PUBLIC = {
-    "identity": ("keystone", "/v3"),
-    "image": ("glance", "/"),
-    "placement": ("placement", "/"),
-    "compute": ("nova", "/"),
-    "networking": ("neutron", "/"),
-    "block-storage": ("cinder", "/"),
-    "object-storage": ("object-store", "/"),
-    "dashboard": ("horizon", "/"),
-}
-
 
 class NoAccess(Exception):
     """The cloud cannot be used from outside the cluster; the text gives the reason."""
@@ -60,11 +48,13 @@ def access(cloud: Mapping[str, Any], admin: Mapping[str, str], tls: Mapping[str,
     """Build Access from an OpenStackDeployment and the data of two Secrets. Raises NoAccess naming the missing data."""
     name = "/".join((cloud["metadata"]["namespace"], cloud["metadata"]["name"]))
     if missing := [key for key in NEEDED if not admin.get(key)]:
-        lacks = f"Secret {ADMIN_SECRET} lacks {', '.join(missing)}" if admin else f"there is no Secret {ADMIN_SECRET}"
-        raise NoAccess(f"Cloud {name} has no administrator yet: {lacks}")
+        lacks = (
+            f"Secret {ADMIN_SECRET} lacks {', '.join(missing)}" if admin else f"Secret {ADMIN_SECRET} does not exist"
+        )
+        raise NoAccess(f"Cloud {name} has no administrator account yet: {lacks}")
     if not tls.get(CA_KEY):
         raise NoAccess(
-            f"Cloud {name} has no public endpoints: Secret {TLS_SECRET} has no {CA_KEY}; service `ingress` makes them"
+            f"Cloud {name} has no public endpoints: Secret {TLS_SECRET} has no {CA_KEY}; service `ingress` creates them"
         )
     return Access(
         domain=cloud["spec"].get("public_domain_name") or "it.just.works",
@@ -118,9 +108,9 @@ def with_cloud(existing: Any, name: str, entry: Mapping[str, Any]) -> dict[str, 
     """
     there = {} if existing is None else existing
     if not isinstance(there, dict) or not isinstance(clouds := there.get("clouds") or {}, dict):
-        raise ValueError("it has no mapping `clouds`")
+        raise ValueError("it lacks the mapping `clouds`")
     if clouds.get(name) is not None and _identity(clouds[name]) != _identity(entry):
-        raise ValueError(f"cloud {name} in it has another address or account; choose another name, or take it out")
+        raise ValueError(f"its cloud {name} has another address or account; choose another name, or remove that cloud")
     return {**there, "clouds": {**clouds, name: dict(entry)}}
 
 

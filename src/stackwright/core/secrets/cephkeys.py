@@ -21,12 +21,12 @@ class Missing(Exception):
     """Ceph has not provided this data yet."""
 
 
-class Misfit(Exception):
+class CephKeysError(Exception):
     """A client asks for what it does not name."""
 
 
 @dataclass(frozen=True)
-class Handed:
+class ProvidedClient:
     """A client as Ceph provides it; pools are (name, role)."""
 
     user: str
@@ -40,7 +40,7 @@ class Handed:
         raise Missing(f"{self.user} has no pool of role {role}")
 
 
-def parse(text: str) -> Handed:
+def parse(text: str) -> ProvidedClient:
     """Parse the field of a client. Raises ValueError with the problem, never with the key."""
     try:
         parsed = json.loads(text)
@@ -54,7 +54,7 @@ def parse(text: str) -> Handed:
         raise ValueError("takes client.<user>;<key>;<pool>:<role>:<device class>;…")
     if not isinstance(pools, list):
         raise ValueError("pools: takes a list")
-    return Handed(name.removeprefix("client."), key.strip(), tuple(_pool(str(each)) for each in pools if each))
+    return ProvidedClient(name.removeprefix("client."), key.strip(), tuple(_pool(str(each)) for each in pools if each))
 
 
 def _pool(text: str) -> tuple[str, str]:
@@ -69,9 +69,9 @@ def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) 
     """The Secret of a client: see CephClientSpec.secret_name. Raises Missing, Misfit, or ValueError with the field."""
     client, monitors = str(spec["client"]), given.get(MONITORS, "").strip()
     if not monitors:
-        raise Missing(f"it has no {MONITORS}")
+        raise Missing(f"it lacks {MONITORS}")
     if client not in given:
-        raise Missing(f"it has no {client}")
+        raise Missing(f"it lacks {client}")
     try:
         handed = parse(given[client])
     except ValueError as error:
@@ -97,6 +97,6 @@ def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) 
 def _section(name: str, options: Mapping[str, str], words: Mapping[str, str]) -> str:
     for option, word in options.items():
         if word not in words:
-            raise Misfit(f"spec.options.{name_of(name)}.{name_of(option)}: takes {', '.join(words)}")
+            raise CephKeysError(f"spec.options.{name_of(name)}.{name_of(option)}: takes {', '.join(words)}")
     lines = [f"{option} = {words[word]}" for option, word in sorted(options.items())]
     return "\n".join([f"[{name}]", *lines, ""])

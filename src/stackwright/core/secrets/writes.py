@@ -1,4 +1,4 @@
-"""The actions that write Secrets. They contain no values, only their sources; runtime/secrets.py resolves these."""
+"""The actions that write Secrets. They contain no values, only sources, which runtime/cycle/secrets.py resolves."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ class EnsureCertificate(Action):
     names: tuple[str, ...]
     addresses: tuple[str, ...]
     digest: str
+    subject: str = ""
+    server_only: bool = False
 
     @property
     def target(self) -> str:
@@ -146,7 +148,7 @@ class ExtractSecret(Action):
     """A Secret with texts from the spec of its owner, which the executor reads again.
 
     owner   the owner's identity only: kind, name, namespace, uid
-    fields  field of the Secret, ending in the digest of the text (api.cloud.certificates.key_of) → path in the spec
+    fields  field of the Secret, ending in the digest of the text (services.ingress.features.key_of) → path in the spec
     """
 
     verb = "secret"

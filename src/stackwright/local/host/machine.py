@@ -53,7 +53,9 @@ def _has_capability(number: int) -> bool:
 def problems(cluster: LocalCluster) -> list[Problem]:
     """All problems of the machine; without root, only that."""
     if os.geteuid() != 0:
-        return [Problem("Not running as root.", "A Kubernetes node needs root: call it with sudo.")]
+        return [
+            Problem("The command does not run as root.", "A Kubernetes node requires root: run the command with sudo.")
+        ]
     return [
         *_size(cluster),
         *_ports(),
@@ -69,16 +71,16 @@ def _size(cluster: LocalCluster) -> list[Problem]:
     cores = len(os.sched_getaffinity(0))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     if cores < MIN_CORES:
-        found.append(Problem(f"{cores} processor core.", f"Give the machine {MIN_CORES} or more."))
+        found.append(Problem(f"Only {cores} processor core.", f"Give the machine {MIN_CORES} or more."))
     if memory < MIN_MEMORY_GIB - 0.5:
-        found.append(Problem(f"{memory:.1f} GiB of memory.", f"Give the machine {MIN_MEMORY_GIB} GiB or more."))
+        found.append(Problem(f"Only {memory:.1f} GiB of memory.", f"Give the machine {MIN_MEMORY_GIB} GiB or more."))
     prepared = not tools.missing(cluster) and cluster.image_store.is_dir()
     least = MIN_DISK_PREPARED_GIB if prepared else MIN_DISK_GIB
     for place, variable in ((cluster.state, "STACKWRIGHT_HOME"), (cluster.cache, "STACKWRIGHT_CACHE")):
         free = shutil.disk_usage(_existing(place)).free / 2**30
         if free < least:
-            what = f"{free:.1f} GiB free below {place}; {least} GiB are needed."
-            found.append(Problem(what, f"Free some, or set {variable} to a larger file system."))
+            what = f"Only {free:.1f} GiB free below {place}; {least} GiB are required."
+            found.append(Problem(what, f"Free disk space, or set {variable} to a folder on a larger file system."))
     return found
 
 
@@ -98,7 +100,7 @@ def _ports() -> list[Problem]:
         if _free(port) or cgroups.processes(f"{config.CGROUP}/system/{name.strip()}"):
             continue
         what = f"Port 127.0.0.1:{port} ({name.strip()}) is in use by another program."
-        found.append(Problem(what, f"Find it with `ss -ltnp sport = :{port}` and end it."))
+        found.append(Problem(what, f"Find that program with `ss -ltnp sport = :{port}` and stop it."))
     return found
 
 
@@ -129,7 +131,9 @@ def _kernel_network() -> list[Problem]:
     for kind in ("bridge", "veth"):
         if not succeeds(["ip", "link", "add", "sw-probe", "type", kind]):
             found.append(
-                Problem(f"The kernel makes no {kind} links.", f"Load the module `{kind}`; check CAP_NET_ADMIN.")
+                Problem(
+                    f"The kernel cannot create {kind} links.", f"Load the module `{kind}`, and check CAP_NET_ADMIN."
+                )
             )
         succeeds(["ip", "link", "del", "sw-probe"])
     return found
@@ -149,7 +153,10 @@ def _cgroups() -> list[Problem]:
     absent = [name for name in ("cpu", "cpuset", "memory", "pids") if name not in offered]
     if absent:
         return [
-            Problem(f"No cgroup controller {', '.join(absent)}.", "Mount it, or enable it on the kernel command line.")
+            Problem(
+                f"Missing cgroup controllers: {', '.join(absent)}.",
+                "Mount them, or enable them on the kernel command line.",
+            )
         ]
     top = cgroups.hierarchies()[0]
     if not os.access(top, os.W_OK):
@@ -164,8 +171,8 @@ def _other_home(cluster: LocalCluster) -> list[Problem]:
         return []
     if other == str(cluster.state) or not supervisor.alive(cluster):
         return []
-    remedy = f"Use it, or end it with `STACKWRIGHT_HOME={other} stackwright down`."
-    return [Problem(f"Another local cluster, in {other}, runs on this machine.", remedy)]
+    remedy = f"Use it, or stop it with `STACKWRIGHT_HOME={other} stackwright down`."
+    return [Problem(f"Another local cluster, in {other}, is running on this machine.", remedy)]
 
 
 def _foreign_home(cluster: LocalCluster) -> list[Problem]:
@@ -174,5 +181,5 @@ def _foreign_home(cluster: LocalCluster) -> list[Problem]:
     if place.is_ours() or not (others := place.others(but=[cluster.cache])):
         return []
     some = ", ".join(each.name for each in others[:5])
-    remedy = f"Set {place.variable} to a folder that is empty, or not there."
-    return [Problem(f"{place.path} is no folder of a local cluster; in it: {some}.", remedy)]
+    remedy = f"Set {place.variable} to a folder that is empty or does not exist."
+    return [Problem(f"{place.path} is not the folder of a local cluster; it contains: {some}.", remedy)]

@@ -10,8 +10,9 @@
 
 Forwarding and bridging are set in that namespace, so the machine's own settings stay unchanged: it routes nothing for
 the cluster, and our nft table prevents that even if the machine is a router. Nodes reach each other's pods directly
-over the first bridge; the machine reaches pods by a route per node, and Services through the first node's rules. The
-node's side is in `local/node/network.py`.
+over the first bridge; the machine reaches pods by a route per node, and Services through the first node's rules. From
+the external network virtual machines reach only the ingress of nodes, with the cloud's public endpoints. The node's
+side is in `local/node/network.py`.
 """
 
 from __future__ import annotations
@@ -123,8 +124,19 @@ ROUTER_RULES = {
     ip saddr {_INSIDE} oifname != "{config.BRIDGE}" masquerade""",
     "forward": f"""\
     type filter hook forward priority filter; policy accept;
-    ip saddr != {_INSIDE} oifname "{config.UPLINK}" drop""",
+    ip saddr != {_INSIDE} oifname "{config.UPLINK}" drop
+    iifname != "{config.EXTERNAL_BRIDGE}" accept
+    ct state established,related accept
+    ip daddr {config.NODE_NETWORK} ip daddr != {config.MACHINE_ADDRESS} tcp dport {{ 80, 443 }} accept
+    drop""",
+    "input": f"""\
+    type filter hook input priority filter; policy accept;
+    iifname != "{config.EXTERNAL_BRIDGE}" accept
+    ct state established,related accept
+    icmp type echo-request accept
+    drop""",
 }
+"""Virtual machines are tenants': from the external network they reach the ingress of nodes, and answer whoever asks."""
 
 
 def table(chains: dict[str, str]) -> str:

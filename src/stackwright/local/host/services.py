@@ -115,7 +115,7 @@ def _told_up(place: Path) -> str | None:
 
 
 def _unlaunched(cluster: LocalCluster, name: str) -> str | None:
-    return None if status(cluster, name).up else "it has not been started, or its predecessor has not ended"
+    return None if status(cluster, name).up else "it was not started, or its predecessor is still running"
 
 
 def _run_text() -> str:

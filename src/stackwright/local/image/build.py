@@ -67,7 +67,7 @@ class Builder:
     def _stage(self, name: str, recipe: Recipe, context: Path) -> None:
         inputs.stage(inputs.images_folder() / name, context, recipe.sources)
         if recipes.digests(self.catalogue)[name] != self.digests[name]:
-            raise SourcesChanged(f"What image {name} is made of changed while images were built. Build again.")
+            raise SourcesChanged(f"Inputs of image {name} changed during the build. Run the build again.")
         for tool in recipe.tools:
             inputs.stage_tool(tool, context, self.cluster)
         for program in recipe.go:

@@ -38,7 +38,7 @@ class Buildah:
         """Check that the programs are installed; remove working containers of killed builds."""
         for program in ("buildah", "mmdebstrap"):
             if shutil.which(program) is None:
-                raise LocalError(f"{program} is not installed; images are built with it: apt-get install {program}")
+                raise LocalError(f"{program} is not installed, but image builds require it: apt-get install {program}")
         self.call("rm", "--all")
 
     def build(self, context: Path, reference: str, options: Iterable[str]) -> None:

@@ -57,7 +57,7 @@ def extract(archive: Path, name: str, target: Path) -> None:
                     with target.open("wb") as file:
                         shutil.copyfileobj(source, file)
                     return
-    raise LocalError(f"There is no {name} in {archive}.")
+    raise LocalError(f"{archive} does not contain {name}.")
 
 
 def _blob(archive: tarfile.TarFile, name: str) -> bytes:

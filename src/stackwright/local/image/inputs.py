@@ -21,8 +21,11 @@ Source = Literal["package", "charts", "requirements.lock"]
 Loan = Literal["pip"]
 
 PACKAGE = Path(__file__).resolve().parents[2]
-IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*.swp", "*~", ".git", "_assets")
-"""Not part of any image or digest. `_assets` are the copies in a wheel, which are sources of their own."""
+RECIPE = "recipe.yaml"
+IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*.swp", "*~", ".git", "_assets", RECIPE)
+"""Not part of any image or digest. `_assets` are the copies in a wheel, which are sources of their own. A recipe is
+part of a digest as data, without its comments.
+"""
 
 
 def images_folder() -> Path:

@@ -1,4 +1,4 @@
-"""Recipes of all images: `images/images.yaml`, read and validated.
+"""Recipes of all images: `images/<name>/recipe.yaml`, read and validated.
 
 A recipe is data. The recipes determine the build order, the digest of each image, and with it the reference in charts,
 so a reference is known before its image is built. The digest covers all inputs of an image: its recipe, its context,
@@ -30,7 +30,7 @@ class Model(BaseModel):
 
 
 class Recipe(Model):
-    """One image. Its context is the folder `images/<name>` with a Containerfile in it."""
+    """One image. Its context is the folder of the recipe, with a Containerfile in it."""
 
     title: str
     version: str
@@ -56,7 +56,7 @@ class Catalogue(Model):
     def _bases_are_known(self) -> Catalogue:
         unknown = {r.base for r in self.images.values() if r.base} - set(self.images)
         if unknown:
-            raise ValueError(f"no such image to build on: {', '.join(sorted(unknown))}")
+            raise ValueError(f"unknown base image: {', '.join(sorted(unknown))}")
         self.order()  # raises CycleError, which is a ValueError
         return self
 
@@ -86,13 +86,14 @@ class Catalogue(Model):
         try:
             return self.images[name]
         except KeyError:
-            raise LocalError(f"There is no image {name!r}, only: {', '.join(self.images)}.") from None
+            raise LocalError(f"Unknown image {name!r}; allowed: {', '.join(self.images)}.") from None
 
 
-def load(path: Path | None = None) -> Catalogue:
-    """Read the recipes."""
-    path = path or inputs.images_folder() / "images.yaml"
-    return Catalogue.model_validate(yaml.safe_load(path.read_text()))
+def load(folder: Path | None = None) -> Catalogue:
+    """Read the recipes, and what all images share."""
+    folder = folder or inputs.images_folder()
+    found = {path.parent.name: yaml.safe_load(path.read_text()) for path in sorted(folder.glob(f"*/{inputs.RECIPE}"))}
+    return Catalogue.model_validate({**yaml.safe_load((folder / "images.yaml").read_text()), "images": found})
 
 
 def digests(catalogue: Catalogue) -> dict[str, str]:

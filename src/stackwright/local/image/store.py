@@ -64,7 +64,7 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
     if former is None:
         (new / "root").mkdir(parents=True)
     else:
-        report("starting from the former store")
+        report("starting with the previous store")
         clone(former / "root", new / "root")
     with Runtime(cluster, new / "root") as runtime:
         there = set(references(cluster, runtime.socket))
@@ -145,7 +145,7 @@ def load_missing(cluster: LocalCluster, socket: Path, images: Sequence[Image], r
     except LocalError as problem:
         if "not found" not in str(problem):
             raise
-        report("the bases there are of another build; importing all images")
+        report("its base images are of another build; importing all images")
         for image in images:
             load_archive(cluster, socket, image)
     return [image.reference for image in missing]
@@ -154,7 +154,7 @@ def load_missing(cluster: LocalCluster, socket: Path, images: Sequence[Image], r
 def load_archive(cluster: LocalCluster, socket: Path, image: Image) -> None:
     ctr(cluster, socket, "images", "import", "--local", "--snapshotter", "overlayfs", str(image.archive))
     if image.reference not in references(cluster, socket):
-        raise LocalError(f"{image.archive} does not hold an image named {image.reference}")
+        raise LocalError(f"{image.archive} does not contain an image {image.reference}")
     ctr(cluster, socket, "images", "label", image.reference, *LABELS)
 
 

@@ -98,20 +98,20 @@ def _message(said: Any) -> str:
 def node_unready(node: dict[str, Any] | None, since: float = 0) -> str | None:
     """None if the node has reported Ready after `since`, otherwise the reason."""
     if node is None:
-        return "it has not registered"
+        return "not registered yet"
     for condition in node.get("status", {}).get("conditions", []):
         if condition["type"] == "Ready":
             if datetime.fromisoformat(condition["lastHeartbeatTime"]).timestamp() < since:
-                return "its kubelet has not reported since it was started"
+                return "no status of its kubelet since the kubelet's start"
             return None if condition["status"] == "True" else str(condition.get("message", "not ready"))
-    return "it has not reported"
+    return "no status yet"
 
 
 def deployment_unready(deployment: dict[str, Any] | None) -> str | None:
     if deployment is None:
-        return "it does not exist"
+        return "does not exist"
     status, wanted = deployment.get("status", {}), deployment["spec"].get("replicas", 1)
     if status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
-        return "it has not been observed"
+        return "not observed yet"
     ready = min(status.get("availableReplicas", 0), status.get("updatedReplicas", 0))
     return None if ready >= wanted else f"{ready} of {wanted} replicas available"

@@ -68,7 +68,7 @@ def _free_endpoints() -> flags.Endpoints:
 def _child(argv: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     program = tools.binary(argv[0])
     if not program.exists():
-        raise LocalError(f"{argv[0]} is not built; call `stackwright up --bare` once")
+        raise LocalError(f"{argv[0]} is not built; run `stackwright up --bare` once")
     with (folder / f"{argv[0]}.log").open("wb") as log:
         process = subprocess.Popen(bound([program, *argv[1:]]), stdout=log, stderr=log, start_new_session=True)
     try:

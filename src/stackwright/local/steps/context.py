@@ -99,9 +99,9 @@ def remembered_nodes(cluster: LocalCluster) -> int:
     if not (there := homes(cluster)):
         return 1
     raise LocalError(
-        f"{cluster.settings} does not say how many nodes the local cluster has ({count}), and there are "
+        f"{cluster.settings} does not contain the number of nodes ({count}); the local cluster has "
         f"{', '.join(node.name for node in there)}. Nothing was changed.\n"
-        f"`stackwright up --nodes {there[-1].index}` keeps them and writes the file anew; "
+        f"`stackwright up --nodes {there[-1].index}` keeps them and rewrites the file; "
         "`stackwright down --purge` deletes all data."
     )
 
@@ -120,7 +120,7 @@ def _remembered(cluster: LocalCluster) -> int | str:
         return error.strerror or str(error)
     except (ValueError, TypeError, LookupError):
         return "it is damaged" if cluster.settings.stat().st_size else "it is empty"
-    return count if type(count) is int and 1 <= count <= MAX_NODES else f"it has no number from 1 to {MAX_NODES}"
+    return count if type(count) is int and 1 <= count <= MAX_NODES else f"it contains no number from 1 to {MAX_NODES}"
 
 
 def is_remembered(ctx: Context) -> bool:

@@ -20,4 +20,4 @@ def run(ctx: Context, report: Report) -> None:
     ctx.images = list(images.for_nodes(images.ensure_all(report, NEEDED if ctx.bare else None)))
     for name in NEEDED:
         if ctx.image(name) is None:
-            raise LocalError(f"There is no image recipe `{name}`; a cluster cannot start without it.")
+            raise LocalError(f"The image recipe `{name}`, which every cluster requires, does not exist.")

@@ -48,7 +48,7 @@ def done(ctx: Context) -> bool:
 def run(ctx: Context, report: Report) -> None:
     wanted = missing()
     if shutil.which("apt-get") is None:
-        raise LocalError(f"This machine has no apt-get. Install what it calls: {', '.join(wanted)}")
+        raise LocalError(f"This machine has no apt-get. Install these packages (Debian names): {', '.join(wanted)}")
     report(", ".join(wanted))
     env = {"DEBIAN_FRONTEND": "noninteractive"}
     install = ["apt-get", "install", "--yes", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", *wanted]

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Object
 from stackwright.core.secrets.cephkeys import MONITORS
-from stackwright.services.ceph import KEYS
-from stackwright.services.needs import POOLS
+from stackwright.services.ceph.clients import POOLS
+from stackwright.services.ceph.values import KEYS
 
 
-def handed(requests: Object) -> Object:
+def provided_keys(requests: Object) -> Object:
     """The Secret with keys for a ConfigMap with requests."""
     clients = json.loads(requests["data"]["requests.json"])["clients"]
     namespace, _ = key_of(requests)

@@ -7,23 +7,30 @@ simulate changes of a real cluster without writing to it.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from pydantic import ValidationError
-
-from stackwright.api.kinds import EVENT, JOB, NAMESPACE, POD, WORKLOADS
+from stackwright.api.kinds import EVENT, NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Clock, Conflict, NotServed, Reader, Refused
+from stackwright.core.ports import Clock, Conflict, NotServed, Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import apply as ssa
 from stackwright.runtime.memory.json import copy, merge_patch
-from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls
+from stackwright.runtime.memory.shape import shape_of
+from stackwright.runtime.memory.written import (
+    completed,
+    content,
+    expect,
+    has_status,
+    key_of,
+    refuse_new_finalizers,
+    refuse_unknown,
+    server_fields,
+    spec_of,
+)
 
 Ref = tuple[Kind, Key]
 Objects = list[Object]  # in the class, `list` is a method of the port
@@ -111,23 +118,23 @@ class MemoryCluster:
         self.writes.append(Write("apply", kind, key))
         self._serves(kind)
         live = await self._live(kind, key)
-        _expect(kind, key, obj["metadata"], live)
-        wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
-        _refuse_unknown(kind, wanted)
+        expect(kind, key, obj["metadata"], live)
+        wanted = {k: v for k, v in copy(obj).items() if k != "status" or not has_status(kind)}
+        refuse_unknown(kind, wanted)
         start = live or {"metadata": {}}
         envelope = {"apiVersion": kind.api_version, "kind": kind.kind}
         merged, owners = ssa.apply(shape_of(kind), start, {**envelope, **wanted}, ssa.Owner(manager, "Apply"))
-        return self._store(kind, live, _completed(kind, merged), owners)
+        return self._store(kind, live, completed(kind, merged), owners)
 
     async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
         key = key_of(kind, obj)
         self.writes.append(Write("create", kind, key))
         self._serves(kind)
         if await self._live(kind, key) is not None:
-            raise Conflict(f"create {kind.kind} {'/'.join(key)}: there is one", kind, key)
-        wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
-        _refuse_unknown(kind, wanted)
-        new = _completed(kind, {"apiVersion": kind.api_version, "kind": kind.kind, **wanted})
+            raise Conflict(f"create {kind.kind} {'/'.join(key)}: it already exists", kind, key)
+        wanted = {k: v for k, v in copy(obj).items() if k != "status" or not has_status(kind)}
+        refuse_unknown(kind, wanted)
+        new = completed(kind, {"apiVersion": kind.api_version, "kind": kind.kind, **wanted})
         return self._store(
             kind, None, new, ssa.update(shape_of(kind), {"metadata": {}}, new, ssa.Owner(manager, "Update"))
         )
@@ -142,25 +149,25 @@ class MemoryCluster:
         live = await self._existing("apply status of", kind, key)
         status = without_empties(copy(obj.get("status") or {}))
         wanted: Object = {"status": status} if status else {}
-        _refuse_unknown(kind, wanted)
+        refuse_unknown(kind, wanted)
         merged, owners = ssa.apply(shape_of(kind), live, wanted, ssa.Owner(manager, "Apply", "status"))
-        return self._store(kind, live, _completed(kind, merged, live), owners)
+        return self._store(kind, live, completed(kind, merged, live), owners)
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         key = _key(kind, key)
         self.writes.append(Write("patch", kind, key))
         live = await self._existing("patch", kind, key)
-        _expect(kind, key, patch.get("metadata") or {}, live)
+        expect(kind, key, patch.get("metadata") or {}, live)
         new = merge_patch(live, copy(patch))
         owned = {"managedFields": new["metadata"].get("managedFields")}  # a patch may set managedFields
         before = {**live, "metadata": live["metadata"] | owned}
-        if _has_status(kind):
+        if has_status(kind):
             new = {
                 **{k: v for k, v in new.items() if k != "status"},
                 **({"status": live["status"]} if "status" in live else {}),
             }
-        _refuse_unknown(kind, new)
-        new = _completed(kind, new, live)
+        refuse_unknown(kind, new)
+        new = completed(kind, new, live)
         return self._store(kind, live, new, ssa.update(shape_of(kind), before, new, ssa.Owner(PATCHER, "Update")))
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
@@ -168,7 +175,7 @@ class MemoryCluster:
         self.writes.append(Write("delete", kind, key))
         live = await self._live(kind, key)
         if live is not None:
-            _expect(kind, key, {"uid": uid}, live)
+            expect(kind, key, {"uid": uid}, live)
             self._delete(kind, key, live)
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
@@ -181,8 +188,8 @@ class MemoryCluster:
         key = key_of(kind, obj)
         live = self._objects.get((kind, key))
         new = {"apiVersion": kind.api_version, "kind": kind.kind, **copy(obj)}
-        new["metadata"] = {**_server_fields(live), **new["metadata"]}
-        new = _completed(kind, new)
+        new["metadata"] = {**server_fields(live), **new["metadata"]}
+        new = completed(kind, new)
         owners = ssa.update(shape_of(kind), live or {"metadata": {}}, new, ssa.Owner("test", "Update"))
         return self._store(kind, live, new, owners)
 
@@ -196,7 +203,7 @@ class MemoryCluster:
 
     def _serves(self, kind: Kind) -> None:
         if kind in self.unserved:
-            raise NotServed(f"the API does not serve {kind.plural} of {kind.api_version}")
+            raise NotServed(f"the API does not serve {kind.plural} of {kind.api_version}", kind.group)
 
     async def _live(self, kind: Kind, key: Key) -> Object | None:
         if (kind, key) not in self._objects and self._base is not None and (kind, key) not in self._hidden:
@@ -208,24 +215,24 @@ class MemoryCluster:
     async def _existing(self, verb: str, kind: Kind, key: Key) -> Object:
         live = await self._live(kind, key)
         if live is None:
-            raise Conflict(f"{verb} {kind.kind} {'/'.join(key)}: the object is gone", kind, key)
+            raise Conflict(f"{verb} {kind.kind} {'/'.join(key)}: the object does not exist", kind, key)
         return live
 
     def _store(self, kind: Kind, live: Object | None, new: Object, owners: ssa.Owners) -> Object:
         """Store the new object; an equal one changes nothing, not even the resourceVersion."""
         key = key_of(kind, new)
         before = live or {}
-        new["metadata"] = {**new["metadata"], **_server_fields(live)}
-        _refuse_new_finalizers(before, new)
-        if live is not None and _content(before) == _content(new) and ssa.owners_of(before) == owners:
+        new["metadata"] = {**new["metadata"], **server_fields(live)}
+        refuse_new_finalizers(before, new)
+        if live is not None and content(before) == content(new) and ssa.owners_of(before) == owners:
             return _given(live)
         meta = new["metadata"]
         if live is None:
             self._uids += 1
             meta |= {"uid": f"00000000-0000-4000-8000-{self._uids:012d}", "creationTimestamp": self._now()}
-            if _has_generation(kind):
+            if has_status(kind):
                 meta["generation"] = 1
-        elif _has_generation(kind) and _spec(before) != _spec(new):
+        elif has_status(kind) and spec_of(before) != spec_of(new):
             meta["generation"] = before["metadata"].get("generation", 0) + 1
         meta["managedFields"] = ssa.managed_fields(owners, kind.api_version, self._now())
         self._put(kind, key, new, "ADDED" if live is None else "MODIFIED")
@@ -245,7 +252,7 @@ class MemoryCluster:
         elif not live["metadata"].get("deletionTimestamp"):
             new = copy(live)
             new["metadata"] |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
-            if _has_generation(kind):
+            if has_status(kind):
                 new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
             self._put(kind, key, new, "MODIFIED")
 
@@ -275,97 +282,8 @@ class MemoryCluster:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-_SERVER = (
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "resourceVersion",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-)
-
-
-def _server_fields(live: Object | None) -> Object:
-    """Metadata that only the server sets."""
-    meta = (live or {}).get("metadata") or {}
-    return {name: meta[name] for name in _SERVER if name in meta}
-
-
 def _key(kind: Kind, key: Key) -> Key:
     return key if kind.namespaced else ("", key[1])
-
-
-def key_of(kind: Kind, obj: Object) -> Key:
-    meta = obj["metadata"]
-    return (meta.get("namespace", "") if kind.namespaced else "", meta["name"])
-
-
-def _has_status(kind: Kind) -> bool:
-    """Whether the status is a subresource, which other writes do not change."""
-    return "." in kind.group or kind in (*WORKLOADS, JOB, POD)
-
-
-def _has_generation(kind: Kind) -> bool:
-    return _has_status(kind)
-
-
-def _content(obj: Object) -> Object:
-    meta = {k: v for k, v in obj["metadata"].items() if k not in ("managedFields", "resourceVersion", "generation")}
-    return {**obj, "metadata": meta}
-
-
-def _spec(obj: Object) -> Object:
-    return {k: v for k, v in obj.items() if k not in ("metadata", "status")}
-
-
-def _expect(kind: Kind, key: Key, wanted: Object, live: Object | None) -> None:
-    """Raises Conflict if the written uid or resourceVersion, which are preconditions, differ from the live object."""
-    there = (live or {}).get("metadata") or {}
-    for name, what in (("uid", "another object has this name now"), ("resourceVersion", "it has been modified")):
-        if wanted.get(name) and wanted[name] != there.get(name):
-            raise Conflict(f"{kind.kind} {'/'.join(key)}: {what}", kind, key)
-
-
-def _refuse_new_finalizers(before: Object, new: Object) -> None:
-    if new["metadata"].get("deletionTimestamp"):
-        had = (before.get("metadata") or {}).get("finalizers") or ()
-        if added := sorted(set(new["metadata"].get("finalizers") or ()) - set(had)):
-            raise Refused(f"metadata.finalizers: no new ones on an object that is being deleted: {', '.join(added)}")
-
-
-def _refuse_unknown(kind: Kind, obj: Object) -> None:
-    unknown = unknown_fields(shape_of(kind), obj)
-    if unknown:
-        lines = "; ".join(f"{path}: field not declared in schema" for path in unknown)
-        name = "/".join(key_of(kind, obj)) if "metadata" in obj else "status"
-        raise Refused(f"apply {kind.kind} {name}: {lines}")
-
-
-def _completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:
-    """The object with defaults. Raises Refused with all errors of an invalid one, unless its spec is unchanged."""
-    schema = schema_of(kind)
-    if schema is None:
-        plain: Object = _folded(without_nulls(obj))
-        return {**plain, "metadata": _typed_metadata(plain)}
-    new: Object = with_defaults(schema, obj)
-    new["metadata"] = _typed_metadata(new)
-    where = f"apply {kind.kind} {'/'.join(key_of(kind, obj))}"
-    if wrong := gaps(shape_of(kind), new):
-        raise Refused(f"{where}: {'; '.join(wrong)}")
-    if live is not None and _spec(live) == _spec(new):
-        return new
-    try:
-        BY_KIND[kind.kind].model_validate({k: v for k, v in new.items() if k in ("metadata", "spec")})
-    except ValidationError as error:
-        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        raise Refused(f"{where}: {'; '.join(lines)}") from None
-    return new
-
-
-def _typed_metadata(obj: Object) -> Object:
-    """Metadata without empty fields, as the server's typed struct drops them; `_store` adds managedFields."""
-    written = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-    return {name: value for name, value in without_nulls(written).items() if value not in ({}, [])}
 
 
 def _given(obj: Object) -> Object:
@@ -375,13 +293,3 @@ def _given(obj: Object) -> Object:
     if owners := obj["metadata"].get("managedFields"):
         given["metadata"]["managedFields"] = owners
     return given
-
-
-def _folded(obj: Object) -> Object:
-    """A Secret with stringData encoded into data, as the API server stores it."""
-    if obj.get("kind") != "Secret" or "stringData" not in obj:
-        return obj
-    plain = obj["stringData"] or {}
-    encoded = {name: b64encode(str(value).encode()).decode() for name, value in plain.items()}
-    kept = {name: value for name, value in obj.items() if name != "stringData"}
-    return {**kept, "data": {**(obj.get("data") or {}), **encoded}}

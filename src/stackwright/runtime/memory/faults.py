@@ -11,7 +11,17 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Clouds, Look, Question, Thing
+from stackwright.core.openstack.clouds import (
+    CloudCall,
+    CloudRef,
+    CloudResource,
+    Clouds,
+    Deferred,
+    Done,
+    ProjectView,
+    Query,
+    Subscription,
+)
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
 
@@ -127,17 +137,20 @@ class FaultyClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return self._inner.in_time(controller, key)
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
-        return await self._inner.look(cloud, asker)
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+        await self._inner.subscribe(cloud, asker)
 
-    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+    def view(self, asker: Subscription) -> ProjectView:
+        return self._inner.view(asker)
+
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         return await self._inner.find(cloud, asked)
 
-    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         return await self._inner.find_all(cloud, asked)
 
-    async def run(self, call: CloudCall) -> str:
-        return await self._fuse.write(self._inner.run(call))
+    async def submit(self, call: CloudCall) -> Done | Deferred:
+        return await self._fuse.write(self._inner.submit(call))
 
 
 def faulty(ports: Ports, fuse: Fuse) -> Ports:

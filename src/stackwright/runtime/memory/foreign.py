@@ -20,7 +20,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
-from stackwright.core.ports import Clock, Refused
+from stackwright.core.ports import Clock, TerminalError
 from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
@@ -66,7 +66,7 @@ class MemorySql:
         self.calls.append(action)
         _maybe_fail(self.fail, action.host)
         if not admin.get("password"):
-            raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+            raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
         databases = {(action.host, name) for name in (action.database, *action.additional)}
         if action.absent:
             self.users.pop((action.host, action.username), None)
@@ -167,20 +167,20 @@ class MemoryHelm:
                 bundle,
                 f'{verb} "{action.release[1]}" failed: {said}',
             )
-            raise Refused(f"helm upgrade: {said}")
+            raise TerminalError(f"helm upgrade: {said}")
         await self._install(action.release, (action.chart, action.values, action.digest, bundle))
 
     async def rollback(self, release: Key, revision: int) -> None:
         self.calls.append(("rollback", release))
         kept = [int(secret["metadata"]["labels"]["version"]) for secret in await self._known(release)]
         if revision not in kept or (release, revision) not in self._charts:
-            raise Refused("helm rollback: release: not found")
+            raise TerminalError("helm rollback: release: not found")
         chart, _, digest, bundle = content = self._charts[release, revision]
         if said := self.refuse.get(chart):
             await self._supersede(release)
             description = f'Rollback "{release[1]}" failed: {said}'
             self.record(release, max(kept) + 1, "failed", digest, bundle, description)
-            raise Refused(f"helm rollback: {said}")
+            raise TerminalError(f"helm rollback: {said}")
         await self._install(release, content)
 
     async def uninstall(self, release: Key) -> None:

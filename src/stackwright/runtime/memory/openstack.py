@@ -19,16 +19,18 @@ from stackwright.core.openstack.clouds import (
     ADD_VOLUME,
     ANSWERED,
     CREATED,
-    Asker,
     CloudCall,
     CloudRef,
-    Denied,
-    Look,
-    Question,
-    Thing,
-    Trouble,
+    CloudResource,
+    Deferred,
+    Done,
+    ProjectView,
+    Query,
+    Subscription,
     mark,
 )
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory import neutron
@@ -40,7 +42,7 @@ class MemoryClouds:
     """`things` maps (type, id) to the resources of one project; tests may add and remove foreign ones."""
 
     def __init__(self, clock: Clock) -> None:
-        self.things: dict[tuple[str, str], Thing] = {}
+        self.things: dict[tuple[str, str], CloudResource] = {}
         self.calls: list[CloudCall] = []
         self.looks = 0
         self.fail: dict[str, Exception] = {}
@@ -51,13 +53,13 @@ class MemoryClouds:
         self._ids = (f"00000000-0000-4000-9000-{number:012d}" for number in itertools.count(1))
         self._due: dict[tuple[str, str], tuple[float, str]] = {}  # next transition: time, state; "" is gone
 
-    def put(self, what: str, name: str, **facts: Any) -> Thing:
+    def put(self, what: str, name: str, **facts: Any) -> CloudResource:
         """Add a foreign resource."""
-        thing = Thing(what, next(self._ids), name, facts={**neutron.FREE.get(what, {}), **facts})
+        thing = CloudResource(what, next(self._ids), name, facts={**TYPES[what].detached, **facts})
         self.things[what, thing.id] = thing
         return thing
 
-    def all(self, what: str = "") -> list[Thing]:
+    def all(self, what: str = "") -> list[CloudResource]:
         self._pass()
         return [thing for thing in self.things.values() if not what or thing.what == what]
 
@@ -67,7 +69,7 @@ class MemoryClouds:
         if (what, id_) in self.things:
             self._gone((what, id_))
 
-    def become(self, thing: Thing, state: str, **facts: Any) -> None:
+    def become(self, thing: CloudResource, state: str, **facts: Any) -> None:
         """Change state and facts of a resource, as the cloud or another client does."""
         self._due.pop((thing.what, thing.id), None)
         now = self.things[thing.what, thing.id]
@@ -76,41 +78,40 @@ class MemoryClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         self._may("look")
         self.looks += 1
         self._pass()
+
+    def view(self, asker: Subscription) -> ProjectView:
         own = f":{asker.uid}:"
         found = {key: t for key, t in self.things.items() if key in asker.ids or own in t.mark}
-        rules = {
-            key: t for key, t in self.things.items() if ("security-group", t.facts.get("security_group_id")) in found
-        }
-        at = {key: t for key, t in self.things.items() if ("port", t.facts.get("port_id")) in found}
-        addresses = {key: t for key, t in at.items() if t.what == "floating-ip"}
-        return Look(tuple({**found, **rules, **addresses}.values()), self.settled, place=self.place)
+        inside = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].parent) in found}
+        attached = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].attached) in found}
+        return ProjectView(tuple({**found, **inside, **attached}.values()), self.settled, place=self.place)
 
-    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         self._may("find")
         where = dict(asked.where)
         return tuple(t for t in self.all(asked.what) if all(_has(t, name, value) for name, value in where.items()))
 
-    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         return [await self.find(cloud, each) for each in asked]
 
-    async def run(self, call: CloudCall) -> str:
+    async def submit(self, call: CloudCall) -> Done | Deferred:
         self._pass()
         self.calls.append(call)
         name = f"{call.do} {call.slot[0]}"
         if name in self.lose:
             self.lose.discard(name)
             self._do(call)
-            raise Trouble("Unreachable", f"{call}: the answer did not come in time")
+            raise TransientCloudError(Reason.UNREACHABLE, f"{call}: the answer did not come in time")
         self._may(name)
         id_ = self._do(call)
-        if name == "create volume":
-            made = self.things["volume", id_]
-            self.things["volume", id_] = replace(made, facts={**made.facts, ANSWERED: True})
-        return id_
+        if call.do == "create" and TYPES[call.slot[0]].copied:
+            made = self.things[call.slot[0], id_]
+            self.things[made.what, id_] = replace(made, facts={**made.facts, ANSWERED: True})
+        return Done(id_)
 
     def _do(self, call: CloudCall) -> str:
         if call.do == "create":
@@ -118,7 +119,7 @@ class MemoryClouds:
         key = (call.slot[0], call.id)
         if key not in self.things:
             if call.do == "update":
-                raise Trouble("NotFound", f"{call}: there is no {call.slot[0]} {call.id}")
+                raise TransientCloudError(Reason.NOT_FOUND, f"{call}: there is no {call.slot[0]} {call.id}")
             return call.id
         if call.do == "update":
             self._update(self.things[key], call.body, mark(call.uid, call.slot))
@@ -129,12 +130,12 @@ class MemoryClouds:
     def _create(self, call: CloudCall) -> str:
         what, body = call.slot[0], dict(call.body)
         if wrong := neutron.lacking(self.things, what, body):
-            raise Trouble("NotFound", wrong)
+            raise TransientCloudError(Reason.NOT_FOUND, wrong)
         if what == "security-group-rule" and (same := neutron.same_rule(self.things, body)):
             return same  # as the real adapter does
         for port in body.get("networks") or ():
             if self.things["port", port["port"]].facts.get("device_id"):
-                raise Denied("Rejected", f"port {port['port']} is in use")
+                raise TerminalCloudError(Reason.REJECTED, f"port {port['port']} is in use")
         made = next(self._ids)
         facts = {**body, **neutron.facts(self.things, what, body)}
         if what == "port":
@@ -144,21 +145,23 @@ class MemoryClouds:
         if what == "server":
             facts.setdefault("tags", [])
             facts["volumes"] = [each["uuid"] for each in body.get("block_device_mapping_v2") or () if "uuid" in each]
-        self.things[what, made] = Thing(what, made, str(body.get("name") or ""), "", mark(call.uid, call.slot), facts)
-        if what in ("server", "volume"):
+        self.things[what, made] = CloudResource(
+            what, made, str(body.get("name") or ""), "", mark(call.uid, call.slot), facts
+        )
+        if built := TYPES[what].built:
             self.become(self.things[what, made], "BUILD" if what == "server" else "creating")
-            self._due[what, made] = (self._clock.now() + BUILD, "ACTIVE" if what == "server" else "available")
+            self._due[what, made] = (self._clock.now() + BUILD, built)
         for port in body.get("networks") or ():
             self.become(self.things["port", port["port"]], "", device_id=made)
         for version in ("IPv4", "IPv6") if what == "security-group" else ():
             self.put("security-group-rule", "", security_group_id=made, direction="egress", ethertype=version)
         return made
 
-    def _update(self, thing: Thing, body: Mapping[str, Any], made: str) -> None:
+    def _update(self, thing: CloudResource, body: Mapping[str, Any], made: str) -> None:
         if port := body.get(ADD_INTERFACE):
             held = self.things["port", port]
             if held.facts.get("device_id") not in (None, "", thing.id):
-                raise Trouble("Conflict", f"port {port} is in use")
+                raise TransientCloudError(Reason.CONFLICT, f"port {port} is in use")
             self.become(held, "ACTIVE", device_id=thing.id, device_owner=neutron.INTERFACE)
             return
         if port := body.get(ADD_PORT):
@@ -169,15 +172,15 @@ class MemoryClouds:
             self.become(thing, thing.state, volumes=[*thing.facts["volumes"], volume])
             return
         if (port := body.get("port_id")) and (wrong := neutron.unroutable(self.things, port)):
-            raise Trouble("NotFound", wrong)
+            raise TransientCloudError(Reason.NOT_FOUND, wrong)
         self.things[thing.what, thing.id] = _with(thing, body)
-        if thing.what == "server" and "tags" in body:  # the adapter sends them with the mark
+        if TYPES[thing.what].mark == "tags" and "tags" in body:  # the adapter sends them with the mark
             self.things[thing.what, thing.id] = replace(self.things[thing.what, thing.id], mark=made)
 
     def _delete(self, key: tuple[str, str]) -> None:
         thing = self.things[key]
         if held := neutron.held(self.things, thing):
-            raise Trouble("Conflict", f"{thing.what} {thing.id}: {held}")
+            raise TransientCloudError(Reason.CONFLICT, f"{thing.what} {thing.id}: {held}")
         if thing.what == "server":
             self.become(thing, thing.state, task_state="deleting")
             self._due[key] = (self._clock.now() + GO, "")
@@ -197,20 +200,18 @@ class MemoryClouds:
                 self._gone(key)
 
     def _gone(self, key: tuple[str, str]) -> None:
-        """Remove a resource with dependent volumes and security group rules; ports and floating IPs become free."""
+        """Remove a resource with what it contains and dependent volumes; what is attached to it is detached."""
         thing = self.things.pop(key)
         for device in thing.facts.get("block_device_mapping_v2") or ():
             if device.get("source_type") == "volume" and device.get("delete_on_termination"):
                 self.things.pop(("volume", device["uuid"]), None)
+        for other in neutron.contained(self.things, key):
+            del self.things[other.what, other.id]
         for other in list(self.things.values()):
-            if key[1] in (other.facts.get("security_group_id"), other.facts.get("remote_group_id")):
-                self.things.pop((other.what, other.id))
-            elif other.facts.get("device_id") == key[1]:
-                self.become(other, "", device_id="")
-            elif other.what == "floating-ip" and other.facts.get("port_id") == key[1]:
-                self.become(other, "", port_id=None)
+            if other.facts.get("device_id") == key[1] or _names(other, TYPES[other.what].attached) == key:
+                self.become(other, "", **TYPES[other.what].detached)
 
-    def detach(self, server: Thing, other: Thing) -> None:
+    def detach(self, server: CloudResource, other: CloudResource) -> None:
         """Detach a port or a volume from a server, as another client does."""
         if other.what == "port":
             self.become(other, "DOWN", device_id="")
@@ -234,7 +235,7 @@ class MemoryClouds:
             raise self.fail[name]
 
 
-def _has(thing: Thing, name: str, value: Any) -> bool:
+def _has(thing: CloudResource, name: str, value: Any) -> bool:
     if name == "id":
         return bool(thing.id == value)
     if name == "name":
@@ -244,7 +245,12 @@ def _has(thing: Thing, name: str, value: Any) -> bool:
     return bool(thing.facts.get(name) == value)
 
 
-def _with(thing: Thing, body: Mapping[str, Any]) -> Thing:
-    """The changed resource; a new description removes the mark."""
-    mark = "" if "description" in body else thing.mark
+def _names(thing: CloudResource, relation: tuple[str, str] | None) -> tuple[str, Any] | None:
+    """Type and id of the resource that this one names by a relation of its type."""
+    return (relation[0], thing.facts.get(relation[1])) if relation else None
+
+
+def _with(thing: CloudResource, body: Mapping[str, Any]) -> CloudResource:
+    """The changed resource; a new value of the field with the mark removes the mark."""
+    mark = "" if TYPES[thing.what].mark in body else thing.mark
     return replace(thing, name=str(body.get("name", thing.name)), mark=mark, facts={**thing.facts, **body})

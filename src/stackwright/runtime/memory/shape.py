@@ -13,7 +13,7 @@ from typing import Any
 
 from stackwright.api.crd import KEEP, crd
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 
 # Maps with arbitrary keys.
 _MAPS = {"labels", "annotations", "data", "stringData", "binaryData", "limits", "requests"}
@@ -145,7 +145,7 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
     return out
 
 
-def gaps(shape: Shape, value: Any) -> list[str]:
+def missing_values(shape: Shape, value: Any) -> list[str]:
     """Errors for fields that are null or absent although the schema requires a value; free-form fields may be null."""
     schema = shape.schema
     if not schema:
@@ -153,11 +153,13 @@ def gaps(shape: Shape, value: Any) -> list[str]:
     if value is None:
         return [" must not be null"] if schema.get("type") else []
     if isinstance(value, list):
-        return [f"[{index}]{gap}" for index, item in enumerate(value) for gap in gaps(shape.item(), item)]
+        return [f"[{index}]{gap}" for index, item in enumerate(value) for gap in missing_values(shape.item(), item)]
     if not isinstance(value, dict):
         return []
     found = [f".{name} is required" for name in schema.get("required") or () if name not in value]
-    return found + [f".{name}{gap}" for name, child in value.items() for gap in gaps(shape.field(name), child)]
+    return found + [
+        f".{name}{gap}" for name, child in value.items() for gap in missing_values(shape.field(name), child)
+    ]
 
 
 def without_nulls(value: Any) -> Any:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.services.declaration import Values
-from stackwright.services.keystone import CREDENTIAL_KEYS, FERNET_KEYS
+from stackwright.services.context import Values
+from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS
 from stackwright.services.openstack_helm.fixed import FIXED
 from stackwright.services.openstack_helm.made import MADE
 from stackwright.services.openstack_helm.table import Rule, rules
@@ -39,8 +39,8 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
     Raises ValueError with the path of a value that has no rule or cannot be expressed in the published chart.
     """
     if chart not in CHARTS:
-        raise ValueError(f"{chart}: there is no mapping to OpenStack-Helm, only for {', '.join(CHARTS)}")
-    ours = _said(laid(defaults, values))
+        raise ValueError(f"{chart}: no translation for OpenStack-Helm; supported charts: {', '.join(CHARTS)}")
+    ours = _said(merged_layers(defaults, values))
     table = rules(chart)
     copied: Values = {}
     left_out: list[tuple[str, str]] = []
@@ -50,7 +50,7 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
         if rule is None:
             raise ValueError(f"{chart}: {name}: the published chart has no such value")
         if value != ONLY.get(name, value):
-            raise ValueError(f"{chart}: {name}: the published chart knows no other name than {ONLY[name]}")
+            raise ValueError(f"{chart}: {name}: the published chart supports only the name {ONLY[name]}")
         if not rule.theirs:
             left_out.append((name, rule.why))
         for target in rule.theirs if not rule.made else ():
@@ -59,7 +59,7 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
         together = MADE[chart](ours)
     except ValueError as error:
         raise ValueError(f"{chart}: {error}") from None
-    return Translated(laid(FIXED[chart], copied, together), tuple(left_out))
+    return Translated(merged_layers(FIXED[chart], copied, together), tuple(left_out))
 
 
 def leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -71,13 +71,15 @@ def leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, A
             yield (*path, str(key)), value
 
 
-def laid(*layers: Mapping[str, Any]) -> Values:
+def merged_layers(*layers: Mapping[str, Any]) -> Values:
     """Layers merged as Helm merges values: mappings are merged, all else is replaced. Nulls are kept for the chart."""
     result: Values = {}
     for layer in layers:
         for key, value in layer.items():
             under = result.get(key)
-            result[key] = laid(under if isinstance(under, dict) else {}, value) if isinstance(value, dict) else value
+            result[key] = (
+                merged_layers(under if isinstance(under, dict) else {}, value) if isinstance(value, dict) else value
+            )
     return result
 
 
@@ -99,4 +101,4 @@ def _exact(value: Any) -> Any:
     return str(value) if whole and abs(value) >= EXACT else value
 
 
-__all__ = ["CHARTS", "Rule", "Translated", "laid", "leaves", "rules", "translate"]
+__all__ = ["CHARTS", "Rule", "Translated", "leaves", "merged_layers", "rules", "translate"]

@@ -8,7 +8,7 @@ chart.
 
 from __future__ import annotations
 
-from stackwright.services.declaration import Values
+from stackwright.services.context import Values
 
 IMAGES_DIR = "/var/lib/glance/images"
 _CONF_DIR = "/etc/apache2/conf-enabled"
@@ -82,6 +82,8 @@ FIXED: dict[str, Values] = {
         "conf": {
             "keystone": {
                 **_CONF,
+                # Its client of memcached would unpickle what any pod put there.
+                "cache": {"enabled": False, "backend": None},
                 "identity": {"domain_specific_drivers_enabled": None, "domain_config_dir": None},
             },
             # Run through env, because the script's stop passes options of Apache: env rejects them, uWSGI might run.
@@ -123,6 +125,8 @@ FIXED: dict[str, Values] = {
                 # An empty key would become a random one that changes at each upgrade; the effective key is in the
                 # Secret.
                 "keystone_authtoken": {
+                    # None: its client would unpickle what any pod put there. Their chart replaces an empty text.
+                    "memcached_servers": " ",
                     "memcache_secret_key": "unused",
                     "memcache_security_strategy": None,
                     "auth_type": None,
@@ -161,16 +165,18 @@ FIXED: dict[str, Values] = {
 # Options that the published charts always add to the files: section and option (`*` for any) → why they do no harm.
 ADDED: dict[str, dict[tuple[str, str], str]] = {
     "keystone": {
-        ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret goes over it",
+        ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret overrides it",
         ("oslo_concurrency", "lock_path"): "their chart mounts a volume there",
+        ("cache", "*"): "off",
     },
     "glance": {
         ("DEFAULT", "transport_url"): "the default of oslo.messaging; notifications have a URL of their own",
-        ("DEFAULT", "bind_port"): "uWSGI has the port, Glance does not look at this one",
-        ("DEFAULT", "public_endpoint"): "the public URL, which our Glance takes from the request",
-        ("cors", "allowed_origin"): "the dashboard's address; our Glance lets no foreign page call it",
+        ("DEFAULT", "bind_port"): "uWSGI listens on the port; Glance ignores this option",
+        ("DEFAULT", "public_endpoint"): "the public URL, which our Glance derives from the request",
+        ("cors", "allowed_origin"): "the dashboard's address; our Glance allows no cross-origin requests",
         ("file", "*"): "names the folder that their chart mounts; no store of this name is enabled",
         ("swift", "*"): "no store of this name is enabled",
+        ("keystone_authtoken", "memcached_servers"): "blank, which is none",
         ("keystone_authtoken", "memcache_secret_key"): "the file of the Secret goes over it",
         **{
             ("keystone_authtoken", option): "the file of the Secret goes over it"
@@ -186,7 +192,7 @@ ADDED: dict[str, dict[tuple[str, str], str]] = {
             )
         },
         ("oslo_concurrency", "lock_path"): "their chart mounts a volume there",
-        ("os_glance_staging_store", "*"): "on the volume that their chart has for it",
-        ("os_glance_tasks_store", "*"): "on the volume that their chart has for it",
+        ("os_glance_staging_store", "*"): "on the chart's volume for it",
+        ("os_glance_tasks_store", "*"): "on the chart's volume for it",
     },
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stackwright.core.helm.merge import merge
-from stackwright.services.declaration import Values
+from stackwright.services.context import Values
 from stackwright.services.openstack_helm.fixed import IMAGES_DIR
 
 # Files of the configuration directory: path of the Secret's name below `secrets`, key, file.
@@ -45,7 +45,7 @@ def _glance(ours: Values) -> Values:
     for client, secret in (ours["secrets"].get("ceph") or {}).items():
         if secret:
             raise ValueError(
-                f"secrets.ceph.{client}: the published chart cannot be told keys of Ceph; use a file store"
+                f"secrets.ceph.{client}: the published chart does not support keys of Ceph; use a file store"
             )
     volume = ours["volume"]
     # Without a class, pass null: their default is a class that the cluster may not have.
@@ -111,7 +111,10 @@ def _ingress(ours: Values, chart: str) -> Values:
     endpoint = ours["endpoints"]["identity" if chart == "keystone" else "image"]
     service = {"name": endpoint["hosts"]["default"], "port": {"number": endpoint["port"]["api"]["default"]}}
     path = {"path": "/", "pathType": "Prefix", "backend": {"service": service}}
-    meta: Values = {"name": f"{chart}-api", "annotations": asked.get("annotations") or {}}
+    uwsgi = ours["conf"][f"{chart}_api_uwsgi"]["uwsgi"]
+    uploads = max(1, uwsgi["processes"] * uwsgi["threads"] // 2)  # as lib.uploads of our charts
+    annotations = {"stackwright.dev/uploads": str(uploads), **(asked.get("annotations") or {})}
+    meta: Values = {"name": f"{chart}-api", "annotations": annotations}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",

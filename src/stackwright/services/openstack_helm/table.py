@@ -72,13 +72,15 @@ def _common(chart: str, endpoint: str, container: str, jobs: tuple[str, ...]) ->
         *_same("pod.replicas.api", "pod.resources.api.**", "pod.affinity.anti.**", f"pod.tolerations.{chart}.**"),
         Rule("pod.resources.db-sync.**", _every("pod.resources.jobs.", *jobs, rest=".**")),
         *(Rule(f"pod.annotations.{name}.**", (f"annotations.pod.{chart}_api.**",)) for name in ("default", "api")),
-        _left("pod.annotations.db-sync.**", "pods of their Jobs take no annotations"),
+        _left("pod.annotations.db-sync.**", "pods of their Jobs support no annotations"),
         Rule("pod.priorityClassName.api", (f"pod.priorityClassName.{chart}_api",)),
         Rule("pod.priorityClassName.db-sync", ("pod.priorityClassName.db_sync",)),
         Rule("pod.probes.api.**", (f"pod.probes.api.{container}.**",)),
         Rule("pod.security_context.api.pod.**", _every("pod.security_context.", chart, *jobs[1:], rest=".pod.**")),
         Rule("pod.security_context.api.container.**", (f"pod.security_context.{chart}.container.{chart}_api.**",)),
-        _left("pod.security_context.db-sync.**", "their db-sync Job has no security context; the image's user runs it"),
+        _left(
+            "pod.security_context.db-sync.**", "their db-sync Job has no security context; it runs as the image's user"
+        ),
         *_same("pod.lifecycle.termination_grace_period.api.timeout"),
         _left("pod.lifecycle.termination_grace_period.db-sync.timeout", "their Jobs have the default of Kubernetes"),
         _made(f"{allowed}.max_unavailable", f"{allowed}.min_available"),
@@ -88,11 +90,11 @@ def _common(chart: str, endpoint: str, container: str, jobs: tuple[str, ...]) ->
         _made(f"secrets.oslo_db.{chart}", *sources),
         _made(f"secrets.conf.{chart}.name", *sources),
         _made(f"secrets.conf.{chart}.digest", f"annotations.pod.{chart}_api.**"),
-        _left("manifests.**", "they switch objects of our chart; those of their chart are set by this mapping"),
+        _left("manifests.**", "they enable objects of our chart; this translation sets those of their chart"),
     )
 
 
-_OTHER_NAME = "their chart mounts the Secret of this name whatever values say, so another name is refused"
+_OTHER_NAME = "their chart always mounts the Secret of this name, so another name is refused"
 _IDENTITY = "endpoints.identity"
 _KEYSTONE = (
     *_common("keystone", "identity", "api", ("db_sync",)),
@@ -105,8 +107,11 @@ _KEYSTONE = (
     _made("secrets.oslo_messaging.keystone", "pod.etcSources.keystone_api", "pod.etcSources.keystone_db_sync"),
     _left("secrets.fernet", _OTHER_NAME),
     _left("secrets.credential", _OTHER_NAME),
-    _left("secrets.cache", "their chart starts Keystone without our script, so its cache is not sealed"),
-    _left("secrets.identity.admin", "their Job reads a Secret with keys like OS_PASSWORD, made of ours by hand"),
+    _left("secrets.cache", "their chart starts Keystone without our script, so it has no cache in memcached"),
+    _left(
+        "secrets.identity.admin", "their Job reads a Secret with keys like OS_PASSWORD, to be created by hand from ours"
+    ),
+    _left("conf.keystone.cache.**", "their chart starts Keystone without our script, so it has no cache in memcached"),
     _made("conf.keystone_api_uwsgi.**", "conf.wsgi_keystone"),
     *_same("conf.keystone.**", "conf.logging.**"),
 )
@@ -115,7 +120,7 @@ _JOBS = ("db_sync", "metadefs_load")
 _SOURCES = _every("pod.etcSources.glance_", "api", *_JOBS)
 _IMAGE = "endpoints.image"
 _PURGE = "their chart has no Job that purges the database"
-_STORES = "their chart mounts keys of Ceph in its own way, so a store there is refused"
+_STORES = "their chart mounts keys of Ceph differently, so a store in Ceph is refused"
 _GLANCE = (
     *_common("glance", "image", "glance-api", _JOBS),
     *(_left(f"pod.{kind}.db-purge.**", _PURGE) for kind in ("resources", "security_context")),
@@ -137,5 +142,9 @@ _GLANCE = (
     _left("conf.glance.os_glance_staging_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance.os_glance_tasks_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance_api_uwsgi.uwsgi.wsgi-file", "it is a script of our chart, which refuses pickles of memcached"),
+    _left(
+        "conf.glance.keystone_authtoken.memcached_servers", "without that script Glance keeps tokens in its processes"
+    ),
+    _left("conf.glance.keystone_authtoken.memcache_use_advanced_pool", "it is of no use without memcached"),
     *_same("conf.glance.**", "conf.glance_api_uwsgi.**", "conf.logging.**"),
 )

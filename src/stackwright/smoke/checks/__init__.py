@@ -20,16 +20,18 @@ class Check:
 
 
 CHECKS = (
-    Check("login", "A project of its own, and a user who logs in", basis.login),
+    Check("login", "A new user logs in to a new project", basis.login),
     Check("image", "Guest image", basis.image, ("login",)),
     Check("flavors", "Flavors", basis.flavors, ("login",)),
     Check("network", "Network, router, security group, floating IP", basis.network, ("login",)),
     Check("boot", "Virtual machine is ACTIVE", machine.boot, ("image", "flavors", "network")),
-    Check("dhcp", "It has its address by DHCP", machine.dhcp, ("boot",)),
-    Check("metadata", "It has its key by metadata", machine.metadata, ("boot",)),
-    Check("ping", "Its floating IP answers a ping", reach.ping, ("boot",)),
+    Check("dhcp", "It receives its address by DHCP", machine.dhcp, ("boot",)),
+    Check("metadata", "It receives its key by metadata", machine.metadata, ("boot",)),
+    Check("ping", "Its floating IP responds to ping", reach.ping, ("boot",)),
     Check("ssh", "ssh logs in with the key", reach.ssh, ("boot",)),
-    Check("security-groups", "Security groups drop what no rule allows", reach.security_groups, ("ping", "ssh")),
+    Check(
+        "security-groups", "Security groups drop traffic that no rule allows", reach.security_groups, ("ping", "ssh")
+    ),
     Check("console", "Console: its log, and noVNC over TLS", machine.console, ("boot",)),
     Check("reboot", "It reboots", change.reboot, ("ssh",)),
     Check("resize", "It is resized, without volumes", change.resize, ("ssh",)),
@@ -44,7 +46,7 @@ def chosen(wanted: Iterable[str]) -> list[Check]:
     """The named checks (all if none is named) and those that they need. Raises ValueError that lists all names."""
     asked = list(wanted) or names()
     if unknown := sorted(set(asked) - set(names())):
-        raise ValueError(f"there is no check {', '.join(unknown)}; there are {', '.join(names())}")
+        raise ValueError(f"unknown check {', '.join(unknown)}; allowed: {', '.join(names())}")
     found: set[str] = set()
     for check in reversed(CHECKS):
         if check.name in asked or check.name in found:

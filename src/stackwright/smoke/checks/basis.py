@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stackwright.core.openstack.tenant import Flavor, Rule
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke import leftovers
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import GUEST_IMAGE, Stage
+from stackwright.smoke.tenant import Flavor, Rule
 
 CIDR = "192.168.213.0/24"
 ICMP = Rule("icmp")
@@ -21,8 +21,8 @@ def login(stage: Stage) -> str:
     stage.key.touch(mode=0o600)
     stage.key.write_text(private)
     if not stage.user.computing.keypair(stage.name, public):
-        raise Failed(f"A new user has a key pair {stage.name} of another key already")
-    return f"swept away what {', '.join(swept)} left" if swept else ""
+        raise Failed(f"The new user already has a key pair {stage.name} with another key")
+    return f"deleted remains of {', '.join(swept)}" if swept else ""
 
 
 def image(stage: Stage) -> str:
@@ -36,7 +36,7 @@ def image(stage: Stage) -> str:
         stage.made.image = found
         return f"{size:.0f} MB uploaded"
     stage.made.image = found
-    return f"{GUEST_IMAGE} is there"
+    return f"{GUEST_IMAGE} exists"
 
 
 def flavors(stage: Stage) -> str:
@@ -50,7 +50,7 @@ def network(stage: Stage) -> str:
     api = stage.user.networking
     external = api.external()
     if external is None:
-        raise Failed("There is no external network; spec.features.neutron.floating_network makes one")
+        raise Failed("The cloud has no external network; spec.features.neutron.floating_network creates one")
     stage.made.network, subnet = api.network(stage.name, CIDR)
     stage.made.group = api.group(stage.name, (ICMP, SSH))
     port = api.port(stage.name, stage.made.network, stage.made.group)

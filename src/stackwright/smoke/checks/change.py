@@ -22,7 +22,7 @@ def reboot(stage: Stage) -> str:
         if busy := is_busy(stage.server(), "ACTIVE"):
             return busy
         try:
-            return None if stage.host.ssh(stage.login, BOOT_ID) != before else "it has not restarted yet"
+            return None if stage.host.ssh(stage.login, BOOT_ID) != before else "not restarted yet"
         except Failed as failed:
             return str(failed)
 
@@ -56,8 +56,8 @@ def _unless_back(stage: Stage, status: str) -> str | None:
     server = stage.server()
     if status == "VERIFY_RESIZE" and server.status == "ACTIVE" and not server.task:
         raise Failed(
-            "Nova gave the resize up and left the machine as it was: no node can take it. A cloud with one node needs "
-            "`allow_resize_to_same_host`; `stackwright logs nova` tells more"
+            "Nova reverted the resize, because no node can host the resized machine. A cloud with one node requires "
+            "`allow_resize_to_same_host`; `stackwright logs nova` shows details"
         )
     return is_busy(server, status)
 

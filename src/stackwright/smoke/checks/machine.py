@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from stackwright.core.openstack.tenant import Boot
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, is_busy
+from stackwright.smoke.tenant import Boot
 
 BOOT_LIMIT = 180
 GUEST_LIMIT = 180
@@ -27,16 +27,16 @@ def boot(stage: Stage) -> str:
 
 
 def dhcp(stage: Stage) -> str:
-    lease = _said(stage, LEASE, "a lease by DHCP")
+    lease = _said(stage, LEASE, "a DHCP lease")
     if lease[1] != stage.made.address:
-        raise Failed(f"The machine got {lease[1]} by DHCP, but its port has {stage.made.address}")
+        raise Failed(f"The machine received {lease[1]} by DHCP, but the address of its port is {stage.made.address}")
     return lease[1]
 
 
 def metadata(stage: Stage) -> str:
-    ready = _said(stage, READY, "the end of its start")
+    ready = _said(stage, READY, "the end of its boot")
     if "metadata" not in ready[2]:
-        raise Failed(f"The machine started in {ready[1]} s with {ready[2]}: no metadata reached it{stage.unwell()}")
+        raise Failed(f"The machine started in {ready[1]} s with {ready[2]}: it received no metadata{stage.unwell()}")
     return f"ready after {ready[1]} s"
 
 
@@ -51,7 +51,7 @@ def console(stage: Stage) -> str:
         raise Failed(f"{url.partition('?')[0]}: HTTP {status}")
     greeting = stage.host.websocket(socket_url(url))
     if not greeting.startswith(b"RFB "):
-        raise Failed(f"What answers behind noVNC does not speak VNC: {greeting[:24]!r}")
+        raise Failed(f"The server behind noVNC does not speak VNC: {greeting[:24]!r}")
     return greeting.decode(errors="replace").strip()
 
 
@@ -70,7 +70,7 @@ def _said(stage: Stage, pattern: re.Pattern[str], what: str) -> re.Match[str]:
     def missing() -> str | None:
         log = stage.user.computing.log(stage.made.server)
         found.extend(pattern.finditer(log))
-        return None if found else "the console does not tell it yet" if log else "the console log is empty"
+        return None if found else "not in the console log yet" if log else "the console log is empty"
 
     try:
         stage.until(f"The console shows {what}", missing, GUEST_LIMIT)

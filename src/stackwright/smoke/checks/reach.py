@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stackwright.core.openstack.tenant import Rule
 from stackwright.smoke.checks.basis import ICMP, SSH
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, metadata_of, silent
+from stackwright.smoke.tenant import Rule
 
 PING_LIMIT = 120
 SSH_LIMIT = 180
@@ -40,10 +40,10 @@ def ssh(stage: Stage) -> str:
     _until(stage, f"A login at {login.address}", missing, SSH_LIMIT)
     name = answers[-1].strip()
     if name != stage.name:
-        raise Failed(f"The machine calls itself {name}, not {stage.name}, as its metadata say")
+        raise Failed(f"The host name of the machine is {name}, not {stage.name} as in its metadata")
     uuid = metadata_of(stage.host.ssh(login, METADATA)).get("uuid")
     if uuid != stage.made.server:
-        raise Failed(f"The metadata service tells the machine that it is {uuid}; it is {stage.made.server}")
+        raise Failed(f"The metadata service returns the server id {uuid}; the machine is {stage.made.server}")
     return f"{login.user}@{login.address}"
 
 
@@ -67,9 +67,9 @@ def _taken_away(stage: Stage, rule: Rule, drops: Probe, stays: Probe) -> None:
     name = f"port {rule.port}" if rule.port else "ping"
     api.forbid(group, rule)
     try:
-        stage.until(f"{name} is closed without its rule", lambda: "it still answers" if drops() else None, RULE_LIMIT)
+        stage.until(f"{name} is closed without its rule", lambda: "it still responds" if drops() else None, RULE_LIMIT)
         if not stays():
-            raise Failed(f"Without the rule for {name} nothing answers at all; only {name} should be closed")
+            raise Failed(f"Without the rule for {name}, no protocol responds; only {name} should be blocked")
     finally:
         api.allow(group, rule)
     _until(stage, f"{name} is open again", lambda: None if drops() else "no answer", RULE_LIMIT)

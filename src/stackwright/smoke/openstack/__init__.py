@@ -1,1 +1,1 @@
-"""core.openstack.tenant by openstacksdk: the cloud as the smoke test uses it."""
+"""smoke.tenant by openstacksdk: the cloud as the smoke test uses it."""

@@ -1,12 +1,13 @@
-"""Images, flavors, key pairs and servers by openstacksdk: core.openstack.tenant.Computing."""
+"""Images, flavors, key pairs and servers by openstacksdk: smoke.tenant.Computing."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import explained
-from stackwright.core.openstack.tenant import Agent, Boot, Flavor, Server
+from stackwright.core.openstack.agents import Agent
+from stackwright.smoke.openstack.errors import explained
+from stackwright.smoke.tenant import Boot, Flavor, Server
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

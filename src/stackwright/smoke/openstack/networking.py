@@ -1,12 +1,13 @@
-"""Networks, routers, security groups and floating IPs by openstacksdk: core.openstack.tenant.Networking."""
+"""Networks, routers, security groups and floating IPs by openstacksdk: smoke.tenant.Networking."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import explained
-from stackwright.core.openstack.tenant import Agent, Port, Rule
+from stackwright.core.openstack.agents import Agent
+from stackwright.smoke.openstack.errors import explained
+from stackwright.smoke.tenant import Port, Rule
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -49,7 +50,7 @@ class NetworkingApi:
     def group(self, name: str, rules: Iterable[Rule]) -> str:
         group = next(self._api.security_groups(**self._mine(name)), None)
         if group is None:
-            group = self._api.create_security_group(name=name, description="Made by stackwright")
+            group = self._api.create_security_group(name=name, description="Created by stackwright")
         for rule in rules:
             self.allow(str(group.id), rule)
         return str(group.id)
@@ -89,7 +90,7 @@ class NetworkingApi:
     def unwired(self, port: str) -> str | None:
         found = self._api.get_port(port)
         if found.status != "ACTIVE":
-            where = f"on {found.binding_host_id}" if found.binding_host_id else "on no node yet"
+            where = f"on {found.binding_host_id}" if found.binding_host_id else "not on a node yet"
             return f"its port {where} is {found.status}"
         address = next(self._api.ips(port_id=port), None)
         return f"its floating IP is {address.status}" if address and address.status != "ACTIVE" else None

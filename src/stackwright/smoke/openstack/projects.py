@@ -1,4 +1,4 @@
-"""Temporary projects and everything in them, with the administrator's rights: core.openstack.tenant.Projects."""
+"""Temporary projects and everything in them, with the administrator's rights: smoke.tenant.Projects."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import connect, explained
+from stackwright.adapters.openstack.client import connect
 from stackwright.core.openstack.access import Access
-from stackwright.core.openstack.tenant import Project, Tenant, Thing
 from stackwright.smoke.openstack.computing import ComputingApi
+from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.openstack.networking import NetworkingApi
+from stackwright.smoke.tenant import Leftover, Project, Tenant
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -64,42 +65,42 @@ class ProjectsApi:
             if str(each.name).startswith(prefix)
         ]
 
-    def leftovers(self, project: Project) -> list[Thing]:
+    def leftovers(self, project: Project) -> list[Leftover]:
         users = [str(user.id) for user in self._identity.users(domain_id=DOMAIN_ID, name=project.name)]
         found = [*self._compute(project, users), *self._network(project)]
-        found += [Thing("image", str(e.id), str(e.name)) for e in self._admin.image.images(owner=project.id)]
-        found += [Thing("user", user, project.name) for user in users]
-        return [*found, Thing("project", project.id, project.name)]
+        found += [Leftover("image", str(e.id), str(e.name)) for e in self._admin.image.images(owner=project.id)]
+        found += [Leftover("user", user, project.name) for user in users]
+        return [*found, Leftover("project", project.id, project.name)]
 
-    def _compute(self, project: Project, users: list[str]) -> Iterator[Thing]:
+    def _compute(self, project: Project, users: list[str]) -> Iterator[Leftover]:
         compute: Any = self._admin.compute
         for server in compute.servers(all_projects=True, project_id=project.id):
-            yield Thing("server", str(server.id), str(server.name), going=server.task_state == "deleting")
+            yield Leftover("server", str(server.id), str(server.name), going=server.task_state == "deleting")
         for user in users:
             for key in compute.keypairs(user_id=user):
-                yield Thing("keypair", f"{user}/{key.name}", str(key.name))
+                yield Leftover("keypair", f"{user}/{key.name}", str(key.name))
         for flavor in compute.flavors():
             if str(flavor.name).startswith(f"{project.name}-"):
-                yield Thing("flavor", str(flavor.id), str(flavor.name))
+                yield Leftover("flavor", str(flavor.id), str(flavor.name))
 
-    def _network(self, project: Project) -> Iterator[Thing]:
+    def _network(self, project: Project) -> Iterator[Leftover]:
         network: Any = self._admin.network
         mine = {"project_id": project.id}
         for ip in network.ips(**mine):
-            yield Thing("floating IP", str(ip.id), str(ip.floating_ip_address))
+            yield Leftover("floating IP", str(ip.id), str(ip.floating_ip_address))
         for router in network.routers(**mine):
-            yield Thing("router", str(router.id), str(router.name))
+            yield Leftover("router", str(router.id), str(router.name))
         for port in network.ports(**mine):
             if not str(port.device_owner or "").startswith("network:"):  # deleted with their router or network
-                yield Thing("port", str(port.id), str(port.name))
+                yield Leftover("port", str(port.id), str(port.name))
         for each in network.networks(**mine):
-            yield Thing("network", str(each.id), str(each.name))
+            yield Leftover("network", str(each.id), str(each.name))
         # Without a filter: for a list by project, Neutron would first create the project's default group each time.
         for group in network.security_groups():
             if group.project_id == project.id:
-                yield Thing("security group", str(group.id), str(group.name))
+                yield Leftover("security group", str(group.id), str(group.name))
 
-    def delete(self, thing: Thing) -> None:
+    def delete(self, thing: Leftover) -> None:
         compute, network = self._admin.compute, self._admin.network
         identity, image = self._identity, self._admin.image
         match thing.kind:

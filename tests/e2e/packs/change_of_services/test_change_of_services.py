@@ -99,7 +99,7 @@ def test_a_service_that_is_removed_leaves_nothing_but_its_database_and_can_come_
     services = ["~dashboard", "~placement"]
     providers = vms.providers()
     plan = full_cloud.plan(features={"services": services})
-    for part in ("openstack-horizon", "openstack-placement", "Databases of services stay"):
+    for part in ("openstack-horizon", "openstack-placement", "Databases of services remain"):
         assert part in plan
     for other in ("openstack-glance", "openstack-mariadb", "openstack-keystone"):
         assert other not in plan

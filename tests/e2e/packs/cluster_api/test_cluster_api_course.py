@@ -19,7 +19,7 @@ from storage import Storage
 
 from core_manager import CONTROL, DATA, INFRA, ClusterApi, core_manager, definitions
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.core.clusterapi import CLUSTER, MACHINE
+from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE
 
 LIMIT = 600  # seconds for some servers to come or go, on a busy machine
 QUIET = 15  # seconds in which nothing happens that is held up

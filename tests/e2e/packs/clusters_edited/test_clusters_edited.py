@@ -1,4 +1,4 @@
-"""Clusters that others change: it is set back, or told."""
+"""Changes of clusters by other clients are reverted or reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays away is named as the cause, and nobody is told a falsehood by what has just started."""
+"""Missing systems are named as the cause, and a process that has just started reports no wrong state."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from stackwright.local.config import MACHINE_ADDRESS, LocalCluster
+from stackwright.local.config import BRIDGE_ADDRESS, MACHINE_ADDRESS, LocalCluster
 from stackwright.local.host import network
 from stackwright.local.kubernetes import flags
 
@@ -26,6 +26,7 @@ NODES = LocalCluster.discover().nodes(2)
 ONE, TWO = (node.netns for node in NODES)
 LINKS = {LAN: ("lan0", "198.18.0"), OTHER: ("other0", "198.19.0")}
 POD, VM, SERVICE = "10.244.2.7", "172.24.4.200", "10.96.0.1"
+TENANT, GATEWAY = "tenant", "172.24.4.1"
 USE = """
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import network
@@ -65,11 +66,11 @@ class World:
     def python(self, text: str) -> str:
         return self.run(sys.executable, "-c", USE + text)
 
-    def reached(self, source: str, *addresses: str) -> set[str]:
+    def reached(self, source: str, *addresses: str, port: int = 9) -> set[str]:
         """Those of which an answer comes, which is that nothing listens; from one that drops there is none."""
 
         def answers(address: str) -> bool:
-            words = ("timeout", "3", "bash", "-c", f"exec 3<>/dev/tcp/{address}/9")
+            words = ("timeout", "3", "bash", "-c", f"exec 3<>/dev/tcp/{address}/{port}")
             return "refused" in self.run(*words, namespace=source, code=None)
 
         with ThreadPoolExecutor() as pool:
@@ -127,6 +128,23 @@ def test_machine_and_nodes_reach_each_other(machine: World) -> None:
     assert machine.reached(MACHINE, *inside) == inside
     inside = {MACHINE_ADDRESS, NODES[1].address, NODES[1].tunnel_address, POD, VM}
     assert machine.reached(ONE, *inside) == inside
+
+
+def test_a_tenant_reaches_the_ingress_of_nodes_and_nothing_else(machine: World) -> None:
+    """From a virtual machine on the external network, or behind a router on it."""
+    machine.run("ip", "-n", TWO, "address", "del", f"{VM}/24", "dev", "ext0")  # node2 would answer past the router
+    machine.run("ip", "netns", "add", TENANT)
+    machine.run("ip", "-n", ROUTER, "link", "add", "tenant0", "type", "veth", "peer", "name", "eth0", "netns", TENANT)
+    machine.run("ip", "-n", ROUTER, "link", "set", "tenant0", "master", "sw-ext0", "up")
+    machine.run("ip", "-n", TENANT, "address", "add", "172.24.4.201/24", "dev", "eth0")
+    machine.run("ip", "-n", TENANT, "link", "set", "eth0", "up")
+    machine.run("ip", "-n", TENANT, "route", "add", "default", "via", GATEWAY)
+    nodes, others = {node.address for node in NODES}, {MACHINE_ADDRESS, BRIDGE_ADDRESS, GATEWAY, POD, SERVICE}
+    assert not machine.reached(TENANT, *nodes, *others)
+    for port in (80, 443):
+        assert machine.reached(TENANT, *nodes, *others, port=port) == nodes
+    for source in (MACHINE, ONE):
+        assert machine.reached(source, "172.24.4.201"), "its answers arrive"
 
 
 @pytest.mark.parametrize("router", [False, True])

@@ -55,6 +55,7 @@ class Elsewhere:
         images = json.loads(self.kubectl("get", "cm", "stackwright-images", "-o", "json", namespace="stackwright"))
         image = json.loads(images["data"]["images.json"])["ceph"]
         size = f"pod.replicas.mon={THREE},pod.replicas.osd={THREE},pool.size={THREE},osd.size=5Gi"
+        size += ",pod.affinity.anti.type.default=preferredDuringSchedulingIgnoredDuringExecution"  # on one node
         values = ("--set", f"images.tags.ceph={image},{size}", "--set-json", "secrets.clients=[]")
         config = ("--kubeconfig", str(self.cloud.cluster.kubeconfig), "--namespace", SHARED)
         done = run(tools.binary("helm"), "install", "ceph", ROOT / "charts/ceph", *config, *values)

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.transport.send import key_in, send
-from stackwright.adapters.openstack.transport.shapes import json_of, thing_in, things_in
-from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
+from stackwright.adapters.openstack.transport.send import COMPUTE, request
+from stackwright.adapters.openstack.transport.shapes import Port, json_of, thing_in, things_in
+from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
+    from requests import Response
+
+ATTACHMENTS = "3.27"  # microversion of Cinder that introduced its attachments
 
 
 def attach(connection: Connection, id_: str, what: str, other: str) -> Mapping[str, Any]:
@@ -24,60 +28,70 @@ def attach(connection: Connection, id_: str, what: str, other: str) -> Mapping[s
 
 def _interface(connection: Connection, router: str, port: str) -> Mapping[str, Any]:
     try:
-        send(connection, "router", "PUT", f"/{router}/add_router_interface", json={"port_id": port})
-    except Trouble as error:
-        if error.reason != "Conflict" or one(connection, "port", port).get("device_id") != router:
+        request(connection, "network", "PUT", f"/routers/{router}/add_router_interface", json={"port_id": port})
+    except TransientCloudError as error:
+        if error.cause is not Reason.CONFLICT or one_port(connection, port).get("device_id") != router:
             raise
-    return one(connection, "port", port)
+    return one_port(connection, port)
 
 
 def _port(connection: Connection, server: str, port: str) -> Mapping[str, Any]:
     try:
-        send(connection, "server", "POST", f"/{server}/os-interface", json={"interfaceAttachment": {"port_id": port}})
-    except (Trouble, Denied):
-        if one(connection, "port", port).get("device_id") != server:
+        _attach(connection, f"/servers/{server}/os-interface", {"interfaceAttachment": {"port_id": port}})
+    except (TransientCloudError, TerminalCloudError):
+        if one_port(connection, port).get("device_id") != server:
             raise
-    return one(connection, "server", server)
+    return one_server(connection, server)
 
 
 def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, Any]:
     body = {"volumeAttachment": {"volumeId": volume}}
     try:
-        send(connection, "server", "POST", f"/{server}/os-volume_attachments", json=body)
-    except (Trouble, Denied):
-        found = one(connection, "server", server)
+        _attach(connection, f"/servers/{server}/os-volume_attachments", body)
+    except (TransientCloudError, TerminalCloudError):
+        found = one_server(connection, server)
         if volume not in {each["id"] for each in found.get("os-extended-volumes:volumes_attached", ())}:
             raise
         return found
-    return one(connection, "server", server)
+    return one_server(connection, server)
 
 
-def let_go(connection: Connection, volume: str) -> bool:
+def delete_stale_attachments(connection: Connection, volume: str) -> bool:
     """Delete attachments of the volume to servers that no longer exist. Returns whether there was one.
 
     Nova leaves one behind when a server is deleted at a certain moment of its build.
     """
-    answer = json_of(send(connection, "attachment", "GET", params={"volume_id": volume}))
-    listed = things_in(answer, "attachments")
+    listed = things_in(json_of(_attachments(connection, "GET", params={"volume_id": volume})), "attachments")
     held = [each for each in listed if each.get("volume_id") == volume and each.get("instance")]
     left = [each for each in held if not _exists(connection, each["instance"])]
     for each in left:
-        send(connection, "attachment", "DELETE", f"/{each['id']}")
+        _attachments(connection, "DELETE", f"/{each['id']}")
     return bool(left)
 
 
 def _exists(connection: Connection, server: str) -> bool:
     try:
-        return bool(one(connection, "server", server))
-    except Trouble as error:
-        if error.reason != "NotFound":
+        return bool(one_server(connection, server))
+    except TransientCloudError as error:
+        if error.cause is not Reason.NOT_FOUND:
             raise
         return False
 
 
-def one(connection: Connection, what: str, id_: str) -> dict[str, Any]:
-    """The resource as its API returns it."""
-    return thing_in(send(connection, what, "GET", f"/{id_}"), key_in(what))
+def _attach(connection: Connection, path: str, body: Mapping[str, Any]) -> None:
+    request(connection, "compute", "POST", path, json=body, microversion=COMPUTE)
+
+
+def _attachments(connection: Connection, method: str, path: str = "", **more: Any) -> Response:
+    return request(connection, "block_storage", method, f"/attachments{path}", microversion=ATTACHMENTS, **more)
+
+
+def one_port(connection: Connection, id_: str) -> dict[str, Any]:
+    return thing_in(request(connection, "network", "GET", f"/ports/{id_}"), "port", Port)
+
+
+def one_server(connection: Connection, id_: str) -> dict[str, Any]:
+    return thing_in(request(connection, "compute", "GET", f"/servers/{id_}", microversion=COMPUTE), "server")
 
 
 REQUESTS: Mapping[str, Callable[[Connection, str, str], Mapping[str, Any]]] = {

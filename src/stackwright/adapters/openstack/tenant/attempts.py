@@ -16,7 +16,8 @@ from contextvars import ContextVar
 from stackwright.adapters.openstack.tenant.limiter import Who
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
 from stackwright.adapters.openstack.transport.deadline import in_time
-from stackwright.core.openstack.clouds import LONGEST, Denied
+from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.errors import TerminalCloudError
 
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 
@@ -27,7 +28,9 @@ class Attempts:
 
     @asynccontextmanager
     async def look(self, who: Who) -> AsyncIterator[None]:
-        """Run one look. Raises Trouble after LONGEST, as `in_time` does; a look with any Trouble is unfinished."""
+        """Run one look. Raises TransientCloudError after LONGEST, as `in_time` does; a look with any
+        TransientCloudError is unfinished.
+        """
         now = time.monotonic()
         attempt = self._unended.setdefault(who, Attempt(who, now, now))
         attempt.last = now
@@ -36,7 +39,7 @@ class Attempts:
             async with in_time(LONGEST):
                 yield
             self._unended.pop(who, None)
-        except Denied:
+        except TerminalCloudError:
             self._unended.pop(who, None)
             raise
         finally:

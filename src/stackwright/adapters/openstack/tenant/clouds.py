@@ -8,47 +8,40 @@ concerns, so no object polls. An object that has not looked for an hour is forgo
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.tenant.attempts import Attempts
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, confirm
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import Who
-from stackwright.adapters.openstack.tenant.project_session import FORGET, WATCHED, Answer, Asking, Project
-from stackwright.adapters.openstack.tenant.references import WHERE, find
+from stackwright.adapters.openstack.tenant.lists import Lists
+from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Asking, Project
+from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.single_flight import Late, SingleFlight, together
-from stackwright.adapters.openstack.tenant.snapshot import (
-    AGE,
-    LISTS,
-    MISSING,
-    SETTLE,
-    Snapshot,
-    fetch,
-    peek,
-    single,
-    stamp,
-)
+from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
+from stackwright.adapters.openstack.tenant.single_flight import together
+from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
-from stackwright.adapters.openstack.transport.send import PATHS
 from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
-    Asker,
     CloudCall,
     CloudRef,
-    Denied,
-    Look,
-    Question,
-    Thing,
-    Trouble,
+    CloudResource,
+    Deferred,
+    Done,
+    ProjectView,
+    Query,
+    Subscription,
 )
+from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data
 
@@ -58,7 +51,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Tell = Callable[[str, Key], None]
 WAITS = 60.0  # seconds after its look for which an object counts as waiting
-MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
 SWEEP = 60.0  # seconds between two removals of expired entries
 
 
@@ -74,38 +66,39 @@ class OpenStackClouds:
         self._logins = Logins(secrets, way)
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
+        self._of: dict[str, Project] = {}  # uid → project of its last subscription
         self._unsure: dict[str, float] = {}  # uid → time until which a request may still take effect
         self._attempts = Attempts()
+        self._lists = Lists(self._do, self._tell_all)
         self._started = self._swept = time.monotonic()
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return self._attempts.look((controller, key))
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
-        project = await self._project(cloud)
-        asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+        project = self._of[asker.uid] = await self._project(cloud)
+        asking = project.askers.setdefault(asker.uid, Asking(replace(asker, serves=frozenset()), not asker.begun))
+        if not asker.serves <= asking.asker.serves:
+            asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
         settled = self._settled(asking)
         for what in asker.kinds:
             if not (asker.waits and project.keeps(what, asker, settled)):
-                await self._refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
+                await self._lists.refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
-            self._begin_watch(cloud, project)
-        # A recorded id outweighs the cloud's answer that it lacks this service.
-        lacking = project.snapshot.absent.keys() - {what for what, _ in asker.ids}
-        listed = frozenset(asker.kinds) - lacking
-        unseen = listed - project.snapshot.taken.keys()
-        began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
-        ask = partial(self._single, cloud, project)
-        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic)
-        if listed & project.snapshot.doubts.lists.keys() or not sure:
+            self._lists.watch(cloud, project)
+        await self._lists.confirm(cloud, project, asker)
+        if not project.is_sure(asker):
             self._look_again(asking)
-            sure = False
-        return Look(project.snapshot.of(asker), sure and began >= settled, unseen, project.line.place)
 
-    async def _single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
-        return await self._do(cloud, project, LISTS[what][0], lambda made: single(made, what, id_))
+    def view(self, asker: Subscription) -> ProjectView:
+        project = self._of[asker.uid]
+        snapshot, listed = project.snapshot, project.listed(asker)
+        settled = self._settled(project.askers[asker.uid])
+        began = min((snapshot.fresh.get(what, 0.0) for what in listed), default=0.0)
+        unseen = project.kinds(asker) - listed
+        return ProjectView(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
 
     def _look_again(self, asking: Asking) -> None:
         """Wake the object when what is missing can be confirmed."""
@@ -113,12 +106,12 @@ class OpenStackClouds:
             asking.doubted = time.monotonic()
             asyncio.get_running_loop().call_later(CONFIRM, self._tell, asking.asker.controller, asking.asker.key)
 
-    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         project = await self._project(cloud)
         answer = project.answers.setdefault(asked, Answer())
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
-            project.line.check(WHERE[asked.what][0])  # otherwise all callers would wait for the one that tries
+            project.line.check(REST[asked.what].service)  # otherwise all callers would wait for the one that tries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
             except Late:
@@ -128,13 +121,13 @@ class OpenStackClouds:
                 raise
         return answer.things
 
-    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         """If one question fails, the answers to the others are kept for the next look."""
         return await together(self.find(cloud, each) for each in asked)
 
-    async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
+    async def _ask(self, cloud: CloudRef, project: Project, asked: Query, answer: Answer) -> None:
         try:
-            answer.things = await self._do(cloud, project, WHERE[asked.what][0], lambda made: find(made, asked))
+            answer.things = await self._do(cloud, project, REST[asked.what].service, lambda made: find(made, asked))
             answer.at = time.monotonic()
             self._tell_all(attempt.who for attempt in answer.told if attempt.awaits == {asked})
         finally:  # after an error, the waiting objects retry on their own
@@ -144,156 +137,95 @@ class OpenStackClouds:
         answer.weight = Answer.weight + len(ascii(asked)) + sum(thing.weight for thing in answer.things)
         project.trim()
 
-    async def run(self, call: CloudCall) -> str:
+    async def submit(self, call: CloudCall) -> Done | Deferred:
         project = await self._project(call.cloud)
-        what = "port" if ADD_INTERFACE in call.body else call.slot[0]
-        asker, id_ = self._who_looked(project, call), ""
+        if self._of.get(call.uid) is not project:
+            text = f"the credentials of {call.cloud} changed since its resources were listed; they are listed again"
+            return Deferred(Reason.CREDENTIALS_CHANGED, text)
+        asker, id_ = project.askers[call.uid].asker, ""
         project.order.lists(project.listing)
-        project.order.begin(call, asker, time.monotonic())
+        if deferred := project.order.begin(call, asker, time.monotonic()):
+            return deferred
         try:
-            id_, told = await self._ask_for(call, project)
+            user_data = await self._user_data(call)
+            if isinstance(user_data, Deferred):
+                return user_data
+            if await self._is_elsewhere(call, project):
+                text = f"Somebody else attached or detached {call.slot[0]} {call.id}; it is looked at again"
+                return Deferred(Reason.CONFLICT, text)
+            id_, told = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
-        now = time.monotonic()
+        self._store(call, project.snapshot, id_, told)
+        host, field = TYPES[call.slot[0]].attached or ("", "")
+        if id_of_host := call.body.get(field):
+            self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
+        return Done(id_)
+
+    @staticmethod
+    def _store(call: CloudCall, snapshot: Snapshot, id_: str, told: Mapping[str, Any] | None) -> None:
+        """Store the result of a call; `told` is the resource as the API returned it, None after a 404."""
+        what, now = "port" if ADD_INTERFACE in call.body else call.slot[0], time.monotonic()
         if call.do == "delete":
-            project.snapshot.leaving((what, id_), now)
-        if call.do == "delete" and what not in ("server", "volume"):  # their deletion takes time
-            (project.snapshot.drop if told is None else project.snapshot.deleted)((what, id_), now)
-        elif told and what in LISTS:
-            project.snapshot.write(LISTS[what][3](told), now)
+            snapshot.leaving((what, id_), now)
+        if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
+            (snapshot.drop if told is None else snapshot.deleted)((what, id_), now)
+        elif told:
+            snapshot.write(thing_of(what, told), now)
         elif call.do == "update":
-            project.snapshot.changed((what, id_), call.body, now)
-        if port := call.body.get("port_id"):
-            self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
-        return id_
+            snapshot.changed((what, id_), call.body, now)
 
-    def _who_looked(self, project: Project, call: CloudCall) -> Asker:
-        """The object that makes the call. Raises Trouble if its last look was at another project than the call's."""
-        asking = project.askers.get(call.uid)
-        others = (each.askers[call.uid] for each in self._projects.values() if call.uid in each.askers)
-        if asking is None or any(other.looked > asking.looked for other in others):
-            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
-            raise Trouble("CredentialsChanged", text)
-        return asking.asker
-
-    async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:
-        user_data, service = await self._user_data(call), PATHS[call.slot[0]][0]
+    async def _ask_for(
+        self, call: CloudCall, project: Project, user_data: bytes | None
+    ) -> tuple[str, Mapping[str, Any] | None]:
+        service = REST[call.slot[0]].service
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
-        except (Trouble, Denied) as error:
-            if error.reason in ("Unreachable", "ServerError"):
+        except TransientCloudError as error:
+            if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
+                # An earlier look would succeed, although all that it can tell is that nothing is settled: that would
+                # hide this error and reset the backoff.
+                error.after = max(error.after or 0.0, SETTLE)
             raise
 
-    async def _user_data(self, call: CloudCall) -> bytes | None:
+    async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
+        """Whether a resource is not attached to what it was when the call was decided; the snapshot is corrected.
+
+        Its list may be minutes old, and a deletion would take the address from whatever has it now.
+        """
+        (what, _), snapshot = call.slot, project.snapshot
+        _, field = TYPES[what].attached or ("", "")
+        known = snapshot.things.get((what, call.id))
+        if not field or known is None or (call.do == "update" and field not in call.body):
+            return False
+        now = await self._lists.single(call.cloud, project, what, call.id)
+        if now is None or (now.facts.get(field) or "") == (known.facts.get(field) or ""):
+            return False
+        snapshot.write(now, time.monotonic())
+        return True
+
+    async def _user_data(self, call: CloudCall) -> bytes | Deferred | None:
         if call.user_data is None:
             return None
         key, name = call.user_data
         data = secret_data(await self._secrets(key))
         if name not in data:
-            raise Trouble("WaitingForUserData", f"Waiting for Secret {'/'.join(key)} with the key {name}")
+            return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: Asking) -> float:
-        """Time by which earlier requests have taken effect; only lists that begin later prove absence."""
+        """Time by which earlier requests have taken effect; only lists that begin later prove absence.
+
+        Nor do older ones tell what is free for those that the object has to serve.
+        """
         inherited = 0.0 if asking.known else self._started + SETTLE
-        return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
-
-    async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
-        """Refresh a list if it is due. Callers share one request per type, if it began late enough for them.
-
-        A slow cloud need not delay its callers: one that can use the last list continues with it and is woken when a
-        change is known. A caller that does not wait for a change can do without a list.
-        """
-        snapshot = project.snapshot
-        flight = project.lists.setdefault(what, SingleFlight())
-        while snapshot.due(what, waits, time.monotonic(), settled):
-            project.line.check(LISTS[what][0])  # otherwise all callers would wait for the one that tries
-            enough = snapshot.does(what, settled)
-            try:
-                ask = partial(self._update, cloud, project, what, enough)
-                told = waits and what not in WATCHED and what not in snapshot.doubts.lists
-                moment = 0.0 if told else MOMENT  # a change wakes the caller
-                await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
-            except Late:
-                if enough or not waits:
-                    return
-                raise
-            if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
-                return
-
-    async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
-        """Fetch a list, or, if the last list is recent `enough`, a peek while lists run in the background.
-
-        This is decided here, once per request, and not by each of the many callers that join it.
-        """
-        snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began):
-            return await self._list(cloud, project, what)
-        if snapshot.due_whole(began):
-            project.whole.begin(partial(self._list, cloud, project, what))
-        part = partial(self._list, cloud, project, what, part=True)
-        if not enough or not project.waiting():
-            return await part()
-        if snapshot.due_part(project.awaited(), began):
-            project.part.begin(part)
-        since = stamp(time.time() - snapshot.ago(began))
-        active = await self._do(cloud, project, LISTS[what][0], lambda made: peek(made, since), queues=False)
-        snapshot.took[what] = time.monotonic() - began
-        self._tell_of(project, snapshot.peek(active, began))
-        return None
-
-    async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
-        """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
-        snapshot, began = project.snapshot, time.monotonic()
-        since = stamp(time.time() - snapshot.ago(began)) if part else ""
-        try:
-            found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since), queues=False)
-        except (Trouble, Denied) as error:
-            if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
-                snapshot.absent[what] = time.monotonic()
-                return
-            raise
-        snapshot.absent.pop(what, None)
-        changed = (snapshot.update if part else snapshot.replace)(what, found, began)
-        took = time.monotonic() - began
-        if part:
-            snapshot.took_part = took
-        elif what == "server":
-            snapshot.took_whole = took
-        else:
-            snapshot.took[what] = took
-        self._tell_of(project, changed)
-
-    def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
-        """Wake the objects that own what changed, and those that get a freed slot."""
-        waiting = project.waiting() if changed else ()
-        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(asker.ids))
-        now = project.snapshot.things
-        states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
-        built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
-        self._tell_all(project.order.built(built, time.monotonic()))
+        return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
 
     def _tell_all(self, whom: Iterable[Who]) -> None:
         for controller, key in whom:
             self._tell(controller, key)
-
-    def _begin_watch(self, cloud: CloudRef, project: Project) -> None:
-        if not project.watched:
-            project.watch = asyncio.create_task(self._watch(cloud, project))
-
-    async def _watch(self, cloud: CloudRef, project: Project) -> None:
-        """Refresh servers and volumes while an object waits. Errors are ignored: the objects' own looks raise them."""
-        while waiting := project.waiting():
-            theirs = {what for what, _ in project.awaited()}
-            theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
-            with contextlib.suppress(Trouble, Denied):
-                for what in sorted(theirs & WATCHED):
-                    await self._refresh(cloud, project, what, True)
-            snapshot = project.snapshot
-            left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
-            await asyncio.sleep(left if left > 0 else AGE["server"][0])
 
     async def _project(self, cloud: CloudRef) -> Project:
         now = time.monotonic()
@@ -316,6 +248,7 @@ class OpenStackClouds:
             project.forget(now - FORGET, self._attempts.since(project))
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
+        self._of = {uid: project for uid, project in self._of.items() if uid in project.askers}
         used = {project.line.threads for project in self._projects.values()}
         for namespace, threads in list(self._threads.items()):
             if threads not in used:
@@ -326,8 +259,8 @@ class OpenStackClouds:
     ) -> T:
         try:
             return await project.line.do(service, what, queues=queues)
-        except Trouble as error:
-            if error.reason == "AuthenticationFailed":
+        except TransientCloudError as error:
+            if error.cause is Reason.AUTHENTICATION_FAILED:
                 self._logins.forget(cloud)
             raise
 

@@ -14,20 +14,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stackwright.adapters.openstack.tenant.single_flight import together
-from stackwright.core.openstack.clouds import Asker, Thing
+from stackwright.core.openstack.clouds import CloudResource, Subscription
 
 if TYPE_CHECKING:
     from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 
 Id = tuple[str, str]  # type and id of a resource
-Ask = Callable[[str, str], Awaitable[Thing | None]]
+Ask = Callable[[str, str], Awaitable[CloudResource | None]]
 AT_ONCE = 8  # concurrent requests of one look
 CONFIRM = 5.0  # seconds between two answers of 404 that together prove absence
 MANY = 3  # a list with fewer items may lose any, but not all of them; a longer one at most half
 
 
 @dataclass
-class Doubts:
+class PendingConfirmations:
     """Times are those of a monotonic clock.
 
     lists    type → start of the list that suddenly lacked many items
@@ -62,12 +62,12 @@ class Doubts:
 
 
 async def confirm(
-    snapshot: Snapshot, asker: Asker, kinds: Collection[str], ask: Ask, clock: Callable[[], float]
-) -> bool:
-    """Whether each id of these types that the asker has recorded exists or is confirmed to be gone."""
+    snapshot: Snapshot, asker: Subscription, kinds: Collection[str], ask: Ask, clock: Callable[[], float]
+) -> None:
+    """Request each id of these types that the asker has recorded and the lists lack, until it is confirmed."""
     doubts, now = snapshot.doubts, clock()
-    lacking = {key for key in asker.ids if key[0] in kinds and key not in snapshot.things} - doubts.gone
-    due = [key for key in sorted(lacking) if now - doubts.missing.get(key, now - CONFIRM) >= CONFIRM]
+    lacking = sorted(_lacking(snapshot, asker, kinds))
+    due = [key for key in lacking if now - doubts.missing.get(key, now - CONFIRM) >= CONFIRM]
     due = [key for key in due if key[0] not in snapshot.absent]  # a missing service answers 404 to everything
 
     async def weigh(key: Id) -> None:
@@ -79,4 +79,12 @@ async def confirm(
 
     for at in range(0, len(due), AT_ONCE):
         await together(map(weigh, due[at : at + AT_ONCE]))
-    return all(key in snapshot.things or key in doubts.gone for key in lacking)
+
+
+def is_confirmed(snapshot: Snapshot, asker: Subscription, kinds: Collection[str]) -> bool:
+    """Whether each id of these types that the asker has recorded exists or is confirmed to be gone."""
+    return not _lacking(snapshot, asker, kinds)
+
+
+def _lacking(snapshot: Snapshot, asker: Subscription, kinds: Collection[str]) -> set[Id]:
+    return {key for key in asker.ids if key[0] in kinds and key not in snapshot.things} - snapshot.doubts.gone

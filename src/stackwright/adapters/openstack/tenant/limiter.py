@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, Trouble
+from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, Deferred, Subscription
+from stackwright.core.openstack.errors import Reason
 from stackwright.core.plan import Key
 
 REQUESTS = 1, 2  # initial and highest limit per kind of request; each holds a worker of the operator and one of the API
@@ -48,16 +49,17 @@ class ConcurrencyLimiter:
     def at_once(self) -> int:
         return max(1, int(self._limit) - self.reserved)
 
-    def take(self, uid: str, who: Who, now: float) -> None:
-        """Take a slot. Raises Trouble if none is free, and queues the caller."""
+    def take(self, uid: str, who: Who, now: float) -> Deferred | None:
+        """Take a slot; if none is free, queue the caller."""
         self._expire(now)
         if uid not in self._turns and len(self._turns) >= self.at_once:
             self._queue.setdefault(uid, who)
             # The number in progress is left out: it changes, and each new message is a write that wakes all watchers.
-            raise Trouble("WaitingForTurn", f"Waiting for a free slot: {self._busy}", AFTER)
+            return Deferred(Reason.WAITING_FOR_TURN, f"Waiting for a free slot: {self._busy}", AFTER)
         self._queue.pop(uid, None)
         had = self._turns.get(uid)
         self._turns[uid] = _Turn(now + LONG, had.began if had and had.began is not None else now)
+        return None
 
     def end(self, uid: str, now: float, *, well: bool = True) -> list[Who]:
         """Free the slot; returns the callers that get one. The duration is used only if the request went `well`."""
@@ -91,24 +93,24 @@ class Scheduler:
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str], ConcurrencyLimiter] = {}  # by verb and resource type
-        self._servers = ConcurrencyLimiter("other servers of this project are being made", *SERVERS)
+        self._servers = ConcurrencyLimiter("other servers of this project are being created", *SERVERS)
         self._made_for: dict[str, str] = {}  # server id → uid of its object
 
     def lists(self, count: int) -> None:
         """Set the number of lists of servers in progress."""
-        self._of(("create", SERVER[0])).reserved = count
+        self._of(("create", SERVER_KEY[0])).reserved = count
 
-    def begin(self, call: CloudCall, asker: Asker, now: float) -> None:
-        """Take the slots for a call. Raises Trouble if one is missing; a slot for a server is kept meanwhile."""
+    def begin(self, call: CloudCall, asker: Subscription, now: float) -> Deferred | None:
+        """Take the slots for a call. If one is missing, the call is deferred; a slot for a server is kept meanwhile."""
         who = asker.controller, asker.key
-        if _makes(call, asker):
-            self._servers.take(call.uid, who, now)
-        self._of((call.do, call.slot[0])).take(call.uid, who, now)
+        if _makes(call, asker) and (deferred := self._servers.take(call.uid, who, now)):
+            return deferred
+        return self._of((call.do, call.slot[0])).take(call.uid, who, now)
 
-    def end(self, call: CloudCall, asker: Asker, id_: str, now: float) -> list[Who]:
+    def end(self, call: CloudCall, asker: Subscription, id_: str, now: float) -> list[Who]:
         """End a request, which succeeded if it has an id; returns the callers that get a slot."""
         told = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
-        if call.do == "create" and call.slot == SERVER and id_:
+        if call.do == "create" and call.slot == SERVER_KEY and id_:
             self._made_for[id_] = call.uid
         elif call.do == "delete" or (_makes(call, asker) and not id_):
             told += self._servers.end(call.uid, now, well=False)
@@ -126,5 +128,5 @@ class Scheduler:
         return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]
 
 
-def _makes(call: CloudCall, asker: Asker) -> bool:
-    return call.do == "create" and SERVER[0] in asker.kinds
+def _makes(call: CloudCall, asker: Subscription) -> bool:
+    return call.do == "create" and SERVER_KEY[0] in asker.kinds

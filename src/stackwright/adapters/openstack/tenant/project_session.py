@@ -7,14 +7,15 @@ import math
 import time
 from dataclasses import dataclass, field
 
+from stackwright.adapters.openstack.tenant.confirm import is_confirmed
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
-from stackwright.core.openstack.clouds import Asker, Question, Thing
+from stackwright.core.openstack.clouds import CloudResource, Query, Subscription
+from stackwright.core.openstack.resource_types import TYPES
 
 ANSWER = 60.0  # seconds for which an answer to a question is valid
-WATCHED = frozenset({"server", "volume"})  # they change state without a request
 ANSWERS = 8 << 20  # bytes of cached questions and answers per project
 FORGET = 3600.0  # seconds without a look until an object is forgotten; objects look every minute unless paused
 
@@ -25,14 +26,16 @@ class Asking:
         that returns after its entry expired is not known; it only waits until requests of an earlier process settle
     looked  time of its last look
     doubted time when it was last woken because a list lacked something
+    served  time when it last got another one to serve
     waits   time until which it counts as waiting
     """
 
-    asker: Asker
+    asker: Subscription
     known: bool
     looked: float = 0.0
     waits: float = 0.0
     doubted: float = -FORGET
+    served: float = 0.0
 
 
 @dataclass(eq=False)
@@ -47,7 +50,7 @@ class Attempt:
     began: float
     last: float
     project: Project | None = None
-    awaits: set[Question] = field(default_factory=set)
+    awaits: set[Query] = field(default_factory=set)
 
     @property
     def since(self) -> float:
@@ -63,7 +66,7 @@ class Answer:
 
     at: float = -FORGET
     weight: int = 1000
-    things: tuple[Thing, ...] = ()
+    things: tuple[CloudResource, ...] = ()
     flight: SingleFlight[None] = field(default_factory=SingleFlight)
     told: set[Attempt] = field(default_factory=set)
 
@@ -86,7 +89,7 @@ class Project:
     line: Line
     snapshot: Snapshot
     used: float = 0.0
-    answers: dict[Question, Answer] = field(default_factory=dict)
+    answers: dict[Query, Answer] = field(default_factory=dict)
     askers: dict[str, Asking] = field(default_factory=dict)
     lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
     whole: SingleFlight[None] = field(default_factory=SingleFlight)
@@ -104,11 +107,25 @@ class Project:
         """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
 
-    def keeps(self, what: str, asker: Asker, settled: float) -> bool:
+    def kinds(self, asker: Subscription) -> frozenset[str]:
+        """Types that the cloud has. A recorded id outweighs the cloud's answer that it lacks the service."""
+        return frozenset(asker.kinds) - (self.snapshot.absent.keys() - {what for what, _ in asker.ids})
+
+    def listed(self, asker: Subscription) -> frozenset[str]:
+        """Those of them that have been listed."""
+        return self.kinds(asker) & self.snapshot.taken.keys()
+
+    def is_sure(self, asker: Subscription) -> bool:
+        """Whether no list of them lacks what may exist nevertheless, or is lacking itself."""
+        lacked = self.snapshot.lacked.keys() - self.snapshot.absent.keys()
+        doubted = self.kinds(asker) & (self.snapshot.doubts.lists.keys() | lacked)
+        return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
+
+    def keeps(self, what: str, asker: Subscription, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
-        if what not in WATCHED or not self.watched or what in self.snapshot.doubts.lists:
+        if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
             return False
-        if what == "server" or any(kind == what for kind, _ in asker.ids):
+        if what == "server" or any(kind == what for kind, _ in self.snapshot.ids_of(asker)):
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
@@ -122,16 +139,16 @@ class Project:
             if weight <= ANSWERS:
                 return
 
-    def waiting(self) -> list[Asker]:
+    def waiting(self) -> list[Subscription]:
         now = time.monotonic()
         return [each.asker for each in self.askers.values() if each.waits > now]
 
-    def having(self, thing: tuple[str, str]) -> list[Asker]:
+    def having(self, thing: tuple[str, str]) -> list[Subscription]:
         return [each.asker for each in self.askers.values() if thing in each.asker.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:
-        """Recorded ids of the waiting objects."""
-        return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
+        """Ids of the waiting objects."""
+        return frozenset[tuple[str, str]]().union(*map(self.snapshot.ids_of, self.waiting()))
 
     def forget(self, before: float, since: float = math.inf) -> None:
         """Drop objects that last looked `before` then, and answers that are expired for all (`since`: see `Answer`)."""

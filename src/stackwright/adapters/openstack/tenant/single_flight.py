@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Late, Reason
 
 T = TypeVar("T")
 PATIENCE = 5.0  # seconds from the start of the request
@@ -25,10 +25,6 @@ async def together(asked: Iterable[Awaitable[T]]) -> list[T]:
             raise ended
         answers.append(ended)
     return answers
-
-
-class Late(Trouble):
-    """The request takes long and is still in progress."""
 
 
 class SingleFlight(Generic[T]):
@@ -47,7 +43,8 @@ class SingleFlight(Generic[T]):
         left = self._began + patience - time.monotonic()
         done, _ = await asyncio.wait({task}, timeout=max(0.0, left))
         if not done:
-            raise Late("Unreachable", f"{what}: no answer within {patience:.0f} s; it is still waited for")
+            text = f"{what}: no response within {patience:.0f} s; the request is still in progress"
+            raise Late(Reason.UNREACHABLE, text)
         return task.result()
 
     def begin(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:

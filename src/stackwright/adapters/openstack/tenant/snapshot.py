@@ -9,60 +9,33 @@ and a list that began before a write does not undo it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from stackwright.adapters.openstack.tenant import things
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.references import own, pages
-from stackwright.adapters.openstack.transport.send import key_in, send
+from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
 from stackwright.adapters.openstack.transport.shapes import thing_in
-from stackwright.core.openstack.clouds import Asker, Thing, Trouble
+from stackwright.core.openstack.clouds import CloudResource, Subscription
+from stackwright.core.openstack.errors import Reason, TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES, dependents
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-_NETWORK = ("admin_state_up", "mtu", "port_security_enabled", "subnets", "tags")
-_ROUTER = ("admin_state_up", "external_gateway_info", "tags")
-_SUBNET = ("network_id", "cidr", "gateway_ip", "dns_nameservers", "tags")
-LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] = {
-    "server": ("compute", "/servers/detail", "servers", things.server),
-    "port": ("network", "/ports", "ports", things.port),
-    "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
-    "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
-    "network": ("network", "/networks", "networks", things.plain("network", *_NETWORK)),
-    "subnet": ("network", "/subnets", "subnets", things.plain("subnet", *_SUBNET)),
-    "router": ("network", "/routers", "routers", things.plain("router", *_ROUTER)),
-    "security-group": ("network", "/security-groups", "security_groups", things.plain("security-group", "tags")),
-    "security-group-rule": (
-        "network", "/security-group-rules", "security_group_rules",
-        things.plain("security-group-rule", "security_group_id"),
-    ),
-    "floating-ip": (
-        "network", "/floatingips", "floatingips",
-        things.plain("floating-ip", "floating_ip_address", "port_id", "fixed_ip_address", "tags"),
-    ),
-}  # fmt: skip
-# Maximum age of a list in seconds: for an object that waits, and for one that does not.
-RARELY = (60.0, 180.0)
-AGE = {**dict.fromkeys(LISTS, RARELY), "server": (0.5, 50.0), "volume": (2.0, 180.0)}
 # Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
 WHOLE = 180.0
-# A list starts again only after this multiple of its duration, to leave the service to others: for a whole list, Nova
-# requests the security groups of all ports from Neutron. A peek is exempt: it is cheap, and slow only when it queues
-# behind other requests to Nova.
-TIMES = 20.0
-SHARE = {**dict.fromkeys(LISTS, TIMES), "server": 1.0, "volume": 3.0}
-OVERLAP = 5.0  # seconds before the last list that a list of changes includes: clocks differ, transactions take time
+# Seconds before the latest known change that a list of changes includes: the clocks of Nova's replicas differ, and its
+# transactions take time.
+OVERLAP = 5.0
 PART = 10.0  # seconds for which peeks replace a list of changed servers
 LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
 ACTIVE, DELETED = "ACTIVE", "DELETED"
 SETTLE = 8.0  # seconds by which a request whose process died or timed out has taken effect
-MISSING = ("trunk", "volume")  # types whose service or extension a cloud may lack
 
 
 @dataclass
@@ -70,20 +43,22 @@ class Snapshot:
     """Resources of a project; no I/O. Times are those of a monotonic clock."""
 
     begun: float = 0.0
-    things: dict[tuple[str, str], Thing] = field(default_factory=dict)
+    things: dict[tuple[str, str], CloudResource] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # type → start of its last whole list
     fresh: dict[str, float] = field(default_factory=dict)  # type → start of its last list, whole or of changes
     took: dict[str, float] = field(default_factory=dict)  # type → duration of its last list (servers: peek)
     took_whole: float = 0.0  # duration of the last whole list of servers
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
+    newest: float | None = None  # latest change of a server in the last list, by Nova's clock, which may not be ours
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
-    doubts: Doubts = field(default_factory=Doubts)
+    lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
+    doubts: PendingConfirmations = field(default_factory=PendingConfirmations)
     # uid → resources with its mark; port id → floating IPs of the port
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
-    def _put(self, thing: Thing) -> None:
+    def _put(self, thing: CloudResource) -> None:
         self._pop((thing.what, thing.id))  # its mark may have changed
         self.things[thing.what, thing.id] = thing
         self.doubts.seen((thing.what, thing.id))
@@ -97,9 +72,10 @@ class Snapshot:
             if not self._owned[whose]:
                 del self._owned[whose]
 
-    def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+    def replace(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
         """Store a whole list; returns what changed."""
         listed = {(what, thing.id): thing for thing in found}
+        self.newest = _newest(listed.values(), self.newest)
         gone = {key for key in self.things if key[0] == what and key not in listed}
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
         stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
@@ -113,14 +89,16 @@ class Snapshot:
         self.fresh[what] = max(began, self.fresh.get(what, began))
         return changed
 
-    def update(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+    def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
         """Store a list of changes, while a whole list may be in progress; returns what changed."""
+        found = list(found)
         changed = self.merge(found, began)
         self.written.update(dict.fromkeys(changed, began))
+        self.newest = max(self.newest or 0.0, _newest(found, 0.0) or 0.0)
         self.fresh[what] = max(began, self.fresh[what])
         return changed
 
-    def merge(self, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+    def merge(self, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
         changed = set()
         for thing in found:
             key = (thing.what, thing.id)
@@ -130,25 +108,25 @@ class Snapshot:
             changed.add(key)
         return changed
 
-    def restore(self, thing: Thing, now: float) -> None:
+    def restore(self, thing: CloudResource, now: float) -> None:
         """Store what a list lacked and a single request found."""
         self.write(thing, now)
         self.doubts.single.add((thing.what, thing.id))
 
     def deleted(self, key: tuple[str, str], now: float) -> None:
-        """Remove what the cloud deleted at our request; with a security group, also its rules."""
-        rules = {k for k, thing in self.things.items() if thing.facts.get("security_group_id") == key[1]}
-        for each in {key, *(rules if key[0] == "security-group" else ())}:
+        """Remove what the cloud deleted at our request, with the resources that it contained."""
+        parts = dependents(key[0], "parent")
+        for each in {key, *self._naming(parts, {key[1]})}:
             self.drop(each, now)
             self.doubts.gone.add(each)
 
-    def _goes(self, thing: Thing) -> bool:
-        """Whether a list is expected to lack it: it is being deleted, or it is a rule of a deleted group."""
-        group = thing.facts.get("security_group_id")
-        orphan = group is not None and ("security-group", group) not in self.things
+    def _goes(self, thing: CloudResource) -> bool:
+        """Whether a list is expected to lack it: it is being deleted, or it was in a resource that is."""
+        what, field = TYPES[thing.what].parent or ("", "")
+        orphan = thing.facts.get(field) is not None and (what, thing.facts[field]) not in self.things
         return orphan or _leaving(thing) or thing.state.lower() in ("deleting", "deleted", "soft_deleted")
 
-    def write(self, thing: Thing, now: float) -> None:
+    def write(self, thing: CloudResource, now: float) -> None:
         self._put(thing)
         self.written[thing.what, thing.id] = now
 
@@ -164,22 +142,31 @@ class Snapshot:
             self.write(replace(thing, facts={**thing.facts, "task_state": "deleting"}), now)
 
     def drop(self, key: tuple[str, str], now: float) -> None:
-        """Remove it; floating IPs of a port are detached at once."""
+        """Remove it; resources that were attached to it are detached at once."""
         self._pop(key)
         self.written[key] = now
-        for address in list(self._owned.get(key[1], ())) if key[0] == "port" else ():
-            self.changed(address, {"port_id": None, "fixed_ip_address": None}, now)
+        for other in list(self._owned.get(key[1], ())) if dependents(key[0], "attached") else ():
+            self.changed(other, TYPES[other[0]].detached, now)
 
     def forget(self, before: float) -> None:
         """Drop the times of writes that precede every list in progress."""
         self.written = {key: when for key, when in self.written.items() if when >= before}
+
+    def lacks(self, what: str, began: float, *, sure: bool) -> None:
+        """Store that the cloud has no list of a type. One answer of 404 proves that as little as for a resource."""
+        if sure or began - self.lacked.setdefault(what, began) >= CONFIRM:
+            self.absent[what] = began
+
+    def has(self, what: str) -> None:
+        self.absent.pop(what, None)
+        self.lacked.pop(what, None)
 
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
 
         A caller that must prove absence needs a list that began at `settled` or later.
         """
-        if now - self.absent.get(what, -1e9) < ABSENT:
+        if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
             return False
         if self.fresh.get(what, 0.0) < settled <= now:
             return True
@@ -221,67 +208,84 @@ class Snapshot:
 
     def age(self, what: str, waits: bool) -> float:
         """Seconds from the start of a list to the start of the next."""
-        return max(AGE[what][0 if waits else 1], SHARE[what] * self.took.get(what, 0.0))
+        return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
 
-    def ago(self, now: float) -> float:
-        """Seconds that the next list of changed servers must look back."""
-        return now - self.fresh["server"] + OVERLAP
+    @property
+    def since(self) -> str:
+        """The time from which the next list of changed servers must be; empty while Nova's time is unknown."""
+        return "" if self.newest is None else stamp(max(0.0, self.newest - OVERLAP))
 
     def due_whole(self, now: float) -> bool:
         """Whether a whole list of servers is due besides lists of changes."""
         return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
 
-    def of(self, asker: Asker) -> tuple[Thing, ...]:
-        """Resources of the asker; also rules in its security groups and floating IPs at its ports that others own."""
-        keys = asker.ids | self._owned.get(asker.uid, set())
-        keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what == "port"))
-        if groups := {id_ for what, id_ in keys if what == "security-group"}:
-            keys |= {key for key, thing in self.things.items() if thing.facts.get("security_group_id") in groups}
+    def ids_of(self, asker: Subscription) -> frozenset[tuple[str, str]]:
+        """Recorded ids of the asker, and those of the resources with its mark."""
+        return asker.ids.union(self._owned.get(asker.uid, ()))
+
+    def of(self, asker: Subscription) -> tuple[CloudResource, ...]:
+        """Resources of the asker; also those of others that are in one of them, or attached to one."""
+        keys = self.ids_of(asker)
+        whats = {what for what, _ in keys}
+        hosts = {what for what in whats if dependents(what, "attached")}
+        keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what in hosts))
+        for what in whats:
+            if parts := dependents(what, "parent"):
+                keys |= self._naming(parts, {id_ for each, id_ in keys if each == what})
         return tuple(self.things[key] for key in sorted(keys) if key in self.things)
 
+    def _naming(self, parts: Mapping[str, str], ids: Container[str]) -> set[tuple[str, str]]:
+        """Resources of these types whose field (type → field) has one of the ids."""
+        return {key for key, thing in self.things.items() if key[0] in parts and thing.facts.get(parts[key[0]]) in ids}
 
-def _owners(thing: Thing) -> Iterator[str]:
-    """The uid in the mark, and the port of a floating IP."""
+
+def _owners(thing: CloudResource) -> Iterator[str]:
+    """The uid in the mark, and the resource to which it is attached."""
     if thing.mark:
         yield thing.mark.split(":")[1]
-    if thing.what == "floating-ip" and thing.facts.get("port_id"):
-        yield thing.facts["port_id"]
+    if (pair := TYPES[thing.what].attached) and thing.facts.get(pair[1]):
+        yield thing.facts[pair[1]]
 
 
-def _leaving(thing: Thing) -> bool:
+def _newest(found: Iterable[CloudResource], before: float | None) -> float | None:
+    return max((thing.updated for thing in found if thing.what == "server" and thing.updated), default=before)
+
+
+def _leaving(thing: CloudResource) -> bool:
     return bool(thing.facts.get("task_state") == "deleting")
 
 
-def _lasting(thing: Thing) -> dict[str, Any]:
+def _lasting(thing: CloudResource) -> dict[str, Any]:
     """Facts that do not depend on a server's state."""
     return {name: thing.facts[name] for name in ("metadata", "tags") if name in thing.facts}
 
 
-def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
-    """Fetch a list, whole or of changes since a time. Raises Trouble or Denied."""
-    service, path, key, thing = LISTS[what]
-    params = {**own(connection, service), **({"changes-since": since} if since else {})}
-    return [thing(raw) for raw in pages(connection, service, path, key, params)]
+def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResource]:
+    """Fetch a list, whole or of changes since a time. Raises TransientCloudError or TerminalCloudError."""
+    rest = REST[what]
+    params = {**own(connection, rest), **({"changes-since": since} if since else {})}
+    return [thing_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
 
 
-def single(connection: Connection, what: str, id_: str) -> Thing | None:
-    """Fetch one resource; None if the cloud answers 404. Raises Trouble or Denied."""
+def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
+    """Fetch one resource; None if the cloud answers 404. Raises TransientCloudError or TerminalCloudError."""
     try:
         answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
-    except Trouble as error:
-        if error.reason != "NotFound":
+    except TransientCloudError as error:
+        if error.cause is not Reason.NOT_FOUND:
             raise
         return None
-    return LISTS[what][3](thing_in(answer, key_in(what)))
+    return thing_of(what, thing_in(answer, REST[what].key, REST[what].shape))
 
 
 def peek(connection: Connection, since: str) -> list[str]:
-    """Fetch the ids of servers that changed since then and are ACTIVE. Raises Trouble or Denied.
+    """Fetch the ids of servers that changed since then and are ACTIVE. Raises TransientCloudError or
+    TerminalCloudError.
 
     A list of ids takes Nova a fraction of the time: for details it requests the groups of all ports from Neutron.
     """
     params = {"changes-since": since, "status": ACTIVE}
-    return [str(raw["id"]) for raw in pages(connection, "compute", "/servers", "servers", params)]
+    return [str(raw["id"]) for raw in pages(connection, REST["server"], params)]
 
 
 def stamp(seconds: float) -> str:

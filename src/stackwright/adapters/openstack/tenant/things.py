@@ -1,4 +1,7 @@
-"""Raw JSON of OpenStack's lists → Things. The SDK's objects would take most of the time of a long list."""
+"""Raw JSON of OpenStack's lists → the facts and the mark of a Thing.
+
+The SDK's objects would take most of the time of a long list.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stackwright.api.infra.capi import MARK
-from stackwright.core.openstack.clouds import ANSWERED, CREATED, Thing
+from stackwright.core.openstack.clouds import ANSWERED, CREATED
 
 # Keys in the metadata of volumes.
 METADATA = "stackwright.dev/mark"
@@ -15,6 +18,7 @@ OWN = "stackwright.dev/volume"  # the volume's id, or in a copy the id of the or
 RESTORED = "src_backup_id"  # written by Cinder into a volume that was restored from a backup of another one
 _VOLUMES = "os-extended-volumes:volumes_attached"
 Raw = Mapping[str, Any]
+Facts = Callable[[Raw], dict[str, Any]]
 
 
 def mark_in(text: str) -> str:
@@ -22,10 +26,36 @@ def mark_in(text: str) -> str:
     return next(reversed(MARK.findall(text or "")), "")
 
 
-def server(raw: Raw) -> Thing:
+def _of_description(raw: Raw) -> str:
+    return mark_in(raw.get("description") or "")
+
+
+def _of_metadata(raw: Raw) -> str:
+    metadata = raw.get("metadata") or {}
+    return "" if _is_copy(raw, metadata) else mark_in(metadata.get(METADATA, ""))
+
+
+def _of_tags(raw: Raw) -> str:
+    return next((tag for tag in raw.get("tags") or () if MARK.fullmatch(tag)), "")
+
+
+MARKS: Mapping[str, Callable[[Raw], str]] = {
+    "description": _of_description, "metadata": _of_metadata, "tags": _of_tags,
+}  # fmt: skip
+
+
+def fields(*names: str) -> Facts:
+    """These fields, if the response has them."""
+    return lambda raw: {name: raw[name] for name in names if name in raw}
+
+
+def nothing(raw: Raw) -> dict[str, Any]:
+    return {}
+
+
+def server(raw: Raw) -> dict[str, Any]:
     tags = [tag for tag in raw.get("tags") or () if not MARK.fullmatch(tag)]
-    mark = next((tag for tag in raw.get("tags") or () if MARK.fullmatch(tag)), "")
-    facts = {
+    return {
         "task_state": raw.get("OS-EXT-STS:task_state"),
         "fault": (raw.get("fault") or {}).get("message"),
         **({"addresses": raw["addresses"] or {}} if "addresses" in raw else {}),
@@ -34,52 +64,36 @@ def server(raw: Raw) -> Thing:
         **({"flavor": raw["flavor"]["original_name"]} if (raw.get("flavor") or {}).get("original_name") else {}),
         **({"volumes": sorted(each["id"] for each in raw[_VOLUMES])} if _VOLUMES in raw else {}),
     }
-    return Thing("server", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
 
 
-_PORT = (
+_PORT = fields(
     "network_id", "device_id", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs",
     "fixed_ips", "mac_address", "tags", "trunk_details",
 )  # fmt: skip
 
 
-def port(raw: Raw) -> Thing:
-    facts = {"name": raw.get("name") or "", **{name: raw[name] for name in _PORT if name in raw}}
-    return Thing("port", raw["id"], facts["name"], raw.get("status") or "", mark_in(raw.get("description", "")), facts)
+def port(raw: Raw) -> dict[str, Any]:
+    return {"name": raw.get("name") or "", **_PORT(raw)}
 
 
-def volume(raw: Raw) -> Thing:
-    metadata = raw.get("metadata") or {}
-    mark = "" if _copied(raw, metadata) else mark_in(metadata.get(METADATA, ""))
-    facts = {
+def volume(raw: Raw) -> dict[str, Any]:
+    return {
         "size": raw.get("size"),
         "attachments": raw.get("attachments") or [],
-        CREATED: _seconds(raw.get(CREATED)),
-        ANSWERED: metadata.get(OWN) == raw["id"],
+        CREATED: seconds(raw.get(CREATED)),
+        ANSWERED: (raw.get("metadata") or {}).get(OWN) == raw["id"],
     }
-    return Thing("volume", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
 
 
-def _copied(raw: Raw, metadata: Raw) -> bool:
+def _is_copy(raw: Raw, metadata: Raw) -> bool:
     """Whether the metadata is another volume's: Cinder also restores the metadata in a backup, with our mark."""
     other = metadata.get(OWN, raw["id"]) != raw["id"]
     return other or raw.get("status") == "restoring-backup" or RESTORED in metadata
 
 
-def _seconds(stamp: str | None) -> float | None:
-    """Seconds since 1970 for a time stamp of Cinder, which is in UTC without saying so."""
+def seconds(stamp: str | None) -> float | None:
+    """Seconds since 1970 for a time stamp, which is in UTC; Cinder does not say so."""
     try:
         return datetime.fromisoformat(stamp or "").replace(tzinfo=UTC).timestamp()
     except ValueError:
         return None
-
-
-def plain(what: str, *names: str) -> Callable[[Raw], Thing]:
-    """Converter for a resource type of Neutron, with these fields as facts."""
-
-    def thing(raw: Raw) -> Thing:
-        facts = {name: raw[name] for name in names if name in raw}
-        mark = mark_in(raw.get("description") or "")
-        return Thing(what, raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
-
-    return thing

@@ -62,7 +62,7 @@ def entry_of(text: str, cloud: str) -> dict[str, Any]:
     entry = clouds.get(cloud)
     if not isinstance(entry, dict) or not isinstance(entry.get("auth"), dict):
         there = ", ".join(sorted(map(_name, clouds))[:20]) or "none"
-        raise BadEntry(f"has no cloud {_name(cloud)}; there is: {there}")
+        raise BadEntry(f"has no cloud {_name(cloud)}; its clouds: {there}")
     if errors := [*_errors(entry), *_auth_errors(entry["auth"])]:
         raise BadEntry("; ".join(f"clouds.{_name(cloud)}.{error}" for error in errors[:20]))
     return {key: value for key, value in entry.items() if key != IGNORED and value is not None}
@@ -76,9 +76,9 @@ def _clouds(text: str) -> dict[Any, Any]:
     except BadEntry:
         raise
     except Exception:  # errors of YAML, and of dates, numbers and recursion depth
-        raise BadEntry("is no YAML with clouds") from None
+        raise BadEntry("is not YAML with a mapping `clouds`") from None
     if not isinstance(clouds, dict):
-        raise BadEntry("is no YAML with clouds")
+        raise BadEntry("is not YAML with a mapping `clouds`")
     return clouds
 
 
@@ -94,7 +94,7 @@ def _errors(entry: Mapping[Any, Any]) -> list[str]:
         elif key in TEXTS or (isinstance(key, str) and OF_SERVICE.fullmatch(key)):
             found += _text_errors(key, value)
         elif key == "cacert":
-            found.append("cacert is not allowed: put the certificate itself into the key cacert of the Secret")
+            found.append("cacert is not allowed: store the certificate in the key cacert of the Secret")
         else:
             found.append(f"{_name(key)} is not allowed; allowed: {ALLOWED}")
     return found
@@ -112,7 +112,7 @@ def _auth_errors(auth: Mapping[Any, Any]) -> list[str]:
 
 def _text_errors(where: str, value: object) -> list[str]:
     if isinstance(value, bool) or not isinstance(value, str | int | float) or _is_vast(value):
-        return [f"{where} takes a text"]
+        return [f"{where} takes a string"]
     return [] if str(value).isprintable() else [f"{where} has control characters"]
 
 

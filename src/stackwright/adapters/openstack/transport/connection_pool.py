@@ -25,7 +25,8 @@ from stackwright.adapters.openstack.transport.login import Count, Login, connect
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
-from stackwright.core.openstack.clouds import LONGEST, Denied, Trouble
+from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -38,7 +39,7 @@ PAUSE = 5.0  # seconds before a caller tries again
 TRY = 60.0  # seconds until the next caller may try, if the try has no result
 GRACE = 30.0  # seconds for the last request to end, which may have to resolve a name or try many addresses
 BEGIN = 0.8  # of LONGEST; a call that waited longer for a thread has less time left than an answer may take: not sent
-WAITED = "other requests to the OpenStacks of this namespace took so long that this one was not sent"
+WAITED = "the request was not sent, because earlier requests to OpenStacks of this namespace took too long"
 MOMENT = 0.1  # seconds; a failure within this time before the deadline is attributed to the deadline
 SPREAD = (1.0, 1.2)  # random factor, so that callers do not all retry at one moment after a rate limit
 
@@ -60,21 +61,23 @@ class Line:
         self._files = ExitStack()
         self.threads = threads or executor()
         self._free = asyncio.Semaphore(THREADS)
-        self._quiet: tuple[float, Trouble] | None = None  # end of the rate limit, and its error
-        self._silent: dict[str, tuple[float, Trouble]] = {}  # service → time of the next try, and its last error
+        self._quiet: tuple[float, TransientCloudError] | None = None  # end of the rate limit, and its error
+        self._silent: dict[
+            str, tuple[float, TransientCloudError]
+        ] = {}  # service → time of the next try, and its last error
 
     def check(self, service: str) -> None:
         """Raise the last error while a new request is pointless."""
         now = time.monotonic()
         if self._quiet and now < self._quiet[0]:
             until, error = self._quiet
-            raise Trouble(error.reason, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
+            raise TransientCloudError(error.cause, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
         silent = self._silent.get(service)  # read once: this is called in threads too
         if silent and now < silent[0]:
-            raise Trouble(silent[1].reason, str(silent[1]))
+            raise TransientCloudError(silent[1].cause, str(silent[1]))
 
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
-        """Call `what` in a thread. Raises Trouble or Denied for every failure.
+        """Call `what` in a thread. Raises TransientCloudError or TerminalCloudError for every failure.
 
         Lists (`queues` false) do not queue behind other calls: there is one per type at a time, and many callers need
         it. They have no deadline either: they may have many pages, and no caller waits long for them.
@@ -96,11 +99,11 @@ class Line:
             if after((1 - BEGIN) * LONGEST) > until:
                 if tries and (silent := self._silent.get(service)):
                     self._silent[service] = time.monotonic(), silent[1]  # the next caller tries
-                raise Trouble("Unreachable", WAITED)
+                raise TransientCloudError(Reason.UNREACHABLE, WAITED)
             began = time.monotonic()
             try:
                 answer = what()
-            except (Trouble, Denied) as error:
+            except (TransientCloudError, TerminalCloudError) as error:
                 self._note(service, began, error, late=after(MOMENT) > until)
                 raise
             self._silent.pop(service, None)
@@ -108,18 +111,18 @@ class Line:
 
         return await in_thread_of(self.threads, ask)
 
-    def _note(self, service: str, began: float, error: Trouble | Denied, *, late: bool) -> None:
+    def _note(self, service: str, began: float, error: TransientCloudError | TerminalCloudError, *, late: bool) -> None:
         """Note a failure. A `late` one says nothing about the service: earlier requests used up its time."""
         self._silent.pop(service, None)
         now = time.monotonic()
-        if isinstance(error, Denied):
+        if isinstance(error, TerminalCloudError):
             return
-        if error.reason == "RateLimited":
+        if error.cause is Reason.RATE_LIMITED:
             until = now + (error.after or PAUSE)
             if self._quiet is None or until > self._quiet[0]:
                 self._quiet = until, error
-        hung = not late and error.reason in ("Unreachable", "ServerError") and now - began > SLOW
-        if hung or error.reason == "AuthenticationFailed":
+        hung = not late and error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR) and now - began > SLOW
+        if hung or error.cause is Reason.AUTHENTICATION_FAILED:
             self._silent[service] = now + PAUSE, error
 
     def _guarded(self, service: str, what: Callable[[Connection], T]) -> T:
@@ -138,19 +141,19 @@ class Line:
                 self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            raise Trouble("AuthenticationFailed", self._told(error, service)) from None
+            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, self._told(error, service)) from None
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
             raise problem(429, self._told(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
-            raise Denied("ServiceMissing", self._told(error, service)) from None
+            raise TerminalCloudError(Reason.SERVICE_MISSING, self._told(error, service)) from None
         except (exceptions.ClientException, SDKException, OSError, LibraryFailed) as error:
-            raise Trouble("Unreachable", self._told(error, service)) from None
+            raise TransientCloudError(Reason.UNREACHABLE, self._told(error, service)) from None
 
     def _told(self, error: Exception, service: str) -> str:
         """The message with the cloud's URL: objects that share the connection may have other names for the cloud."""
-        from stackwright.adapters.openstack.transport.responses import told
+        from stackwright.adapters.openstack.transport.responses import describe_error
 
-        return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {told(error, service)}"
+        return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {describe_error(error, service)}"
 
     def close(self) -> None:
         """Close the connection; threads end with the request in progress."""

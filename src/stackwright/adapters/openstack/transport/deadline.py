@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from stackwright.core.openstack.clouds import LATE, Trouble
+from stackwright.core.openstack.clouds import LATE
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 
 T = TypeVar("T")
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
@@ -37,9 +38,9 @@ def left() -> float:
 
 @asynccontextmanager
 async def in_time(seconds: float | None) -> AsyncIterator[None]:
-    """Raise Trouble if the block takes longer."""
+    """Raise TransientCloudError if the block takes longer."""
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise Trouble("Unreachable", LATE) from None
+        raise TransientCloudError(Reason.UNREACHABLE, LATE) from None

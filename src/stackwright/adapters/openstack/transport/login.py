@@ -15,10 +15,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import TIMEOUT, prepared
+from stackwright.adapters.openstack.client import TIMEOUT, bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.threads import contained, in_thread
-from stackwright.core.openstack.clouds import CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudRef
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import secret_data
 
@@ -57,7 +58,7 @@ class Logins:
         self._known: dict[CloudRef, Login] = {}
 
     async def get(self, cloud: CloudRef) -> Login:
-        """The login of a cloud. Raises Trouble that names what the Secret lacks."""
+        """The login of a cloud. Raises TransientCloudError that names what the Secret lacks."""
         known = self._known.get(cloud)
         if known and time.monotonic() - known.read < READ_AGAIN:
             return known
@@ -74,15 +75,17 @@ class Logins:
 def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
     where = f"Secret {'/'.join(cloud.secret)}"
     if not data:
-        raise Trouble("CredentialsMissing", f"{where} does not exist")
+        raise TransientCloudError(Reason.CREDENTIALS_MISSING, f"{where} does not exist")
     try:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:
-        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where}: {error}") from None
+        raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"clouds.yaml in {where}: {error}") from None
     try:
         data.get("cacert", "").encode()
     except UnicodeEncodeError:
-        raise Trouble("CredentialsInvalid", f"cacert in {where}: must be a certificate as text, in PEM") from None
+        raise TransientCloudError(
+            Reason.CREDENTIALS_INVALID, f"cacert in {where}: must be a certificate in PEM format"
+        ) from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
     return login_by(entry, data.get("cacert", ""), now)
 
@@ -96,8 +99,6 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     """Create a client; no request is sent yet. `files` holds the certificate file that the library requires."""
     from openstack.connection import Connection
 
-    from stackwright.adapters.openstack.transport.responses import Bounded
-
     more: dict[str, Any] = {"api_timeout": TIMEOUT, "app_name": "stackwright"}
     if login.ca:
         file = files.enter_context(tempfile.NamedTemporaryFile("w", suffix=".crt"))  # noqa: SIM115 - `files` closes it
@@ -108,9 +109,10 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
         made = prepared(contained(Connection, **{**login.entry, **more}))
     except Exception as error:
         files.close()
-        raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {_told(error, login.entry)}") from None
-    for scheme in ("http://", "https://"):
-        made.session.session.mount(scheme, Bounded())
+        raise TransientCloudError(
+            Reason.CREDENTIALS_INVALID, f"the cloud's entry cannot be used: {_told(error, login.entry)}"
+        ) from None
+    bound(made.session.session)
     made.session.session.hooks["response"].append(
         lambda response, *_, **__: count(str(response.request.method), str(response.status_code))
     )

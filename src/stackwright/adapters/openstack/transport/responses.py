@@ -51,7 +51,7 @@ CERTIFICATE = (
 )  # fmt: skip
 
 
-class NotTaken(RequestException):
+class ResponseRefused(RequestException):
     """A response that is not read; the text of the error is our own."""
 
 
@@ -69,7 +69,7 @@ class _Received(io.RawIOBase):
     def readinto(self, buffer: WriteableBuffer, /) -> int | None:
         rest = self._until - time.monotonic()
         if rest <= 0:
-            raise TimeoutError("the answer takes too long")
+            raise TimeoutError("the response takes too long")
         self._sock.settimeout(min(self._pause, rest))
         return self._received.readinto(buffer)
 
@@ -119,10 +119,10 @@ class Bounded(TCPKeepAliveAdapter):
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         if self._closed:
-            raise NotTaken("the connection is closed")
+            raise ResponseRefused("the connection is closed")
         rest = left()
         if rest <= 0:
-            raise NotTaken(LATE)
+            raise ResponseRefused(LATE)
         kwargs["timeout"] = min(kwargs.get("timeout") or TIMEOUT, rest)
         response: Response = super().send(request, *args, **kwargs)
         try:
@@ -151,7 +151,7 @@ class Bounded(TCPKeepAliveAdapter):
             there.prepare_url(response.headers["location"], None)
             if urlsplit(str(there.url)).hostname == urlsplit(str(request.url)).hostname:
                 return
-        raise NotTaken("it redirects to another host, which is not followed")
+        raise ResponseRefused("it redirects to another host, which the operator does not follow")
 
 
 def _bounded(response: Response) -> Iterator[bytes]:
@@ -159,24 +159,24 @@ def _bounded(response: Response) -> Iterator[bytes]:
     for chunk in response.iter_content(CHUNK):
         read, values = read + len(chunk), values + values_in(chunk)
         if read > LARGEST or values > VALUES:
-            raise NotTaken(f"an answer has more than {LARGEST >> 20} MiB or {VALUES} values, which is not read")
+            raise ResponseRefused(f"a response exceeds the limit of {LARGEST >> 20} MiB or {VALUES} values")
         yield chunk
 
 
-def told(error: Exception, service: str) -> str:
+def describe_error(error: Exception, service: str) -> str:
     """Describe an error by its class and HTTP status; its text may repeat a response."""
     before = error.__cause__ or error.__context__
     if isinstance(before, exceptions.ClientException) and not isinstance(error, exceptions.ClientException):
-        return told(before, service)  # the SDK's own error has only a text
+        return describe_error(before, service)  # the SDK's own error has only a text
     original = getattr(error, "original", None)
-    if isinstance(original, NotTaken):
+    if isinstance(original, ResponseRefused):
         return str(original)
     status = getattr(error, "http_status", None) or getattr(error, "status_code", None)
     if isinstance(status, int) and status >= 100:
         return f"HTTP {status}"
     match error:
         case exceptions.ConnectTimeout():
-            return "no answer in time"
+            return "no response in time"
         case exceptions.SSLError():
             return _with("TLS fails", CERTIFICATE, error)
         case exceptions.ConnectFailure() | exceptions.UnknownConnectionError():
@@ -187,7 +187,7 @@ def told(error: Exception, service: str) -> str:
             return str(error)
         case OSError() if error.strerror:
             return str(error.strerror)
-    return f"no answer of OpenStack's ({type(error).__name__})"
+    return f"not a response of OpenStack ({type(error).__name__})"
 
 
 def _with(what: str, causes: tuple[str, ...], error: Exception) -> str:

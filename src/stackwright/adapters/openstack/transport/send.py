@@ -1,57 +1,32 @@
-"""Requests to a service; a response that is no success becomes Trouble, which may pass, or Denied."""
+"""Requests to a service; a response that is no success becomes TransientCloudError, which may pass, or
+TerminalCloudError.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.shapes import answering
-from stackwright.core.openstack.clouds import Denied, Trouble
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
     from requests import Response
 
 COMPUTE = "2.60"  # 2.52: tags in the request that creates a server; 2.60: volumes attached to several servers
-MICROVERSIONS = {"server": COMPUTE, "attachment": "3.27"}  # other types have none, or the oldest one suffices
-PATHS = {
-    "server": ("compute", "/servers"),
-    "volume": ("block_storage", "/volumes"),
-    "attachment": ("block_storage", "/attachments"),
-    "port": ("network", "/ports"),
-    "trunk": ("network", "/trunks"),
-    "floating-ip": ("network", "/floatingips"),
-    "network": ("network", "/networks"),
-    "subnet": ("network", "/subnets"),
-    "router": ("network", "/routers"),
-    "security-group": ("network", "/security-groups"),
-    "security-group-rule": ("network", "/security-group-rules"),
-}
 REQUEST_ID = "x-openstack-request-id"
 PAUSES = (10.0, 300.0)  # seconds without requests after a rate limit: default and maximum
 LONGEST_ERROR = 64 << 10  # bytes
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
 
-def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
-    """Send a request for a resource type. Raises Trouble or Denied for every response that is no success."""
-    service, base = PATHS[what]
-    if what in MICROVERSIONS:
-        more["microversion"] = MICROVERSIONS[what]
-    return request(connection, service, method, f"{base}{path}", **more)
-
-
 def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
-    """Send a request by service and whole path; raises as `send` does."""
+    """Send a request. Raises TransientCloudError or TerminalCloudError for every response that is no success."""
     with answering():
         response: Response = getattr(connection, service).request(path, method, **more)
     if response.status_code >= 400:
         raise problem_of(response)
     return response
-
-
-def key_in(what: str) -> str:
-    """The key of a resource of this type in requests and responses."""
-    return {"floating-ip": "floatingip"}.get(what, what.replace("-", "_"))
 
 
 def text_of(response: Response) -> str:
@@ -71,7 +46,7 @@ def text_of(response: Response) -> str:
     return " ".join(said.split())[:300]
 
 
-def problem_of(response: Response) -> Trouble | Denied:
+def problem_of(response: Response) -> TransientCloudError | TerminalCloudError:
     """The error for a response that is no success.
 
     Only the text of an OpenStack, recognized by its request id, is repeated: a catalog may name any address.
@@ -81,25 +56,29 @@ def problem_of(response: Response) -> Trouble | Denied:
     return problem(response.status_code, text_of(response), after, own=own)
 
 
-def problem(status: int, text: str, retry_after: str = "", *, own: bool = True) -> Trouble | Denied:
+def problem(
+    status: int, text: str, retry_after: str = "", *, own: bool = True
+) -> TransientCloudError | TerminalCloudError:
     """The error for a status and a text; the text is repeated if it is OpenStack's `own`."""
     said = f"HTTP {status}: {text}" if own and text else f"HTTP {status}"
     words = text.lower().replace(" ", "")
     seconds = float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0.0
     after = min(seconds, PAUSES[1]) or None
     if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
-        return Trouble("QuotaExceeded", said, after or 30.0)
+        return TransientCloudError(Reason.QUOTA_EXCEEDED, said, after or 30.0)
     match status:
         case 401:
-            return Trouble("AuthenticationFailed", said)
-        case 404:
-            return Trouble("NotFound", said)
+            return TransientCloudError(Reason.AUTHENTICATION_FAILED, said)
+        case 404 if own:
+            return TransientCloudError(Reason.NOT_FOUND, said)
+        case 404:  # a proxy's: nothing is known of the resource
+            return TransientCloudError(Reason.UNREACHABLE, f"{said}, which is not from OpenStack")
         case 409:
-            return Trouble("Conflict", said)
+            return TransientCloudError(Reason.CONFLICT, said)
         case 413 | 429:
-            return Trouble("RateLimited", said, after or PAUSES[0])
+            return TransientCloudError(Reason.RATE_LIMITED, said, after or PAUSES[0])
         case 403:
-            return Denied("Forbidden", said)
+            return TerminalCloudError(Reason.FORBIDDEN, said)
     if status >= 500 or status == 408:
-        return Trouble("ServerError", said, after)
-    return Denied("Rejected", said)
+        return TransientCloudError(Reason.SERVER_ERROR, said, after)
+    return TerminalCloudError(Reason.REJECTED, said)

@@ -46,50 +46,50 @@ Many = Annotated[list[T], Field(fail_fast=True, max_length=MOST)]
 Named = Annotated[dict[str, T], Field(fail_fast=True), BeforeValidator(_few)]
 
 
-class _Shape(BaseModel):
+class Shape(BaseModel):
     """Other fields may be present and are not checked."""
 
     model_config = ConfigDict(strict=True)
 
 
-class _Id(_Shape):
+class _Id(Shape):
     id: Name
 
 
-class _Address(_Shape):
+class _Address(Shape):
     addr: Name
     version: int = 4
     kind: Literal["fixed", "floating"] = Field("fixed", alias="OS-EXT-IPS:type")
     mac: Text = Field(None, alias="OS-EXT-IPS-MAC:mac_addr")
 
 
-class _FixedIP(_Shape):
+class _FixedIP(Shape):
     ip_address: Text = None
     subnet_id: Text = None
 
 
-class _Pair(_Shape):
+class _Pair(Shape):
     ip_address: Line
 
 
-class _Gateway(_Shape):
+class _Gateway(Shape):
     network_id: Text = None
     external_fixed_ips: Many[_FixedIP] | None = None
 
 
-class _Fault(_Shape):
+class _Fault(Shape):
     message: Text = None
 
 
-class _Flavor(_Shape):
+class _Flavor(Shape):
     original_name: Text = None
 
 
-class _ZoneState(_Shape):
+class _ZoneState(Shape):
     available: bool = True
 
 
-class _Thing(_Id):
+class Resource(_Id):
     """A resource of Nova, Cinder or Neutron: fields of the same name have the same type."""
 
     name: Text = None
@@ -120,9 +120,10 @@ class _Thing(_Id):
     instance: Text = None
     size: int | None = None
     created_at: Text = None
+    updated: Text = None
 
 
-class _Port(_Thing):
+class Port(Resource):
     """`security_groups` of a server have another shape and are not read."""
 
     mac_address: Text = None
@@ -130,7 +131,7 @@ class _Port(_Thing):
     allowed_address_pairs: Many[_Pair] = []
 
 
-class _Image(_Id):
+class Image(_Id):
     """Its other fields are properties, which users name."""
 
     name: Text = None
@@ -138,7 +139,7 @@ class _Image(_Id):
     tags: Many[Line] | None = None
 
 
-class _Zone(_Shape):
+class Zone(Shape):
     """An availability zone has a name and no id."""
 
     name: Name = Field(alias="zoneName")
@@ -148,19 +149,16 @@ class _Zone(_Shape):
 _PROJECT: TypeAdapter[str | None] = TypeAdapter(
     Annotated[str, Field(max_length=255)] | None, config=ConfigDict(strict=True)
 )
-_SHAPES: Mapping[str, type[_Shape]] = {
-    "port": _Port, "ports": _Port, "images": _Image, "availabilityZoneInfo": _Zone,
-}  # fmt: skip
 _FIELDS = {
     field.alias or name
-    for shape in (_Port, _Image, _Zone, _Address, _FixedIP, _Pair, _Gateway, _Fault, _Flavor, _ZoneState)
+    for shape in (Port, Image, Zone, _Address, _FixedIP, _Pair, _Gateway, _Fault, _Flavor, _ZoneState)
     for name, field in shape.model_fields.items()
 }
 
 
 @cache
-def _one(key: str) -> TypeAdapter[Any]:
-    return TypeAdapter(_SHAPES.get(key, _Thing))
+def _adapter(shape: type[Shape]) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
 
 
 @contextmanager
@@ -174,7 +172,7 @@ def answering() -> Iterator[None]:
     except (ClientException, SDKException, OSError):
         raise
     except Exception as error:
-        raise LibraryFailed(f"no answer of OpenStack's ({type(error).__name__})") from error
+        raise LibraryFailed(f"not a response of OpenStack ({type(error).__name__})") from error
 
 
 def json_of(response: Response) -> Mapping[str, Any]:
@@ -182,37 +180,37 @@ def json_of(response: Response) -> Mapping[str, Any]:
     with answering():
         answer = response.json()
     if not isinstance(answer, dict):
-        raise LibraryFailed("no answer of OpenStack's (no object)")
+        raise LibraryFailed("not a response of OpenStack (no object)")
     return answer
 
 
-def thing_in(response: Response, key: str) -> dict[str, Any]:
+def thing_in(response: Response, key: str, shape: type[Shape] = Resource) -> dict[str, Any]:
     """The resource in a response, with an id. Raises LibraryFailed that names the wrong field."""
     found: dict[str, Any] = json_of(response).get(key)  # type: ignore[assignment]  # checked below
-    _check(found, key)
+    _check(found, key, shape)
     return found
 
 
-def things_in(answer: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+def things_in(answer: Mapping[str, Any], key: str, shape: type[Shape] = Resource) -> list[dict[str, Any]]:
     """The resources in a list. Raises LibraryFailed that names the wrong field."""
     found = answer.get(key)
     if not isinstance(found, list):
         raise _wrong(key)
     for each in found:
-        _check(each, key)
+        _check(each, key, shape)
     return found
 
 
-def _check(found: object, key: str) -> None:
+def _check(found: object, key: str, shape: type[Shape]) -> None:
     try:
-        _one(key).validate_python(found)
+        _adapter(shape).validate_python(found)
     except ValidationError as error:
         fields = (step for step in error.errors(include_input=False)[0]["loc"] if step in _FIELDS)
         raise _wrong(".".join(map(str, (key, *fields)))) from None
 
 
 def _wrong(field: str) -> LibraryFailed:
-    return LibraryFailed(f"no answer of OpenStack's (wrong {field})")
+    return LibraryFailed(f"not a response of OpenStack (wrong {field})")
 
 
 def project_of(connection: Connection) -> str:

@@ -41,13 +41,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "bastion.floatingIP",
-        "must be absent while there is no external network",
+        "must be absent without an external network",
         f"{HAS_EXTERNAL} || !self.?bastion.?floatingIP.hasValue()".replace("X", "self"),
         lambda raw: not external(raw) and at(raw, "bastion.floatingIP") is not None,
     ),
     Rule(
         "apiServer.enableFloatingIP",
-        "must be false (disableAPIServerFloatingIP: true) while there is no external network",
+        "must be false (disableAPIServerFloatingIP: true) without an external network",
         f"{HAS_EXTERNAL} || !{HAS_FLOATING}".replace("X", "self"),
         lambda raw: not external(raw) and floating(raw),
     ),
@@ -92,7 +92,7 @@ def _router_ips() -> Change:
 CHANGES: tuple[Change, ...] = (
     Change(
         "managedSubnets",
-        "cannot change, but for dnsNameservers; make another object",
+        "cannot change, except dnsNameservers; create another object",
         "has(self.managedSubnets) == has(oldSelf.managedSubnets) && (!has(self.managedSubnets) || "
         "self.managedSubnets.size() == oldSelf.managedSubnets.size() && self.managedSubnets.all(s, "
         f"oldSelf.managedSubnets.exists(o, o.cidr == s.cidr && {same('allocationPools', 's', 'o')})))",
@@ -180,7 +180,7 @@ WHOLE: tuple[Change, ...] = (
     ),
     Change(
         f"spec.{FLOATING_IP[0]}",
-        "cannot change but to the address in status.apiServerFloatingIP",
+        "cannot change, except to the address in status.apiServerFloatingIP",
         f"{_NEW} == {_OLD} || "
         f"(oldSelf.?status.?apiServerFloatingIP.hasValue() && {_NEW} == oldSelf.status.apiServerFloatingIP.address)",
         _floating_ip,

@@ -51,7 +51,7 @@ FINALIZER = f"openstackcluster.{GROUP}"
 
 
 def _older(later: str, opposite: bool = False) -> Any:
-    more = ", turned round" if opposite else ""
+    more = ", inverted" if opposite else ""
     return Field(None, description=f"Older: {later}{more}.")
 
 
@@ -59,35 +59,39 @@ class OpenStackClusterSpec(Part):
     RULES: ClassVar[tuple[Rule, ...]] = RULES
     CHANGES: ClassVar[tuple[Change, ...]] = CHANGES
 
-    identity_ref: IdentityReference = Field(description="The credentials, also of machines that have none.")
+    identity_ref: IdentityReference = Field(
+        description="Credentials of the cluster, and of machines without their own."
+    )
     managed_subnets: list[SubnetSpec] = Field(
-        default_factory=list, max_length=1, description="Subnet to make, with a network and a router; IPv4."
+        default_factory=list, max_length=1, description="IPv4 subnet to create, with a network and a router."
     )
-    subnets: list[SubnetParam] = Field(default_factory=list, max_length=16, description="Subnets that are there.")
-    primary_subnet: SubnetParam | None = Field(None, description="The one of `subnets` that the API is in.")
-    managed_network: ManagedNetwork | None = Field(None, description="What the network is like that is made.")
-    network: NetworkParam | None = Field(None, description="Network that is there.")
-    managed_router: ManagedRouter | None = Field(None, description="What the router is like that is made.")
-    router: RouterParam | None = Field(None, description="Router that is there.")
+    subnets: list[SubnetParam] = Field(default_factory=list, max_length=16, description="Existing subnets.")
+    primary_subnet: SubnetParam | None = Field(None, description="The one of `subnets` that contains the API.")
+    managed_network: ManagedNetwork | None = Field(None, description="Settings of the created network.")
+    network: NetworkParam | None = Field(None, description="Existing network.")
+    managed_router: ManagedRouter | None = Field(None, description="Settings of the created router.")
+    router: RouterParam | None = Field(None, description="Existing router.")
     external_network: NetworkParam | None = Field(
-        None, description="Network of floating IPs; absent: the only external one."
+        None, description="Network of floating IPs; default: the only external one."
     )
-    enable_external_network: bool | None = Field(None, description="false: the cluster has no way out; absent: it has.")
-    api_server: ApiServer | None = Field(None, description="The way to the API.")
-    managed_security_groups: ManagedSecurityGroups | None = Field(None, description="Security groups to make.")
-    tags: Tags = Field(default_factory=list, description="Tags of all that is made.")
+    enable_external_network: bool | None = Field(
+        None, description="Whether the cluster has an external network; default: true."
+    )
+    api_server: ApiServer | None = Field(None, description="Address of the API.")
+    managed_security_groups: ManagedSecurityGroups | None = Field(None, description="Security groups to create.")
+    tags: Tags = Field(default_factory=list, description="Tags of all created resources.")
     control_plane_endpoint: Endpoint | None = Field(
-        None, description="Where the API is; absent: the operator writes it."
+        None, description="Endpoint of the API; default: written by the operator."
     )
     control_plane_availability_zones: Texts = Field(
-        default_factory=list, description="Availability zones for control plane nodes; absent: all."
+        default_factory=list, description="Availability zones for control plane nodes; default: all."
     )
     control_plane_omit_availability_zone: bool | None = Field(
-        None, description="true: Nova chooses the zone of control plane nodes."
+        None, description="true: Nova selects the zone of control plane nodes."
     )
-    bastion: Bastion | None = Field(None, description="A machine to log in from.")
+    bastion: Bastion | None = Field(None, description="A bastion host for SSH.")
     recreate_policy: RecreatePolicy = Field(
-        "Never", description="Always: make anew what somebody deleted in OpenStack."
+        "Never", description="Always: recreate resources that others deleted in OpenStack."
     )
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 
@@ -109,7 +113,7 @@ class OpenStackClusterSpec(Part):
 
 
 class OpenStackCluster(InfraResource):
-    DESCRIPTION = "What the machines of a cluster share in an OpenStack."
+    DESCRIPTION = "Shared resources of a cluster's machines in an OpenStack."
     KIND: ClassVar[Kind] = Kind(
         GROUP, VERSIONS[0], "OpenStackCluster", "openstackclusters", short=("osc",), also=VERSIONS[1:],
         columns=(
@@ -120,8 +124,10 @@ class OpenStackCluster(InfraResource):
         categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     CHANGES: ClassVar[tuple[Change, ...]] = WHOLE
-    spec: OpenStackClusterSpec = Field(description="The cluster that is wanted.")
-    status: OpenStackClusterStatus = Field(default_factory=OpenStackClusterStatus, description="The cluster as it is.")
+    spec: OpenStackClusterSpec = Field(description="Desired state of the cluster.")
+    status: OpenStackClusterStatus = Field(
+        default_factory=OpenStackClusterStatus, description="Observed state of the cluster."
+    )
 
 
 class TemplateClusterSpec(OpenStackClusterSpec):
@@ -140,14 +146,14 @@ class OpenStackClusterTemplateSpec(Part):
         Change("template", ANOTHER, "", lambda old, new: old.get("template") != new.get("template")),
     )
 
-    template: ClusterTemplate = Field(description="What each cluster is like.")
+    template: ClusterTemplate = Field(description="Template of each cluster.")
 
 
 class OpenStackClusterTemplate(InfraResource):
-    DESCRIPTION = "What the clusters of a ClusterClass share in an OpenStack."
+    DESCRIPTION = "Template of an OpenStackCluster, for a ClusterClass."
     KIND: ClassVar[Kind] = Kind(
         GROUP, VERSIONS[0], "OpenStackClusterTemplate", "openstackclustertemplates", short=("osct",), also=VERSIONS[1:],
         columns=(AGE,), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     spec: OpenStackClusterTemplateSpec = Field(description="The template.")
-    status: InfraStatus = Field(default_factory=InfraStatus, description="Nothing is written here.")
+    status: InfraStatus = Field(default_factory=InfraStatus, description="Not used.")

@@ -14,7 +14,7 @@ from stackwright.api.infra.ports import TEXT
 from stackwright.api.rules import Rule, either
 from stackwright.api.support import Absent, absent
 
-LOAD_BALANCER = "Octavia before the API."
+LOAD_BALANCER = "Octavia load balancer of the API."
 
 
 class AllocationPool(Part):
@@ -24,21 +24,19 @@ class AllocationPool(Part):
 
 class SubnetSpec(Part):
     cidr: Ipv4Range = Field(description="Its range, e.g. 10.6.0.0/24.")
-    dns_nameservers: list[Short] = Field(
-        default_factory=list, max_length=MOST, description="DNS servers that machines ask."
-    )
+    dns_nameservers: list[Short] = Field(default_factory=list, max_length=MOST, description="DNS servers of machines.")
     allocation_pools: list[AllocationPool] = Field(
-        default_factory=list, max_length=MOST, description="Addresses to give; absent: all."
+        default_factory=list, max_length=MOST, description="Addresses to allocate; default: all."
     )
 
 
 class ExternalRouterIP(Part):
-    fixed_ip: Short | None = Field(None, description="Absent: any of the subnet.")
+    fixed_ip: Short | None = Field(None, description="Default: any address of the subnet.")
     subnet: SubnetParam = Field(description="Subnet of the external network.")
 
 
 class ManagedNetwork(NonEmpty):
-    mtu: int | None = Field(None, ge=0, le=65535, description="MTU of the network, 68 at least; 0: Neutron's.")
+    mtu: int | None = Field(None, ge=0, le=65535, description="MTU of the network, at least 68; 0: Neutron's default.")
     enable_port_security: bool | None = Field(None, description="Port security of the network.")
 
 
@@ -49,10 +47,10 @@ class ManagedRouter(Part):
 
 
 class ApiServer(Part):
-    port: int | None = Field(None, ge=0, le=65535, description="Port of the API; absent or 0: 6443.")
-    fixed_ip: Short | None = Field(None, description="Address of the API inside, kept free for it.")
-    floating_ip: Short | None = Field(None, description="Address of the API outside; absent: any.")
-    enable_floating_ip: bool | None = Field(None, description="Whether the API has a floating IP; absent: it has.")
+    port: int | None = Field(None, ge=0, le=65535, description="Port of the API; default or 0: 6443.")
+    fixed_ip: Short | None = Field(None, description="Internal address of the API, reserved for it.")
+    floating_ip: Short | None = Field(None, description="Floating IP of the API; default: any.")
+    enable_floating_ip: bool | None = Field(None, description="Whether the API has a floating IP; default: true.")
     managed_load_balancer: Absent | None = absent(LOAD_BALANCER)
 
 
@@ -74,18 +72,18 @@ class SecurityGroupRule(Part):
         ),
     )
 
-    name: Line = Field(min_length=1, max_length=TEXT, description="Name of the rule here.")
-    description: str | None = Field(None, max_length=TEXT, description="Text in Neutron; absent: the name.")
-    direction: Literal["ingress", "egress"] = Field(description="In or out.")
-    ether_type: Literal["IPv4", "IPv6"] | None = Field(None, description="Version of IP.")
+    name: Line = Field(min_length=1, max_length=TEXT, description="Name of the rule.")
+    description: str | None = Field(None, max_length=TEXT, description="Description in Neutron; default: the name.")
+    direction: Literal["ingress", "egress"] = Field(description="ingress or egress.")
+    ether_type: Literal["IPv4", "IPv6"] | None = Field(None, description="IP version.")
     port_range_min: int | None = Field(None, description="First port.")
     port_range_max: int | None = Field(None, description="Last port.")
-    protocol: Short | None = Field(None, description="E.g. tcp; absent: any.")
-    remote_group_id: Short | None = Field(None, description="The other end, an id.")
-    remote_ip_prefix: Short | None = Field(None, description="The other end, a range.")
+    protocol: Short | None = Field(None, description="Protocol, e.g. tcp; default: any.")
+    remote_group_id: Short | None = Field(None, description="Remote security group, by id.")
+    remote_ip_prefix: Short | None = Field(None, description="Remote address range.")
     # None, not empty, is absent: an empty list beside another remote counts as a second remote.
     remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
-        None, max_length=3, description="The other end, by group."
+        None, max_length=3, description="Remote managed security groups."
     )
 
 
@@ -101,7 +99,7 @@ class ManagedSecurityGroups(Part):
         default_factory=list, description="Rules of control plane nodes."
     )
     worker_nodes_security_group_rules: Rules = Field(default_factory=list, description="Rules of worker nodes.")
-    allow_all_in_cluster_traffic: bool = Field(False, description="Let everything through between nodes.")
+    allow_all_in_cluster_traffic: bool = Field(False, description="Allow all traffic between nodes.")
 
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -120,7 +118,9 @@ class Bastion(Part):
         ),
     )
 
-    enabled: bool = Field(True, description="Whether there is a bastion; turn it off before you remove this.")
+    enabled: bool = Field(
+        True, description="Whether the cluster has a bastion; disable it before you remove this field."
+    )
     spec: MachineSpec | None = Field(None, description="The machine.")
     availability_zone: Short | None = Field(None, description="Availability zone of Nova.")
-    floating_ip: Ipv4 | None = Field(None, description="Its floating IP; absent: any.")
+    floating_ip: Ipv4 | None = Field(None, description="Floating IP; default: any.")

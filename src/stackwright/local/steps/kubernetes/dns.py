@@ -49,7 +49,7 @@ def unready(ctx: Context) -> str | None:
     if missing := deployment_unready(ctx.api.get(DEPLOYMENT)):
         return missing
     name = f"kubernetes.default.svc.{config.CLUSTER_DOMAIN}"
-    return None if dns_query.resolves(name, config.DNS_SERVICE) else f"{config.DNS_SERVICE} does not answer"
+    return None if dns_query.resolves(name, config.DNS_SERVICE) else f"{config.DNS_SERVICE} does not respond"
 
 
 def done(ctx: Context) -> bool:

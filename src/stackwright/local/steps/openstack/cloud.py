@@ -41,7 +41,7 @@ def trouble(cloud: dict[str, Any]) -> str | None:
     if is_ready(cloud):
         return None
     condition = find(cloud)
-    return str(condition["message"] or condition["reason"]) if condition else "the operator has not looked at it yet"
+    return str(condition["message"] or condition["reason"]) if condition else "the operator has not processed it yet"
 
 
 def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
@@ -55,7 +55,7 @@ def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
 def _doubt(ctx: Context, found: list[dict[str, Any]]) -> str | None:
     operator = [pod for pod in _items(ctx, "pods", "--namespace", OPERATOR) if evidence.metrics_ports(pod)]
     if not operator:
-        return "the operator does not run"
+        return "the operator is not running"
     places = sorted({cloud["metadata"]["namespace"] for cloud in found})
     ours = [pod for place in places for pod in _items(ctx, "pods", "--namespace", place, "--selector", "application")]
     alive = {} if ctx.kubeconfig else {node.name: cgroups.names(node.cgroup) for node in ctx.nodes}
@@ -98,10 +98,11 @@ def run(ctx: Context, report: Report) -> None:
         # A cloud stays blocked until the user acts; just after a change, the condition may be about the previous spec.
         sound = sound if any(blocked(cloud) for cloud in found) else time.monotonic()
         if time.monotonic() - sound > BLOCKED_LIMIT:
-            raise LocalError(f"The cloud needs you: {'; '.join(missing)}")
+            raise LocalError(f"The cloud is blocked until you act: {'; '.join(missing)}")
         if time.monotonic() - start > LIMIT:
             raise LocalError(
-                f"The cloud was not ready after {LIMIT:.0f} s: {'; '.join(missing)}. See `stackwright status`."
+                f"The cloud was not ready after {LIMIT:.0f} s: {'; '.join(missing)}. "
+                "`stackwright status` shows the causes."
             )
         time.sleep(0.5)
 
@@ -120,4 +121,4 @@ def _apply(ctx: Context, report: Report) -> None:
             return str(error).splitlines()[-1]
         return None
 
-    wait_for("the operator, which checks what is applied", unchecked, limit=WEBHOOK_LIMIT, report=report)
+    wait_for("the admission webhook of the operator", unchecked, limit=WEBHOOK_LIMIT, report=report)

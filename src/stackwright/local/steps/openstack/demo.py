@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.openstack.access import ADMIN_SECRET, PUBLIC, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
 from stackwright.core.ports import secret_data
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster
@@ -52,7 +52,7 @@ def skipped(ctx: Context) -> str | None:
     if not (ctx.vm and ctx.cloud):
         return "--no-vm was given" if ctx.cloud else "--no-cloud was given"
     needed = ", ".join(sorted(NEEDED))
-    return None if hosting(ctx) else f"no OpenStackDeployment here has {needed} and features.neutron.floating_network"
+    return None if hosting(ctx) else f"no OpenStackDeployment has {needed} and features.neutron.floating_network"
 
 
 def done(ctx: Context) -> bool:
@@ -72,11 +72,11 @@ def greets(address: str, patience: float = 1.0) -> bool:
 
 
 def run(ctx: Context, report: Report) -> None:
-    from stackwright.core.openstack.tenant import CloudError
     from stackwright.local.image.guest import guest_image
     from stackwright.smoke.demo import Demo
     from stackwright.smoke.host import RealHost
     from stackwright.smoke.ports import Failed
+    from stackwright.smoke.tenant import CloudError
 
     found = hosting(ctx)
     assert found, "otherwise the step is done"
@@ -87,7 +87,7 @@ def run(ctx: Context, report: Report) -> None:
         demo = Demo(_tenant(entry, ca), RealHost(ca), lambda: guest_image(ctx.cluster), keys(ctx.cluster), report)
         server, address = demo.ensure()
     except (NoAccess, Failed, CloudError) as error:
-        raise LocalError(f"The cloud is ready, but its virtual machine is not: {error}") from None
+        raise LocalError(f"The cloud is ready, but the virtual machine test failed: {error}") from None
     known = {"cloud": found["metadata"]["uid"], "server": server, "address": address}
     marker(ctx.cluster).write_text(json.dumps(known) + "\n")
 
@@ -132,6 +132,8 @@ def summary(ctx: Context) -> list[str]:
         unknown = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
         told.append(f"Virtual machine:  ssh -i {key} {unknown} {GUEST_USER}@{address}")
     if "dashboard" in found["status"]["services"]:
-        told.append(f"Dashboard:        https://{PUBLIC['dashboard'][0]}.{found['spec']['public_domain_name']}")
+        from stackwright.services.registry import PUBLIC
+
+        told.append(f"Dashboard:        https://{PUBLIC['dashboard'].host}.{found['spec']['public_domain_name']}")
     told.append("Command line:     stackwright openrc --write; openstack --os-cloud stackwright server list")
     return told

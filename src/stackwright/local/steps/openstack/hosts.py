@@ -8,15 +8,17 @@ from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import cloud
 
 TITLE = "Public names"
-SERVICES = (
-    "keystone", "glance", "placement", "cinder", "object-store", "nova", "neutron", "novncproxy", "horizon",
-)  # fmt: skip
 
 
 def lines(ctx: Context) -> list[str]:
     domains = {found["spec"].get("public_domain_name") for found in cloud.clouds(ctx)} - {None}
+    if not domains:
+        return []
+    from stackwright.services.registry import SERVICES  # takes a while
+
+    hosts = [public.host for declared in SERVICES for public in declared.public]
     address = ctx.cluster.node(1).address
-    return [" ".join([address, *(f"{service}.{domain}" for service in SERVICES)]) for domain in sorted(domains)]
+    return [" ".join([address, *(f"{host}.{domain}" for host in hosts)]) for domain in sorted(domains)]
 
 
 def done(ctx: Context) -> bool:

@@ -59,6 +59,6 @@ def run(ctx: Context, report: Report) -> None:
         words = ("--filename", str(chart() / "crds"))
         charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", *words)
         charts.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=30s", *words)
-        report("waiting for the operator's pod")
+        report("waiting for the pod of the operator")
         charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx))
-    wait_for("the operator, which checks what is applied", partial(unready, ctx), limit=LIMIT, report=report)
+    wait_for("the admission webhook of the operator", partial(unready, ctx), limit=LIMIT, report=report)

@@ -19,7 +19,7 @@ def identities(ctx: Context) -> list[str]:
 def skipped(ctx: Context) -> str | None:
     if reason := cloud.skipped(ctx):  # no step has waited for existing clouds either
         return reason
-    return None if identities(ctx) else "no cloud here has an identity service"
+    return None if identities(ctx) else "no cloud has an identity service"
 
 
 def done(ctx: Context) -> bool:
@@ -33,4 +33,4 @@ def run(ctx: Context, report: Report) -> None:
             words = ("exec", "--namespace", namespace, "deployment/keystone-client", "--", *COMMAND)
             ctx.token = charts.kubectl(ctx, *words, limit=120)
         except LocalError as error:
-            raise LocalError(f"The cloud in {namespace} is ready, but issues no token: {error}") from None
+            raise LocalError(f"The cloud in {namespace} is ready, but a token request failed: {error}") from None

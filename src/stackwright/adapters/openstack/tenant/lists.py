@@ -1,0 +1,136 @@
+"""Keeps the snapshot of a project recent: lists, peeks, and a watch task while an object waits for a change."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any
+
+from stackwright.adapters.openstack.tenant import confirm
+from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.project_session import Project
+from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
+from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
+from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription
+from stackwright.core.openstack.errors import Late, Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES
+
+MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
+
+
+class Lists:
+    """do    calls a function with the connection of a project, in a thread
+    tell  wakes objects
+    """
+
+    def __init__(self, do: Callable[..., Awaitable[Any]], tell: Callable[[Iterable[Who]], None]) -> None:
+        self._do, self._tell_all = do, tell
+
+    async def refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
+        """Refresh a list if it is due. Callers share one request per type, if it began late enough for them.
+
+        A slow cloud need not delay its callers: one that can use the last list continues with it and is woken when a
+        change is known. A caller that does not wait for a change can do without a list.
+        """
+        snapshot = project.snapshot
+        flight = project.lists.setdefault(what, SingleFlight())
+        while snapshot.due(what, waits, time.monotonic(), settled):
+            project.line.check(REST[what].service)  # otherwise all callers would wait for the one that tries
+            enough = snapshot.does(what, settled)
+            try:
+                ask = partial(self._update, cloud, project, what, enough)
+                told = waits and not TYPES[what].built and what not in snapshot.doubts.lists
+                moment = 0.0 if told else MOMENT  # a change wakes the caller
+                await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
+            except Late:
+                if enough or not waits:
+                    return
+                raise
+            if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
+                return
+
+    async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
+        """Fetch a list, or, if the last list is recent `enough`, a peek while lists run in the background.
+
+        This is decided here, once per request, and not by each of the many callers that join it.
+        """
+        snapshot, began = project.snapshot, time.monotonic()
+        if what != "server" or what not in snapshot.taken or not snapshot.since or snapshot.doubtful(what, began):
+            return await self._list(cloud, project, what)
+        if snapshot.due_whole(began):
+            project.whole.begin(partial(self._list, cloud, project, what))
+        part = partial(self._list, cloud, project, what, part=True)
+        if not enough or not project.waiting():
+            return await part()
+        if snapshot.due_part(project.awaited(), began):
+            project.part.begin(part)
+        since = snapshot.since
+        active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
+        snapshot.took[what] = time.monotonic() - began
+        self._tell_of(project, snapshot.peek(active, began))
+        return None
+
+    async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
+        """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
+        snapshot, began = project.snapshot, time.monotonic()
+        since = snapshot.since if part else ""
+        try:
+            found = await self._do(
+                cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
+            )
+        except (TransientCloudError, TerminalCloudError) as error:
+            if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
+                snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
+                return
+            raise
+        snapshot.has(what)
+        changed = (snapshot.update if part else snapshot.replace)(what, found, began)
+        took = time.monotonic() - began
+        if part:
+            snapshot.took_part = took
+        elif what == "server":
+            snapshot.took_whole = took
+        else:
+            snapshot.took[what] = took
+        self._tell_of(project, changed)
+
+    def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
+        """Wake the objects that own what changed, and those that get a freed slot."""
+        waiting = project.waiting() if changed else ()
+        ids_of, now = project.snapshot.ids_of, project.snapshot.things
+        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(ids_of(asker)))
+        states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
+        built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
+        self._tell_all(project.order.built(built, time.monotonic()))
+
+    def watch(self, cloud: CloudRef, project: Project) -> None:
+        if not project.watched:
+            project.watch = asyncio.create_task(self._watch(cloud, project))
+
+    async def _watch(self, cloud: CloudRef, project: Project) -> None:
+        """Refresh servers and volumes while an object waits. Errors are ignored: the objects' own looks raise them."""
+        while waiting := project.waiting():
+            theirs = {what for what, _ in project.awaited()}
+            theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
+            with contextlib.suppress(TransientCloudError, TerminalCloudError):
+                for what in sorted(what for what in theirs if TYPES[what].built):
+                    await self.refresh(cloud, project, what, True)
+            snapshot = project.snapshot
+            left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
+            await asyncio.sleep(left if left > 0 else REST["server"].age[0])
+
+    async def confirm(self, cloud: CloudRef, project: Project, asker: Subscription) -> None:
+        """Request each recorded resource of the asker that the lists lack."""
+        ask = partial(self.single, cloud, project)
+        await confirm.confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
+
+    async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> CloudResource | None:
+        """One resource; None if the cloud answers 404."""
+        found: CloudResource | None = await self._do(
+            cloud, project, REST[what].service, lambda made: single(made, what, id_)
+        )
+        return found

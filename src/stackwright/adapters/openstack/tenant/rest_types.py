@@ -1,0 +1,151 @@
+"""The APIs of the types of resources: all that the adapter knows about a type, beside core.openstack.resource_types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from stackwright.adapters.openstack.tenant import rules, things
+from stackwright.adapters.openstack.tenant.things import MARKS, Facts, Raw, fields
+from stackwright.adapters.openstack.transport.send import COMPUTE, request
+from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
+from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resource_types import TYPES
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+    from requests import Response
+
+RARELY = (60.0, 180.0)
+# A list starts again only after this multiple of its duration, to leave the service to others: for a whole list, Nova
+# requests the security groups of all ports from Neutron. A peek is exempt: it is cheap, and slow only when it queues
+# behind other requests to Nova.
+TIMES = 20.0
+
+
+@dataclass(frozen=True)
+class RestFacts:
+    """How to use the API of a type.
+
+    service   its name in openstacksdk's connection
+    path      path of the collection; with `details`, of the list that has all fields
+    key       name of a resource in requests and responses; `keys` that of a list
+    shape     fields of a response that are checked
+    facts     fields of a resource that decisions read, for types that are owned
+    found     the same for results of a search
+    query     parameters of every search
+    unfiltered  filters that the API lacks, so that the results are filtered here
+    scoped    whether an administrator's lists contain the resources of all projects
+    shared    whether a search includes those of other projects
+    optional  whether a cloud may lack the service or the extension
+    age       maximum age of a list in seconds: for an object that waits, and for one that does not
+    share     a list starts again only after this multiple of its duration
+    apart     fields that a request of its own changes, and its method
+
+    Rules of the API, from `rules`:
+    created   returns fields that the response to a creation lacks
+    same      returns the existing resource with which a creation conflicts
+    before    called before a deletion
+    refused   called after a refused deletion: raises its error, or returns whether to repeat it
+    """
+
+    service: str
+    path: str
+    key: str
+    keys: str
+    facts: Facts = things.nothing
+    details: str = ""
+    microversion: str = ""
+    shape: type[Shape] = Resource
+    found: tuple[str, ...] = ("tags",)
+    query: Mapping[str, str] = field(default_factory=dict)
+    unfiltered: tuple[str, ...] = ()
+    scoped: bool = False
+    shared: bool = True
+    optional: bool = False
+    age: tuple[float, float] = RARELY
+    share: float = TIMES
+    apart: Mapping[str, str] = field(default_factory=dict)
+    created: Callable[[Connection, Raw, Raw], Raw] = lambda connection, body, answer: {}
+    same: Callable[[Connection, Raw], Raw | None] = lambda connection, body: None
+    before: Callable[[Connection, str], None] = lambda connection, id_: None
+    refused: Callable[[Connection, str, TransientCloudError | TerminalCloudError], bool] | None = None
+
+
+_nova = partial(RestFacts, "compute", microversion=COMPUTE)
+_tagged = partial(RestFacts, "network", scoped=True, apart={"tags": "PUT"})
+_own_tagged = partial(_tagged, shared=False)
+
+REST: dict[str, RestFacts] = {
+    "server": _nova(
+        "/servers", "server", "servers", things.server,
+        details="/detail", age=(0.5, 50.0), share=1.0, apart={"tags": "PUT", "metadata": "POST"},
+        created=rules.building,
+    ),
+    "floating-ip": _own_tagged(
+        "/floatingips", "floatingip", "floatingips",
+        fields("floating_ip_address", "port_id", "fixed_ip_address", "tags"),
+        found=("floating_ip_address", "tags"),
+    ),
+    "trunk": _own_tagged("/trunks", "trunk", "trunks", fields("port_id", "sub_ports", "tags"), optional=True),
+    "port": _own_tagged(
+        "/ports", "port", "ports", things.port,
+        shape=Port, found=("network_id", "tags"), refused=rules.remove_interface,
+    ),
+    "volume": RestFacts(
+        "block_storage", "/volumes", "volume", "volumes", things.volume,
+        details="/detail", unfiltered=("name",), optional=True, age=(2.0, 180.0), share=3.0,
+        created=rules.with_own_id, refused=rules.detach_from_gone,
+    ),
+    "router": _tagged(
+        "/routers", "router", "routers", fields("admin_state_up", "external_gateway_info", "tags"),
+        found=("tags", "external_gateway_info"), before=rules.leave_subnets,
+    ),
+    "subnet": _tagged(
+        "/subnets", "subnet", "subnets", fields("network_id", "cidr", "gateway_ip", "dns_nameservers", "tags"),
+        found=("network_id", "cidr", "tags"),
+    ),
+    "network": _tagged(
+        "/networks", "network", "networks",
+        fields("admin_state_up", "mtu", "port_security_enabled", "subnets", "tags"),
+    ),
+    "security-group": _own_tagged("/security-groups", "security_group", "security_groups", fields("tags")),
+    "security-group-rule": RestFacts(
+        "network", "/security-group-rules", "security_group_rule", "security_group_rules",
+        fields("security_group_id"), scoped=True, shared=False, same=rules.same_rule,
+    ),
+    "image": RestFacts("image", "/images", "image", "images", shape=Image),
+    # Nova lists only public flavors to an administrator who does not ask for all.
+    "flavor": _nova("/flavors", "flavor", "flavors", query={"is_public": "None"}, unfiltered=("name",)),
+    "server-group": _nova("/os-server-groups", "server_group", "server_groups", unfiltered=("name",)),
+    "availability-zone": _nova(
+        "/os-availability-zone", "availabilityZone", "availabilityZoneInfo", shape=Zone, found=("zoneState",)
+    ),
+}  # fmt: skip
+
+
+def thing_of(what: str, raw: Raw) -> CloudResource:
+    """A resource of ours from a response."""
+    name, state = raw.get("name") or "", raw.get("status") or ""
+    mark, facts = MARKS[TYPES[what].mark](raw), REST[what].facts(raw)
+    return CloudResource(what, str(raw["id"]), name, state, mark, facts, things.seconds(raw.get("updated")))
+
+
+def found_of(what: str, raw: Raw) -> CloudResource:
+    """A result of a search. An availability zone has no id; its name takes the place."""
+    facts = {name: raw[name] for name in REST[what].found if name in raw}
+    name = str(raw.get("name") or raw.get("zoneName") or "")
+    return CloudResource(what, str(raw.get("id") or name), name, str(raw.get("status") or ""), facts=facts)
+
+
+def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
+    """Send a request for a resource type. Raises TransientCloudError or TerminalCloudError for every response that is
+    no success.
+    """
+    rest = REST[what]
+    if rest.microversion:
+        more["microversion"] = rest.microversion
+    return request(connection, rest.service, method, f"{rest.path}{path}", **more)

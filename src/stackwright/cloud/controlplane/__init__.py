@@ -1,0 +1,208 @@
+"""OpenStackControlPlane: the cloud in one object, with the fields of the openstack-k8s-operators.
+
+It is an alternative to OpenStackDeployment and results in the same service objects. An absent section is disabled; a
+section without `enabled` has the default of the reference. Unsupported fields are rejected by name. Sections of
+services that Stackwright does not have may only be disabled, as in the reference.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from stackwright.api.fields.naming import ObjectName, OptionalObjectName
+from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
+from stackwright.api.rules import Change, at, maybe
+from stackwright.api.support import (
+    Absent,
+    OffAnyway,
+    Unsupported,
+    UnsupportedFlag,
+    UnsupportedList,
+    UnsupportedMap,
+    UnsupportedText,
+    absent,
+    unsupported,
+)
+from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, MemcachedTemplates, RabbitTemplates
+from stackwright.cloud.controlplane.pods import Bus, BusReference
+from stackwright.cloud.controlplane.services import (
+    GlanceTemplate,
+    HorizonTemplate,
+    KeystoneTemplate,
+    NeutronTemplate,
+    NovaTemplate,
+    PlacementTemplate,
+)
+from stackwright.cloud.deployment import ServiceState
+
+CORE = "core.openstack.org"
+STAGE = f"{CORE}/deployment-stage"
+INFRASTRUCTURE_ONLY = "infrastructure-only"
+
+
+class Section(CamelModel):
+    enabled: bool = Field(True, description="Whether the service is deployed.")
+    application_credential: OffAnyway | None = absent("Application credentials.")
+
+
+class ApiOverride(CamelModel):
+    route: UnsupportedMap = unsupported("Fields of the route.")
+    tls: UnsupportedMap = unsupported("Its certificate.")
+
+
+class Api(Section):
+    api_override: ApiOverride | None = Field(None, description="Route of the API: not supported, empty only.")
+
+
+class KeystoneSection(Api):
+    template: KeystoneTemplate = Field(default_factory=lambda: KeystoneTemplate(), description="The service.")
+
+
+class GlanceSection(Section):
+    template: GlanceTemplate = Field(default_factory=lambda: GlanceTemplate(), description="The service.")
+    unique_pod_names: UnsupportedFlag = unsupported("Names of pods.")
+    service_name: UnsupportedText = unsupported("Name of the Glance object.")
+    api_overrides: Unsupported = unsupported("Routes and their certificates.")
+
+
+class PlacementSection(Api):
+    template: PlacementTemplate = Field(default_factory=lambda: PlacementTemplate(), description="The service.")
+
+
+class NeutronSection(Api):
+    template: NeutronTemplate = Field(default_factory=lambda: NeutronTemplate(), description="The service.")
+
+
+class NovaSection(Api):
+    template: NovaTemplate = Field(default_factory=lambda: NovaTemplate(), description="The service.")
+    cell_override: Unsupported = unsupported("Routes of cells.")
+
+
+class HorizonSection(Api):
+    enabled: bool = Field(False, description="Whether the dashboard is deployed.")
+    template: HorizonTemplate = Field(default_factory=lambda: HorizonTemplate(), description="The service.")
+
+
+class GaleraSection(Section):
+    templates: GaleraTemplates = Field(default_factory=lambda: GaleraTemplates(), description="The databases.")
+
+
+class RabbitSection(Section):
+    templates: RabbitTemplates = Field(default_factory=lambda: RabbitTemplates(), description="The message buses.")
+
+
+class MemcachedSection(Section):
+    templates: MemcachedTemplates = Field(default_factory=lambda: MemcachedTemplates(), description="The caches.")
+
+
+class Tls(CamelModel):
+    ingress: Absent | None = Field(None, description="TLS of routes; not supported, only false is allowed.")
+    pod_level: Absent | None = Field(None, description="TLS between pods; not supported, only false is allowed.")
+    ca_bundle_secret_name: UnsupportedText = unsupported("Additional CA certificates.")
+
+
+class ClientTemplate(CamelModel):
+    """No field is supported; `reference.py` lists the fields of the reference."""
+
+
+class Client(CamelModel):
+    template: ClientTemplate | None = Field(None, description="Settings of its pod; not supported.")
+
+
+# Service → sections that it requires.
+NEEDS = {
+    "keystone": ("galera", "memcached"),
+    "glance": ("galera", "memcached", "rabbitmq", "keystone"),
+    "placement": ("galera", "memcached", "keystone"),
+    "neutron": ("galera", "memcached", "rabbitmq", "keystone"),
+    "nova": ("galera", "memcached", "rabbitmq", "keystone", "placement", "neutron", "glance"),
+    "horizon": ("memcached", "keystone"),
+}
+
+
+class OpenStackControlPlaneSpec(CamelModel):
+    secret: ObjectName = Field(description="Secret with the administrator's password, key AdminPassword.")
+    storage_class: OptionalObjectName = Field(description="Storage class of all volumes; empty for the default class.")
+    keystone: KeystoneSection | None = Field(None, description="The identity service.")
+    glance: GlanceSection | None = Field(None, description="The image service.")
+    placement: PlacementSection | None = Field(None, description="The placement service.")
+    neutron: NeutronSection | None = Field(None, description="The networking service.")
+    nova: NovaSection | None = Field(None, description="The compute service.")
+    horizon: HorizonSection | None = Field(None, description="The dashboard.")
+    galera: GaleraSection | None = Field(None, description="The database.")
+    rabbitmq: RabbitSection | None = Field(None, description="The message buses.")
+    memcached: MemcachedSection | None = Field(None, description="The cache.")
+    messaging_bus: BusReference | None = Field(None, description="The message bus of services without their own one.")
+    notifications_bus: BusReference | None = Field(None, description="The message bus of notifications.")
+    notifications_bus_instance: Bus = Field("rabbitmq", description="The message bus of notifications.")
+    tls: Tls | None = Field(None, description="TLS inside the cluster.")
+    node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
+    topology_ref: Unsupported = unsupported("Topologies.")
+    extra_mounts: UnsupportedList = unsupported("Further volumes.")
+    application_credential: OffAnyway | None = absent("Application credentials.")
+    openstackclient: Client | None = Field(None, description="Ignored: Keystone includes a client pod.")
+    barbican: Absent | None = absent("Key manager.")
+    cinder: Absent | None = absent("Block storage.")
+    designate: OffAnyway | None = absent("DNS service.")
+    dns: Absent | None = absent("dnsmasq for hosts outside Kubernetes.")
+    heat: OffAnyway | None = absent("Orchestration.")
+    ironic: OffAnyway | None = absent("Bare metal service.")
+    manila: OffAnyway | None = absent("Shared file systems.")
+    octavia: OffAnyway | None = absent("Load balancer service.")
+    ovn: Absent | None = absent("OVN; neutron.template.ml2MechanismDrivers selects it.")
+    redis: OffAnyway | None = absent("Redis.")
+    swift: Absent | None = absent("Object storage.")
+    telemetry: Absent | None = absent("Telemetry.")
+    watcher: OffAnyway | None = absent("Optimization service.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> OpenStackControlPlaneSpec:
+        lacking = [
+            f"{name} requires {need}: set enabled: true in {need}, or enabled: false in {name}"
+            for name, needs in NEEDS.items()
+            for need in needs
+            if self.on(name) and not self.on(need)
+        ]
+        if lacking:
+            raise ValueError("; ".join(lacking))
+        return self
+
+    def on(self, section: str) -> bool:
+        """Whether a section is present and enabled."""
+        found = getattr(self, section)
+        return bool(found and found.enabled)
+
+
+class OpenStackControlPlaneStatus(Status):
+    version: str = Field("", description="Deployed OpenStack release.")
+    progress: str = Field("", description="Ready services of all services, as n/m.")
+    services: dict[str, ServiceState] = Field(default_factory=dict, description="State of each service.")
+
+
+_DATABASES = "spec.galera.templates.openstack.replicas"
+REPLICAS_KEEP_VOTERS = Change(
+    _DATABASES,
+    "cannot be reduced to 1: one server of three has no majority; allowed: 3",
+    f"!has(self.spec.galera) || {maybe(_DATABASES)}.orValue(1) >= {maybe(_DATABASES, 'oldSelf')}.orValue(1)",
+    lambda old, new: at(new, "spec.galera") is not None and (at(new, _DATABASES) or 1) < (at(old, _DATABASES) or 1),
+)
+
+
+class OpenStackControlPlane(Resource):
+    DESCRIPTION = "An OpenStack cloud, in the format of the openstack-k8s-operators."
+    CHANGES: ClassVar[tuple[Change, ...]] = (REPLICAS_KEEP_VOTERS,)
+    KIND: ClassVar[Kind] = Kind(
+        CORE, "v1beta1", "OpenStackControlPlane", "openstackcontrolplanes", short=("oscp", "osctlplane"),
+        columns=(
+            Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+            Column("Progress", ".status.progress"),
+            Column("Message", '.status.conditions[?(@.type=="Ready")].message'),
+            Column("Age", ".metadata.creationTimestamp", "date"),
+        ),
+    )  # fmt: skip
+    spec: OpenStackControlPlaneSpec = Field(description="Desired state of the cloud.")
+    status: OpenStackControlPlaneStatus = Field(
+        default_factory=OpenStackControlPlaneStatus, description="Observed state of the cloud."
+    )

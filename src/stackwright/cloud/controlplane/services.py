@@ -1,0 +1,199 @@
+"""Templates of OpenStack services in an OpenStackControlPlane."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from stackwright.api.fields import ini
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
+from stackwright.api.fields.shared import Quantity
+from stackwright.api.meta import CamelModel
+from stackwright.api.support import (
+    Unsupported,
+    UnsupportedFlag,
+    UnsupportedNumber,
+    UnsupportedText,
+    unsupported,
+)
+from stackwright.cloud.controlplane.pods import (
+    INI,
+    Bus,
+    BusReference,
+    Configured,
+    Database,
+    Ini,
+    Template,
+    replicas_field,
+)
+
+
+class AdminSelector(CamelModel):
+    admin: SecretKeyName = Field("AdminPassword", description="Key of the administrator's password.")
+    database: UnsupportedText = unsupported("Key of the database's password.")
+
+
+class KeystoneTemplate(Configured):
+    secret: OptionalObjectName = Field(
+        "", description="Secret with the administrator's password; empty for spec.secret."
+    )
+    replicas: int = replicas_field()
+    region: Line = Field("regionOne", min_length=1, description="Region name in the catalog.")
+    admin_project: Line = Field("admin", min_length=1, description="Project of the administrator.")
+    admin_user: Literal["admin"] = Field("admin", description="Name of the administrator.")
+    password_selectors: AdminSelector = Field(default_factory=lambda: AdminSelector(), description="Keys of passwords.")
+    enable_secure_rbac: Literal[True] = Field(
+        True, alias="enableSecureRBAC", description="Ignored: scopes are always enforced."
+    )
+    fernet_max_active_keys: UnsupportedNumber = unsupported(
+        "Ignored: the number of keys follows from the token lifetime."
+    )
+    fernet_rotation_days: UnsupportedNumber = unsupported(
+        "Ignored: the rotation interval follows from the token lifetime."
+    )
+    httpd_customization: Unsupported = unsupported("Settings of Apache; uWSGI serves Keystone.")
+    federated_realm_config: UnsupportedText = unsupported("Federation.")
+    external_keystone_api: UnsupportedFlag = unsupported("An external Keystone.", alias="externalKeystoneAPI")
+
+
+class GlanceStorage(CamelModel):
+    storage_request: Quantity = Field(description="Size of the volume for images.")
+    storage_class: OptionalObjectName = Field(
+        "", description="Storage class of the volume; empty for spec.storageClass."
+    )
+    external: UnsupportedFlag = unsupported("Additional mounted storage.")
+
+
+class GlanceApi(CamelModel):
+    replicas: int = replicas_field(1)
+    type: Literal["single"] = Field("single", description="One API for users and services.")
+    custom_service_config: Ini = Field("", description=INI)
+
+
+class GlanceApis(CamelModel):
+    default: GlanceApi = Field(default_factory=lambda: GlanceApi(), description="The API.")
+
+
+class GlanceTemplate(Configured):
+    storage: GlanceStorage | None = Field(None, description="The volume for images.")
+    keystone_endpoint: Literal["default"] = Field("default", description="The API in the catalog.")
+    glance_apis: GlanceApis = Field(default_factory=lambda: GlanceApis(), alias="glanceAPIs", description="The APIs.")
+    quotas: Unsupported = unsupported("Quotas.")
+    image_cache: Unsupported = unsupported("Cache of images.")
+    db_purge: Unsupported = unsupported("Clean-up of the database.")
+
+
+class PlacementTemplate(Configured):
+    replicas: int = replicas_field()
+
+
+class NeutronTemplate(Configured):
+    replicas: int = replicas_field()
+    core_plugin: Literal["ml2"] = Field("ml2", description="Neutron's core plugin.")
+    ml2_mechanism_drivers: list[Literal["openvswitch", "ovn"]] = Field(
+        default_factory=list,
+        max_length=1,
+        description="ovn for OVN; openvswitch or an empty list for Open vSwitch with agents.",
+    )
+    messaging_bus: BusReference | None = Field(None, description="The message bus.")
+    rabbit_mq_cluster_name: Bus = Field("rabbitmq", description="The message bus.")
+
+
+class HorizonTemplate(Template):
+    replicas: int = replicas_field()
+    custom_service_config: UnsupportedText = unsupported("Settings in Python syntax.")
+
+
+# --- compute: one set of programs for both cells
+
+
+class NovaProgram(CamelModel):
+    replicas: int = replicas_field()
+    custom_service_config: Ini = Field("", description=f"{INI} They apply to all programs of Nova.")
+
+
+class NovaMetadata(NovaProgram):
+    enabled: Literal[True] = Field(True, description="The metadata service of all cells.")
+
+
+class NovaProxy(NovaProgram):
+    enabled: bool = Field(True, description="Console in the browser by noVNC.")
+
+
+class Cell(CamelModel):
+    cell_database_instance: Database = Field("openstack", description="The database.")
+    cell_message_bus_instance: Literal["rabbitmq", "rabbitmq-cell1"] = Field(
+        "rabbitmq-cell1", description="The message bus; Nova uses rabbitmq-cell1 for all cells if it exists."
+    )
+    has_api_access: Literal[True] = Field(
+        True, alias="hasAPIAccess", description="Whether cells have access to the API's database."
+    )
+    memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
+    cell_database_account: UnsupportedText = unsupported("Name of the database's user.")
+    messaging_bus: Unsupported = unsupported("The cell's own message bus.")
+    metadata_service_template: Unsupported = unsupported("Metadata service of the cell; one service serves all cells.")
+    nova_compute_templates: Unsupported = unsupported("Compute services without a hypervisor.")
+
+
+class CellZero(Cell):
+    conductor_service_template: Unsupported = unsupported("Conductors of cell0; the conductors of cell1 serve it.")
+    no_vnc_proxy_service_template: Unsupported = unsupported(
+        "Consoles of cell0; it has no instances.", alias="noVNCProxyServiceTemplate"
+    )
+
+
+class CellOne(Cell):
+    conductor_service_template: NovaProgram = Field(
+        default_factory=lambda: NovaProgram(), description="The conductors."
+    )
+    no_vnc_proxy_service_template: NovaProxy = Field(
+        default_factory=lambda: NovaProxy(), alias="noVNCProxyServiceTemplate", description="The console proxy."
+    )
+
+
+class Cells(CamelModel):
+    cell0: CellZero = Field(
+        default_factory=lambda: CellZero(), description="The cell of servers that were never scheduled."
+    )
+    cell1: CellOne = Field(default_factory=lambda: CellOne(), description="All computes.")
+
+
+class NovaTemplate(Template):
+    api_service_template: NovaProgram = Field(default_factory=lambda: NovaProgram(), description="The API.")
+    metadata_service_template: NovaMetadata = Field(
+        default_factory=lambda: NovaMetadata(), description="Metadata of instances."
+    )
+    scheduler_service_template: NovaProgram = Field(default_factory=lambda: NovaProgram(), description="The scheduler.")
+    cell_templates: Cells = Field(default_factory=lambda: Cells(), description="The cells: cell0 and cell1.")
+    keystone_instance: Literal["keystone"] = Field("keystone", description="The identity service.")
+    api_database_instance: Database = Field("openstack", description="The database.")
+    api_message_bus_instance: Bus = Field("rabbitmq", description="The message bus, if rabbitmq-cell1 does not exist.")
+    messaging_bus: BusReference | None = Field(None, description="The message bus, if rabbitmq-cell1 does not exist.")
+    api_database_account: UnsupportedText = unsupported("Name of the database's user.")
+
+    def programs(self) -> dict[str, NovaProgram]:
+        """Path in the template → program."""
+        cell = self.cell_templates.cell1
+        return {
+            "apiServiceTemplate": self.api_service_template,
+            "metadataServiceTemplate": self.metadata_service_template,
+            "schedulerServiceTemplate": self.scheduler_service_template,
+            "cellTemplates.cell1.conductorServiceTemplate": cell.conductor_service_template,
+            "cellTemplates.cell1.noVNCProxyServiceTemplate": cell.no_vnc_proxy_service_template,
+        }
+
+    @model_validator(mode="after")
+    def _one_file(self) -> NovaTemplate:
+        said: dict[tuple[str, str], tuple[str, str | list[str]]] = {}
+        for path, program in self.programs().items():
+            for section, options in ini.sections(program.custom_service_config).items():
+                for option, value in options.items():
+                    where, before = said.setdefault((section, option), (path, value))
+                    if before != value:
+                        raise ValueError(
+                            f"all programs of Nova share one nova.conf, but {where} and {path} set different values of "
+                            f"[{section}] {option}"
+                        )
+        return self

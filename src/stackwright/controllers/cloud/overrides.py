@@ -1,0 +1,109 @@
+"""The overrides of a cloud, by service and level, and their errors. Pure.
+
+The levels of values are kept separate, in rising priority. A plan can thus name the level of each change, and `~item`
+in one level removes an item of the levels below it but not of those above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from stackwright.api import reference
+from stackwright.api.errors import NOT_SUPPORTED
+from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.services.declaration import Service
+from stackwright.services.registry import BY_SERVICE, SERVICES
+
+
+class InvalidOverride(ValueError):
+    """An override addresses a service, chart or DaemonSet that does not exist; the message names all of them."""
+
+
+def overrides(spec: OpenStackDeploymentSpec, declared: Service) -> list[tuple[str, dict[str, Any]]]:
+    """(level, chart → values), in rising priority: common < services < nodes."""
+    errors = override_errors(spec, declared)
+    if errors:
+        raise InvalidOverride("; ".join(errors))
+    charts = [chart.name for chart in declared.charts]
+    group = spec.common.openstack if declared.group == "openstack" else spec.common.infra
+    levels = [
+        *_common("spec.common.charts", spec.common.charts, charts),
+        *_common(f"spec.common.{declared.group}", group, charts),
+        (
+            "spec.services",
+            {c: v["values"] for c, v in spec.services.get(declared.service, {}).items() if v.get("values")},
+        ),
+    ]
+    for node_label, node in spec.nodes.items():
+        found: dict[str, Any] = {}
+        for chart, daemonsets in node.services.get(declared.service, {}).items():
+            label, value = node_label.split("::", 1)
+            found[chart] = {
+                "overrides": {
+                    name: {"labels": {f"{label}::{value}": d.get("values", {})}} for name, d in daemonsets.items()
+                }
+            }
+        levels.append((f"spec.nodes.{node_label}", found))
+    return levels
+
+
+def _common(source: str, group: Charts, charts: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    """Values for all charts of a group, then those for one chart."""
+    every = dict.fromkeys(charts, group.values) if group.values else {}
+    single = {chart: group.releases[chart].get("values", {}) for chart in charts if chart in group.releases}
+    return [(f"{source}.values", every), (f"{source}.releases", {c: v for c, v in single.items() if v})]
+
+
+def override_errors(spec: OpenStackDeploymentSpec, declared: Service) -> list[str]:
+    """Errors of this service's overrides: an unknown target or an invalid shape."""
+    charts = {chart.name: chart for chart in declared.charts}
+    errors: list[str] = []
+    where = f"spec.services.{declared.service}"
+    for chart, body in _entries(spec.services.get(declared.service, {}), where, "chart", charts, errors):
+        errors += _values_errors(body, f"{where}.{chart}")
+    for node_label, node in spec.nodes.items():
+        where = f"spec.nodes.{node_label}.services.{declared.service}"
+        for chart, found in _entries(node.services.get(declared.service, {}), where, "chart", charts, errors):
+            here = f"{where}.{chart}"
+            for name, body in _entries(found, here, "DaemonSet", charts[chart].daemonsets, errors):
+                errors += _values_errors(body, f"{here}.{name}")
+    return errors
+
+
+def _entries(
+    value: Any, where: str, what: str, allowed: Collection[str], errors: list[str]
+) -> Iterable[tuple[str, Any]]:
+    """Entries with an allowed name; the others are added to `errors`."""
+    if not isinstance(value, dict):
+        errors.append(f"{where}: takes a mapping of {what}s")
+        return []
+    names = ", ".join(sorted(allowed)) or "none"
+    for name in value:
+        if name not in allowed:
+            lacks = what == "service" and name in reference.SERVICES
+            told = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; allowed: {names}"
+            errors.append(f"{where}.{name}: {told}")
+    return [(name, body) for name, body in value.items() if name in allowed]
+
+
+def _values_errors(body: Any, where: str) -> list[str]:
+    if isinstance(body, dict) and not set(body) - {"values"} and isinstance(body.get("values", {}), dict):
+        return []
+    return [f"{where}: takes only a mapping `values`"]
+
+
+def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:
+    """Errors of the whole spec that no schema can detect."""
+    errors = [f"spec.nodes.{label}: write <label>::<value>" for label in spec.nodes if not all(label.partition("::"))]
+    for part, group in spec.common:
+        members = [declared for declared in SERVICES if part in ("charts", declared.group)]
+        known = {chart.name for declared in members for chart in declared.charts}
+        where = f"spec.common.{part}.releases"
+        for chart, body in _entries(group.releases, where, "chart", known, errors):
+            errors += _values_errors(body, f"{where}.{chart}")
+    for declared in SERVICES:
+        errors += override_errors(spec, declared)
+    for label, node in spec.nodes.items():
+        list(_entries(node.services, f"spec.nodes.{label}.services", "service", BY_SERVICE, errors))
+    return errors

@@ -1,0 +1,49 @@
+"""The settings of the services of a cloud: their features, and what they take from the cloud around them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.services.cloud import Cloud
+from stackwright.services.declaration import Service, set_fields
+from stackwright.services.registry import BY_SERVICE, PRESETS, SERVICES
+
+
+def requested(spec: OpenStackDeploymentSpec) -> list[str]:
+    """Services that the preset or the user names, without those that these require."""
+    kept = [name for name in PRESETS[spec.preset] if name not in spec.features.removed]
+    return list(dict.fromkeys([*kept, *spec.features.added]))
+
+
+def buses(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
+    """Names of the services with a RabbitMQ of their own."""
+    own = spec.features.messaging.components_with_dedicated_messaging
+    return [BY_SERVICE[service].name for service in own if service in names]
+
+
+def cloud_of(spec: OpenStackDeploymentSpec, names: Collection[str]) -> Cloud:
+    """What settings may take from a cloud with these services."""
+    features = spec.features
+    return Cloud(
+        services=tuple(names),
+        requested=tuple(requested(spec)),
+        network_policies=features.network_policies.enabled,
+        storage_class=spec.persistent_volume_storage_class,
+        audit=features.logging.audit,
+        buses=frozenset(buses(spec, names)),
+        cleanups={each.name: set_fields(features.database.cleanup.of(each)) for each in SERVICES if each.cleanup},
+    )
+
+
+def settings(spec: OpenStackDeploymentSpec, declared: Service, cloud: Cloud) -> dict[str, Any]:
+    """The settings of one service; what is empty has its default."""
+    features = spec.features.of(declared)
+    found = declared.features.settings(features, cloud) if declared.features else {}
+    around = {
+        "ingress": "ingress" in cloud.services,
+        "network_policies": cloud.network_policies,
+        **declared.from_cloud(cloud),
+    }
+    return found | {name: value for name, value in around.items() if value}

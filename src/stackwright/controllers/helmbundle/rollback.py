@@ -1,0 +1,109 @@
+"""A release that is not ready in time, and what was rolled back or failed. Pure.
+
+A release that makes no progress for its time is rolled back to the last revision that was ready, and its digest is not
+tried again until the HelmBundle changes. The digest that failed is in the status before Helm starts, so a rollback that
+fails is not followed by another upgrade to what was not ready.
+
+What was rolled back while nodes were away is tried again when one of them is back, once: the status remembers that
+digest until it is ready, so a node that comes and goes does not start Helm each time.
+
+An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
+the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready.
+"""
+
+from __future__ import annotations
+
+from stackwright.controllers.helmbundle.claims import release_key
+from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.helmbundle.step import (
+    RETRY_FAILED,
+    SETTLE,
+    Step,
+    away_of,
+    delete_interrupted,
+    is_retried,
+    status_of,
+    voters_wanted,
+)
+from stackwright.core.ages import Progress
+from stackwright.core.conditions import blocked, condition_type, steady, waiting
+from stackwright.core.helm.records import FAILED, is_transient
+from stackwright.core.kubernetes.nodes import are, named
+from stackwright.core.plan import HelmRollback, Object
+from stackwright.core.ports import Release
+from stackwright.services.registry import VOTING
+from stackwright.services.voters import DEFAULT, field_of, voter_error
+
+ROLLING, ROLLED = "; rolling back to revision ", "; rolled back to revision "
+
+
+def nodes_back(seen: Observed, before: Object) -> list[str]:
+    """Those nodes that were away when the release was rolled back, and are back: it may have been for them."""
+    return [node for node in before.get("away") or () if node not in seen.away]
+
+
+def retry(wanted: Object, record: Release | None, target: str, back: list[str]) -> Step:
+    """The step before a digest that was rolled back is tried again. It only writes this into the status."""
+    message = f"Retrying release {wanted['name']}: {named(back)} {are(back)} available again"
+    status = {**status_of(record, success=False, message=message), "retriedDigest": target}
+    condition = waiting(condition_type(wanted["name"]), message, "Upgrading")
+    return Step((), condition, status, SETTLE, first=True)
+
+
+def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
+    """The step for a digest that failed: the rollback is done, in progress or interrupted."""
+    name = wanted["name"]
+    before = seen.before(name)
+    ready, message = int(before.get("readyRevision") or 0), str(before.get("message", ""))
+    away = before.get("away") or ()
+    status = status_of(record, success=False, message=message, failed=str(before["failedDigest"]), away=away)
+    key = release_key(seen.obj, wanted)
+    if record and record.state == FAILED:
+        cause = steady(record.cause)
+        status["message"] = message if cause in message else f"{message} failed: {cause}"
+        if 0 < ready < record.revision and is_transient(cause):
+            left = RETRY_FAILED - seen.ages[name]
+            again = () if left > 0 else (HelmRollback(key, ready),)
+            condition = waiting(condition_type(name), status["message"], "RollingBack")
+            return Step(again, condition, status, max(left, SETTLE))
+        return Step((), blocked(condition_type(name), "RollbackFailed", status["message"]), status)
+    if record and 0 < ready < record.revision and (interrupted := delete_interrupted(record, key)):
+        left = RETRY_FAILED - seen.ages[name]
+        actions = () if left > 0 else (*interrupted, HelmRollback(key, ready))
+        return Step(actions, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
+    status["message"] = message.replace(ROLLING, ROLLED)
+    condition = blocked(condition_type(name), "RolledBack", status["message"])
+    if record is None or record.state != "deployed" or seen.unready(name):
+        return Step((), condition, status)
+    if seen.ages[name] < SETTLE:
+        return Step((), condition, status, SETTLE - seen.ages[name])
+    return Step((), condition, {**status, "readyRevision": record.revision})
+
+
+def failed(name: str, record: Release, before: Object, left: float) -> Step:
+    told = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
+    message = str(told or f"Release {name} failed")
+    return Step(
+        (), blocked(condition_type(name), "Failed", message), status_of(record, success=False, message=message), left
+    )
+
+
+def too_late(seen: Observed, wanted: Object, record: Release, message: str, stood: Progress) -> Step:
+    name, target = record.name, record.digest
+    before = seen.before(name)
+    ready = int(before.get("readyRevision") or 0)
+    # Without a recorded number of voters, assume the default.
+    error = voter_error(voters_wanted(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
+    if error:
+        message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"
+    if error or not ready:
+        status = status_of(record, success=False, message=message, stood=stood)
+        return Step((), blocked(condition_type(name), "NotReady", message), status)
+    away = set() if is_retried(before, target) else away_of(seen, name)
+    again = f"; retried when {named(away)} {are(away)} ready" if away else ""
+    message = f"{message}{ROLLING}{ready}{again}"
+    status = status_of(record, success=False, message=message, failed=target, stood=stood, away=away)
+    condition = waiting(condition_type(name), message, "RollingBack")
+    if before.get("failedDigest") != target:
+        return Step((), condition, status, SETTLE, first=True)
+    return Step((HelmRollback((record.namespace, name), ready),), condition, status)

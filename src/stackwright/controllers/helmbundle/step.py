@@ -1,0 +1,111 @@
+"""The step of one release: its actions, condition and status; and what several kinds of steps need. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.kinds import SECRET
+from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.core.ages import Progress
+from stackwright.core.conditions import Condition
+from stackwright.core.digest import digest
+from stackwright.core.helm.rollouts import active, is_unschedulable, node_of
+from stackwright.core.kubernetes.workload_health import workload_ready
+from stackwright.core.objects import label
+from stackwright.core.plan import Action, Delete, Key, Object
+from stackwright.core.ports import Release
+from stackwright.core.settings import Settings
+from stackwright.services.registry import VOTING
+from stackwright.services.voters import voters_by
+
+# After Helm ends, the watches may still return the previous state of the workloads for this long (seconds).
+SETTLE = 1.0
+# The API server refused an object of the release. The cause may be fixed outside, so retry, but slowly (seconds).
+RETRY_FAILED = 60.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """The actions, condition, status and requeue delay of one release.
+
+    first  write its status before Helm runs for any release: a failing action would prevent the write
+    holds  block all releases of the HelmBundle, so that an invalid update is not applied in part
+    """
+
+    actions: tuple[Action, ...]
+    condition: Condition
+    status: dict[str, Any]
+    requeue: float | None = None
+    first: bool = False
+    holds: bool = False
+
+
+def release_digest(settings: Settings, wanted: Object) -> str:
+    """Digest of the chart's files and the values; a deployed release with the same digest is up to date."""
+    chart = settings.charts.get(wanted["chart"], wanted["chart"])
+    return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
+
+
+def status_of(
+    record: Release | None,
+    *,
+    success: bool,
+    message: str = "",
+    failed: str = "",
+    stood: Progress | None = None,
+    away: Iterable[str] = (),
+) -> dict[str, Any]:
+    """What is told of a release.
+
+    stood  how far it was for how long, if that is to be known after a restart
+    away   nodes whose return concerns it
+    """
+    stood = stood or Progress()
+    return {
+        "digest": record.digest if record else "",
+        "revision": record.revision if record else 0,
+        "success": success,
+        "failedDigest": failed,
+        "waited": int(stood.still),
+        "message": message,
+        **({"reached": dict(stood.reached)} if stood.reached else {}),
+        **({"away": sorted(away)} if away else {}),
+    }
+
+
+def is_retried(before: Object, target: str) -> bool:
+    """Whether this digest was rolled back and tried again, and has not been ready since."""
+    return bool(before.get("retriedDigest") == target)
+
+
+def delete_interrupted(record: Release, key: Key) -> tuple[Action, ...]:
+    """Deletes the record of an interrupted Helm run, with which Helm would refuse to continue. The objects of the
+    release stay and are adopted.
+    """
+    if not record.state.startswith("pending") and record.state != "uninstalling":
+        return ()
+    return (Delete(SECRET, (key[0], record.secret), f"record of an interrupted Helm operation ({record.state})"),)
+
+
+def away_of(seen: Observed, name: str) -> set[str]:
+    """Nodes that are away and concern a release: they have pods of it, or might if some cannot be scheduled."""
+    lacking = [each for each in seen.workloads[name] if not workload_ready(each)]
+    pods = [pod for each in lacking for pod in active(each, seen.pods)]
+    if any(map(is_unschedulable, pods)):
+        return set(seen.away)
+    return {node for pod in pods if (node := node_of(pod)) in seen.away}
+
+
+def voters_now(seen: Observed, wanted: Object) -> int:
+    """Number of existing voting servers of a release, ready or not; 0 for a chart without voting servers."""
+    chart = VOTING.get(wanted["chart"])
+    servers = [each for each in seen.workloads[wanted["name"]] if chart and label(each, "component") == chart.voters]
+    return max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
+
+
+def voters_wanted(wanted: Object) -> int:
+    """Number of voting servers in the values of a release; 0 for a chart without voting servers."""
+    chart = VOTING.get(wanted["chart"])
+    return voters_by(chart, wanted.get("values") or {}) if chart else 0

@@ -1,0 +1,106 @@
+"""Observations of an object with resources in an OpenStack, and conditions for errors of the cloud. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from stackwright.api.meta import Kind
+from stackwright.controllers.infra.origin import guard, identity, is_guarded
+from stackwright.core.conditions import Condition, blocked, waiting
+from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.openstack.clouds import CloudRef, ProjectView
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.plan import Finalizer, Object
+
+AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
+LOGIN = (
+    Reason.AUTHENTICATION_FAILED,
+    Reason.CREDENTIALS_MISSING,
+    Reason.CREDENTIALS_INVALID,
+    Reason.IDENTITY_NOT_FOUND,
+    Reason.IDENTITY_ACCESS_DENIED,
+    Reason.OTHER_PROJECT,
+)
+
+
+@dataclass(frozen=True)
+class CloudObservation:
+    """paused   cause of the pause; empty if the object is not paused
+    origin   where the object was first observed; see the module `origin`
+    cloud    None while the credentials are not known
+    trouble  why the request to the cloud failed; `look` is None then
+    after    seconds until the next attempt, if the cloud specifies them
+    """
+
+    obj: Object
+    now: float
+    spec: Mapping[str, Any]
+    errors: tuple[str, ...] = ()
+    paused: str = ""
+    origin: str = ""
+    cloud: CloudRef | None = None
+    trouble: Condition | None = None
+    look: ProjectView | None = None
+    after: float | None = None
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        return self.obj.get("status") or {}
+
+    @property
+    def identity(self) -> str:
+        """The identity with which the resources of this object are marked."""
+        return identity(self.obj, self.origin) if self.origin else str(self.obj["metadata"]["uid"])
+
+    def guarded(self, kind: Kind) -> Finalizer:
+        return guard(kind, self.obj, self.origin)
+
+    @property
+    def is_guarded(self) -> bool:
+        return is_guarded(self.obj, self.origin)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a reconcile of this object needs requests to its cloud."""
+        if self.paused or not self.spec.get("identityRef"):
+            return False
+        if is_deleting(self.obj):
+            return has_finalizer(self.obj) and self.spec.get("credentialsLostPolicy") != "Orphan"
+        return not self.errors
+
+
+S = TypeVar("S", bound=CloudObservation)
+
+
+def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
+    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record.
+
+    In another project all recorded resources would look deleted, and would be created again or left behind.
+    """
+    was = str(seen.status.get("project") or "")
+    if record and was and look.place and _elsewhere(was, look.place):
+        text = f"spec.identityRef selects project {look.place}, but the resources of this object are in project {was}"
+        return with_error(seen, TerminalCloudError(Reason.OTHER_PROJECT, f"{text}: set credentials of that project"))
+    return replace(seen, look=look)
+
+
+def _elsewhere(one: str, other: str) -> bool:
+    """Whether two places differ; a missing region matches any region, because credentials need not name it."""
+    (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
+    return project != same or bool(region and there and region != there)
+
+
+def project(seen: CloudObservation, record: Mapping[Any, Any]) -> str:
+    """The project that contains, or will contain, the resources; for the status."""
+    was = str(seen.status.get("project") or "")
+    return was if record and was else (seen.look.place if seen.look else "") or was
+
+
+def with_error(seen: S, error: TransientCloudError | TerminalCloudError) -> S:
+    """Add the error of the cloud, as a waiting or blocked condition."""
+    stage = AUTHENTICATION if error.cause in LOGIN else CLOUD
+    if isinstance(error, TransientCloudError):
+        return replace(seen, trouble=waiting(stage, str(error), error.reason), after=error.after)
+    return replace(seen, trouble=blocked(stage, error.reason, str(error)))

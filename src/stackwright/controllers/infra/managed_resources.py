@@ -1,0 +1,250 @@
+"""The next step of creating or deleting the OpenStack resources of an object. Pure.
+
+All kinds with OpenStack resources use it. Each resource has a slot. A step either records resources that exist already
+or creates one resource, whose id is in the status before the next step begins. Deletion needs no spec: it uses only
+the record and the marks, and never creates anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwright.core.conditions import Wait
+from stackwright.core.openstack.clouds import (
+    ANSWERED,
+    CREATED,
+    CloudCall,
+    CloudRef,
+    CloudResource,
+    PendingId,
+    ProjectView,
+    ResourceKey,
+    mark,
+    marked_by,
+)
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.plan import Key
+
+Record = Mapping[ResourceKey, str]
+Others = Sequence[
+    tuple[ResourceKey, CloudResource, bool]
+]  # slot, another resource with its mark, whether that is a foreign copy
+TWICE = 300.0  # maximum age difference in seconds of two volumes that a repeated create request made
+
+
+def is_gone(thing: CloudResource) -> bool:
+    """Whether a listed resource is deleted."""
+    return thing.state in TYPES[thing.what].gone
+
+
+def listed(record: Mapping[ResourceKey, Any]) -> list[dict[str, Any]]:
+    """A record as the list in the status; a value may still be a PendingId."""
+    return [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]
+
+
+def unlisted(found: Iterable[Mapping[str, Any]] | None) -> dict[ResourceKey, str]:
+    return {(each["type"], each["name"]): str(each["id"]) for each in found or ()}
+
+
+@dataclass(frozen=True)
+class DesiredResource:
+    """A desired resource of an object.
+
+    body   builds the create request from the ids of the parts before it
+    after  returns why it cannot be created yet, from the existing resources of the parts before it
+    """
+
+    slot: ResourceKey
+    body: Callable[[Mapping[ResourceKey, Any]], Mapping[str, Any]]
+    after: Callable[[Mapping[ResourceKey, CloudResource]], str] = lambda things: ""
+    user_data: tuple[Key, str] | None = None
+
+
+@dataclass(frozen=True)
+class Owner:
+    cloud: CloudRef
+    uid: str
+
+    def call(self, do: Any, slot: ResourceKey, **more: Any) -> CloudCall:
+        return CloudCall(self.cloud, do, slot, self.uid, **more)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """record     record after the calls, with a PendingId for each resource they create
+    calls      calls to execute; at most one creates a resource
+    lost       slots whose recorded resource no longer exists; they are still in the record
+    things     slot → resource, for all recorded resources that exist
+    wait       why nothing can be created yet although a resource is missing
+    waits_for  the resources whose deletion it waits for
+    ambiguous  volumes of which exactly one is ours, but which one is unknown; the step waits for a user to resolve it
+    copies     volumes that remain after deletion: they carry our mark, but are foreign copies or may be
+    """
+
+    record: Mapping[ResourceKey, Any]
+    calls: tuple[CloudCall, ...] = ()
+    lost: tuple[ResourceKey, ...] = ()
+    things: Mapping[ResourceKey, CloudResource] = field(default_factory=dict)
+    wait: str = ""
+    waits_for: Wait | None = None
+    ambiguous: tuple[CloudResource, ...] = ()
+    copies: tuple[CloudResource, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        return not (self.calls or self.lost or self.wait)
+
+
+def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, look: ProjectView) -> Progress:
+    """The next step towards all parts, in their order. Lost resources are reported and block further steps.
+
+    Recorded resources that are no longer a part are deleted last, and are not reported as lost.
+    """
+    known: dict[ResourceKey, Any] = dict(record)
+    things: dict[ResourceKey, CloudResource] = {}
+    for slot, id_ in record.items():
+        if (thing := look.get(slot, id_)) is not None and not is_gone(thing):
+            things[slot] = thing
+    lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
+    others = _others(owner, record, look)
+    if look.settled:
+        wanted = {part.slot for part in parts}
+        copied = {slot for slot, _, is_copy in others if is_copy}
+        for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
+            del known[slot]
+        lost = tuple(slot for slot in lost if slot in wanted)
+    ambiguous: tuple[CloudResource, ...] = ()
+    for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
+        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if not is_gone(t)]):
+            if _ambiguous(found):
+                ambiguous += tuple(found)
+            else:
+                known[part.slot], things[part.slot] = found[0].id, found[0]
+    if lost and not look.certain:
+        return Progress(known, things=things, wait="Checking that no resource is missing")
+    twins = _twins(owner, others)
+    if lost or twins:
+        return Progress(known, twins, lost, things)
+    if ambiguous:
+        what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
+        wait = f"Several {what}s have the mark of this server, and which one belongs to it is unknown: {ids}"
+        return Progress(known, things=things, wait=wait, ambiguous=ambiguous)
+    for part in parts:
+        if part.slot in known:
+            continue
+        if not look.certain:
+            return Progress(known, things=things, wait="Checking for resources of earlier requests")
+        if wait := part.after(things):
+            return Progress(known, things=things, wait=wait)
+        call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
+        return Progress({**known, part.slot: PendingId(part.slot)}, (call,), things=things)
+    calls = _surplus(owner, parts, known, things)
+    return Progress(known, calls, things=things)
+
+
+def _surplus(
+    owner: Owner,
+    parts: Sequence[DesiredResource],
+    known: dict[ResourceKey, Any],
+    things: Mapping[ResourceKey, CloudResource],
+) -> tuple[CloudCall, ...]:
+    """Deletions of recorded resources that are no longer a part, newest first. They stay in the record until gone.
+
+    A resource that is also a part under another slot, such as a rule in a new notation, is kept and only its old
+    slot leaves the record.
+    """
+    wanted = {part.slot for part in parts}
+    kept = {(slot[0], id_) for slot, id_ in known.items() if slot in wanted}
+    for slot in [slot for slot, id_ in known.items() if slot not in wanted and (slot[0], id_) in kept]:
+        del known[slot]
+    due = [slot for slot in reversed(known) if slot not in wanted]
+    calls = (remove(owner, slot, things[slot]) for slot in due if slot in things)
+    return tuple(call for call in calls if call is not None)
+
+
+def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
+    """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
+    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_copy in others if not is_copy)
+    return tuple(call for call in calls if call is not None)
+
+
+def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
+    """Resources with the mark of a slot for which another resource is recorded, and whether they are foreign copies."""
+    wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
+    found = []
+    for thing in look.things:
+        slot, ours = wanted.get(thing.mark, (None, None))
+        if slot and record[slot] != thing.id and not is_gone(thing):
+            found.append((slot, thing, TYPES[thing.what].copied and _is_copy(thing, ours)))
+    return found
+
+
+def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
+    """Whether a volume is a foreign copy: copying a volume, such as by a backup, may copy its metadata and our mark.
+
+    A copy of a volume whose metadata has its own id carries that id too, and so counts as unmarked. A duplicate of
+    ours beside such a volume was created within TWICE seconds of it and is unattached. If ownership is unclear, the
+    volume counts as a copy and is kept.
+    """
+    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
+        return True
+    made, known = volume.facts.get(CREATED), ours.facts.get(CREATED)
+    return made is None or known is None or abs(made - known) > TWICE
+
+
+def _ambiguous(found: Sequence[CloudResource]) -> bool:
+    """Whether exactly one of these volumes with one mark is ours, but which one is unknown. Order of
+    `ProjectView.marked`.
+    """
+    return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
+
+
+def plan_removal(owner: Owner, record: Record, look: ProjectView) -> Progress:
+    """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
+
+    Duplicates are deleted before the recorded resource, and foreign copies are kept; the record, which is kept until
+    then, distinguishes them. Without a record all volumes that share a mark are kept: deleting them one at a time
+    would delete ours and every copy.
+    """
+    others = _others(owner, record, look)
+    if twins := _twins(owner, others):
+        return _until_gone(record, twins, "duplicates")
+    kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
+    copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
+    names = {(slot[0], id_): slot for slot, id_ in record.items()}
+    found = {(t.what, t.id): t for t in look.things if not is_gone(t)}
+    left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
+    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or slot in copied or not look.certain}
+    for what in deletion_order():
+        if due := [thing for thing in left.values() if thing.what == what]:
+            calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
+            return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
+    told = tuple(thing for key, thing in found.items() if key in copies)
+    return Progress(kept, wait="" if look.certain else "Checking for remaining resources", copies=told)
+
+
+def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Progress:
+    wait = Wait(what, gone=True)
+    return Progress(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
+
+
+def _several(owner: Owner, record: Record, look: ProjectView) -> set[tuple[str, str]]:
+    """Volumes that share a mark without a record: one of them is ours."""
+    known = {mark(owner.uid, slot) for slot in record}
+    copied = [t for t in look.things if TYPES[t.what].copied]
+    marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))
+    return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
+
+
+def remove(owner: Owner, slot: ResourceKey, thing: CloudResource, why: str = "") -> CloudCall | None:
+    """The call that deletes a resource; None if its deletion is in progress."""
+    if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
+        return None
+    return owner.call("delete", slot, id=thing.id, why=why)
+
+
+def _named(things: list[CloudResource]) -> str:
+    return ", ".join(f"{thing.what} {thing.name or thing.id}" for thing in things)

@@ -1,0 +1,86 @@
+"""Deletion of an object with OpenStack resources: all recorded or marked resources first, then the finalizer. Pure.
+
+It needs neither the spec nor the objects that the spec references, and never creates anything. If the credentials are
+lost, `spec.credentialsLostPolicy` ends the wait; it can be changed at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from stackwright.api.meta import Kind
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, CloudObservation
+from stackwright.controllers.infra.managed_resources import Owner, Record, plan_removal
+from stackwright.core.conditions import Condition, waiting
+from stackwright.core.objects import has_finalizer
+from stackwright.core.openstack.clouds import ProjectView, ResourceKey
+from stackwright.core.plan import Action, Finalizer, Plan, Warn, staged
+
+DELETED = "Deleted"
+POLL = 15.0  # seconds between reconciles while waiting
+Written = Callable[[Mapping[ResourceKey, Any]], Mapping[str, Any]]
+
+
+def tear_down(
+    kind: Kind, seen: CloudObservation, record: Record, written: Written, *, keeps: Collection[str] = (), out: str = ""
+) -> Plan:
+    """The plan that deletes the resources of an object.
+
+    written  converts a record to the status fields that hold it
+    keeps    addresses of floating IPs that belong to the user
+    out      the setting to name if the cloud is unreachable; by default a credentialsLostPolicy
+    """
+    if not has_finalizer(seen.obj):
+        return Plan()
+    policy = seen.spec.get("credentialsLostPolicy") or "Wait"
+    lost = seen.trouble is not None and seen.trouble.type == AUTHENTICATION
+    if policy == "Orphan" or (policy == "Detach" and lost):
+        return _detached(kind, seen, record)
+    if seen.trouble or seen.look is None or seen.cloud is None:
+        stage = _held(seen.trouble, out or _way_out(lost))
+        return deletion_plan(stage, _status(seen, written(record)), requeue=seen.after or POLL)
+    found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.look, keeps))
+    if not found.whole:
+        stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
+        return deletion_plan(stage, _status(seen, written(found.record)), found.calls)
+    left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
+    text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
+    told = (Warn(seen.obj, "LeftBehind", text),) if left else ()
+    return Plan((*told, Finalizer(kind, seen.obj, False)))
+
+
+def deletion_plan(
+    stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = (), requeue: float = POLL
+) -> Plan:
+    """A plan that reports a deletion in progress."""
+    return staged([stage], dict(status), actions, requeue)
+
+
+def _status(seen: CloudObservation, written: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {"project": seen.status["project"]} if seen.status.get("project") else {}
+    return {**kept, **({"ready": False} if "ready" in seen.status else {}), **written}
+
+
+def _without(record: Record, look: ProjectView, keeps: Collection[str]) -> tuple[Record, ProjectView]:
+    kept = {(thing.what, thing.id) for thing in look.things if thing.facts.get("floating_ip_address") in keeps}
+    things = tuple(thing for thing in look.things if (thing.what, thing.id) not in kept)
+    return {slot: id_ for slot, id_ in record.items() if (slot[0], id_) not in kept}, replace(look, things=things)
+
+
+def _way_out(lost: bool) -> str:
+    """The policy to suggest: Detach if the credentials are lost, Orphan if the cloud does not answer."""
+    return f"spec.credentialsLostPolicy to {'Detach' if lost else 'Orphan'}"
+
+
+def _held(trouble: Condition | None, out: str) -> Condition:
+    told = trouble.message if trouble else "spec.identityRef contains no credentials"
+    text = f"{told}; or set {out}, which keeps the resources in the cloud"
+    return waiting(DELETED, text, trouble.reason if trouble else "CredentialsMissing")
+
+
+def _detached(kind: Kind, seen: CloudObservation, record: Record) -> Plan:
+    left = ", ".join(f"{what} {id_}" for (what, _), id_ in record.items())
+    told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: {left}"),) if left else ()
+    return Plan((*told, Finalizer(kind, seen.obj, False)))

@@ -1,0 +1,95 @@
+"""Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls.
+
+The pod names the images as image volumes and mounts none: kubelet fetches them before it starts the pod, side by side,
+and no process of theirs ever runs. It tolerates what any chart of the cloud tolerates. A release is touched only when
+its images are on all nodes that answer and whose taints it tolerates. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stackwright.api.kinds import DAEMONSET
+from stackwright.core.kubernetes.nodes import is_up
+from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
+from stackwright.core.objects import generation, owned
+from stackwright.core.plan import Object
+
+NAME = "image-precaching"
+LABELS = {"application": NAME, "component": "images"}
+NODE_LABELS = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
+
+
+def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: Iterable[Toleration] = ()) -> Object:
+    """The DaemonSet for a set of images; `holder` is the image of a process that only waits."""
+    tolerated = [json.loads(each) for each in sorted({json.dumps(dict(each), sort_keys=True) for each in tolerations})]
+    places = [{"matchExpressions": [{"key": label, "operator": "In", "values": ["enabled"]}]} for label in NODE_LABELS]
+    volumes = [
+        {"name": f"image-{index}", "image": {"reference": image, "pullPolicy": "IfNotPresent"}}
+        for index, image in enumerate(sorted(images))
+    ]
+    none = {"capabilities": {"drop": ["ALL"]}, "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True}
+    pod = {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": places}}},
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 0,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65535,
+            "runAsGroup": 65535,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [{"name": "holder", "image": holder, "imagePullPolicy": "IfNotPresent", "securityContext": none}],
+        "volumes": volumes,
+        **({"tolerations": tolerated} if tolerated else {}),
+    }
+    spec = {
+        "selector": {"matchLabels": LABELS},
+        # All nodes at once: these pods serve nothing, and releases wait for them.
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
+        "template": {"metadata": {"labels": LABELS}, "spec": pod},
+    }
+    return owned(DAEMONSET, (cloud["metadata"]["namespace"], NAME), cloud, spec, LABELS)
+
+
+def lacking(
+    holder: Object | None, nodes: Iterable[Object], images: Iterable[str], tolerations: Iterable[Toleration] = ()
+) -> str:
+    """What is still awaited before pods with these images and tolerations may be made, or nothing. Nodes that are away,
+    or whose taints nobody tolerates, do not count.
+    """
+    if holder is None:
+        return f"DaemonSet {NAME}: it does not exist"
+    held = {str((volume.get("image") or {}).get("reference")) for volume in _pod(holder).get("volumes") or ()}
+    if missing := sorted(set(images) - held):
+        return f"DaemonSet {NAME} to name {', '.join(missing)}"
+    tolerated = _pod(holder).get("tolerations") or ()
+    if unknown := sorted(str(each.get("key", "")) for each in tolerations if each not in tolerated):
+        return f"DaemonSet {NAME} to tolerate {', '.join(unknown)}"
+    status = holder.get("status") or {}
+    wanted = sum(1 for node in nodes if _counts(node) and is_tolerated(node, tolerated))
+    current = (status.get("observedGeneration") or 0) >= generation(holder)
+    there = min(status.get("updatedNumberScheduled") or 0, status.get("numberReady") or 0) if current else 0
+    if there < wanted:
+        return f"images on {wanted - there} of {wanted} nodes (DaemonSet {NAME})"
+    return ""
+
+
+def images_of(values: Mapping[str, Any]) -> set[str]:
+    """The images in the values of a chart. The values may have any shape, because overrides can replace any part."""
+    images = values.get("images")
+    tags = images.get("tags") if isinstance(images, Mapping) else None
+    found = tags.values() if isinstance(tags, Mapping) else ()
+    return {image for image in found if isinstance(image, str) and image}
+
+
+def _pod(holder: Object) -> dict[str, Any]:
+    found: dict[str, Any] = ((holder.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return found
+
+
+def _counts(node: Object) -> bool:
+    labels = node["metadata"].get("labels") or {}
+    return is_up(node) and any(labels.get(label) == "enabled" for label in NODE_LABELS)

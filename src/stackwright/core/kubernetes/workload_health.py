@@ -1,0 +1,164 @@
+"""Why a workload is not ready, in one sentence, from its status and that of its pods; and root causes of many. Pure.
+
+The most specific cause comes first: a container that cannot start explains more than "0 of 1 ready".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stackwright.core.conditions import is_true
+
+Object = Mapping[str, Any]
+_QUIET = {"ContainerCreating", "PodInitializing"}
+_STUCK = {
+    "CrashLoopBackOff", "CreateContainerConfigError", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
+}  # fmt: skip
+
+
+def workload_ready(obj: Object) -> bool:
+    """Whether a Deployment, StatefulSet, DaemonSet or Job has converged: all pods are updated and ready."""
+    status, spec = obj.get("status") or {}, obj.get("spec") or {}
+    if obj["kind"] == "Job":
+        return bool((status.get("succeeded") or 0) >= (spec.get("completions") or 1))
+    if not is_observed(obj):
+        return False
+    if obj["kind"] == "DaemonSet":
+        wanted = status.get("desiredNumberScheduled") or 0
+        return _all(status, wanted, "updatedNumberScheduled", "numberReady")
+    wanted = 1 if spec.get("replicas") is None else spec["replicas"]
+    if obj["kind"] == "StatefulSet" and status.get("updateRevision") != status.get("currentRevision"):
+        return False
+    if obj["kind"] == "StatefulSet":
+        return _all(status, wanted, "readyReplicas")
+    return _all(status, wanted, "updatedReplicas", "readyReplicas") and (status.get("replicas") or 0) == wanted
+
+
+def is_observed(workload: Object) -> bool:
+    """Whether the status is about the current spec; Kubernetes does not say so of a Job."""
+    seen = (workload.get("status") or {}).get("observedGeneration") or 0
+    return workload["kind"] == "Job" or bool(seen >= (workload["metadata"].get("generation") or 0))
+
+
+def _all(status: Object, wanted: int, *fields: str) -> bool:
+    return all((status.get(field) or 0) >= wanted for field in fields)
+
+
+def why(workload: Object, pods: Sequence[Object]) -> str:
+    """One sentence about a workload that is not ready; `pods` are the pods of its selector."""
+    name = f"{workload['kind']} {workload['metadata']['name']}"
+    for pod in sorted(pods, key=lambda p: str(p["metadata"]["name"])):
+        if cause := pod_cause(pod):
+            return f"{name}: {cause}"
+    status, spec = workload.get("status") or {}, workload.get("spec") or {}
+    for condition in status.get("conditions") or ():
+        if condition.get("type") in ("ReplicaFailure", "Failed") and condition.get("status") == "True":
+            return f"{name}: {condition.get('message')}"
+    if workload["kind"] == "Job":
+        failed = status.get("failed") or 0
+        return f"{name}: {'failed before, retrying' if failed else 'running'}"
+    if workload["kind"] == "DaemonSet":
+        return f"{name}: {status.get('numberReady') or 0} of {status.get('desiredNumberScheduled') or 0} pods ready"
+    wanted = 1 if spec.get("replicas") is None else spec["replicas"]
+    return f"{name}: {status.get('readyReplicas') or 0} of {wanted} pods ready"
+
+
+def pod_ready(pod: Object) -> bool:
+    """Whether a pod answers; one that is about to go does not."""
+    return is_true(pod) and not pod["metadata"].get("deletionTimestamp")
+
+
+def pod_cause(pod: Object) -> str:
+    """Why a pod is not ready; empty if it is ready or no specific cause is known."""
+    meta, status = pod["metadata"], pod.get("status") or {}
+    if meta.get("deletionTimestamp"):
+        return f"Pod {meta['name']} is terminating"
+    if status.get("phase") == "Failed" and status.get("message"):
+        return f"Pod {meta['name']}: {status['message']}"
+    conditions = {c["type"]: c for c in status.get("conditions") or ()}
+    scheduled = conditions.get("PodScheduled") or {}
+    if scheduled.get("status") == "False":
+        return f"Pod {meta['name']} cannot be scheduled: {scheduled.get('message', '')}"
+    for container in _containers(status):
+        if cause := _container_cause(container):
+            return f"Pod {meta['name']}, container {container['name']}: {cause}"
+    ready = conditions.get("Ready") or {}
+    if status.get("phase") == "Running" and ready.get("status") == "False" and not _all_done(status):
+        node = (pod.get("spec") or {}).get("nodeName", "")
+        if ready.get("reason") == "NodeNotReady" or status.get("reason") == "NodeLost":
+            return f"Pod {meta['name']}: node {node} does not respond"
+        return f"Pod {meta['name']} is running but not ready: its readiness probe fails"
+    return ""
+
+
+def is_stuck(pod: Object) -> bool:
+    """Whether the cause that `pod_cause` returns probably needs a user: Kubernetes alone does not resolve it."""
+    status = pod.get("status") or {}
+    if pod["metadata"].get("deletionTimestamp") or (status.get("phase") == "Failed" and status.get("message")):
+        return False
+    if any(c["type"] == "PodScheduled" and c["status"] == "False" for c in status.get("conditions") or ()):
+        return True
+    first = next((each for each in _containers(status) if _container_cause(each)), {})
+    return ((first.get("state") or {}).get("waiting") or {}).get("reason") in _STUCK
+
+
+def _containers(status: Object) -> list[Object]:
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
+def _all_done(status: Object) -> bool:
+    states = [c.get("state") or {} for c in status.get("containerStatuses") or ()]
+    return bool(states) and all("terminated" in state for state in states)
+
+
+def _container_cause(container: Object) -> str:
+    state = container.get("state") or {}
+    waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
+    last = (container.get("lastState") or {}).get("terminated") or {}
+    if reason := waiting.get("reason"):
+        if reason in _QUIET:
+            return ""
+        image = f" (image {container.get('image')})" if "Image" in reason else ""
+        past = f"; last exit code {last['exitCode']}" if "exitCode" in last else ""
+        # The termination message of the program explains more than the restart back-off.
+        said = str(last.get("message") or waiting.get("message", "")).strip()
+        return f"{reason}{image}{past}: {_short(said)}".rstrip(": ")
+    if ended and ended.get("exitCode"):
+        said = _short(str(ended.get("message") or "").strip()) or str(ended.get("reason", ""))
+        return f"terminated with exit code {ended['exitCode']} ({said})"
+    return ""
+
+
+def _short(text: str, limit: int = 200) -> str:
+    """A kubelet message without pod UID and back-off, which change by themselves, cut to `limit` characters."""
+    first = text.split(" pod=", 1)[0]
+    for volatile in (
+        "back-off 10s",
+        "back-off 20s",
+        "back-off 40s",
+        "back-off 1m20s",
+        "back-off 2m40s",
+        "back-off 5m0s",
+    ):
+        first = first.replace(volatile, "back-off")
+    return first if len(first) <= limit else f"{first[: limit - 1]}…"
+
+
+def pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:
+    """The pods that a workload selects by matchLabels; our charts and Jobs use no other selectors."""
+    selector = ((workload.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
+    return [
+        pod
+        for pod in pods
+        if selector and all((pod["metadata"].get("labels") or {}).get(k) == v for k, v in selector.items())
+    ]
+
+
+def causes(stuck: Mapping[str, str]) -> dict[str, str]:
+    """Names → cause, without objects whose message only repeats that of another object."""
+    found: dict[str, list[str]] = {}
+    for name, message in stuck.items():
+        if not any(other != message and other in message for other in stuck.values()):
+            found.setdefault(message, []).append(name)
+    return {", ".join(names): message for message, names in found.items()}

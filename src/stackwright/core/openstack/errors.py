@@ -1,0 +1,55 @@
+"""Why an OpenStack did not do what was requested. Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from stackwright.core.conditions import steady
+from stackwright.core.ports import TerminalError, TransientError
+
+
+class Reason(StrEnum):
+    """The values are reasons of conditions, which users see."""
+
+    AUTHENTICATION_FAILED = "AuthenticationFailed"
+    CONFLICT = "Conflict"
+    CREDENTIALS_CHANGED = "CredentialsChanged"
+    CREDENTIALS_INVALID = "CredentialsInvalid"
+    CREDENTIALS_MISSING = "CredentialsMissing"
+    FORBIDDEN = "Forbidden"
+    IDENTITY_ACCESS_DENIED = "IdentityAccessDenied"
+    IDENTITY_NOT_FOUND = "IdentityNotFound"
+    INVALID_SPEC = "InvalidSpec"
+    NO_CLUSTER_IDENTITY = "NoClusterIdentity"
+    NOT_FOUND = "NotFound"
+    OTHER_PROJECT = "OtherProject"
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    RATE_LIMITED = "RateLimited"
+    REJECTED = "Rejected"
+    SERVER_ERROR = "ServerError"
+    SERVICE_MISSING = "ServiceMissing"
+    UNREACHABLE = "Unreachable"
+    WAITING_FOR_TURN = "WaitingForTurn"
+    WAITING_FOR_USER_DATA = "WaitingForUserData"
+
+
+class TransientCloudError(TransientError):
+    """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry."""
+
+    def __init__(self, cause: Reason, text: str, after: float | None = None) -> None:
+        super().__init__(steady(text))
+        self.cause, self.after = Reason(cause), after
+        self.reason = self.cause.value
+
+
+class Late(TransientCloudError):
+    """A request takes long and is still in progress: the same call, repeated, gets its answer."""
+
+
+class TerminalCloudError(TerminalError):
+    """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition."""
+
+    def __init__(self, cause: Reason, text: str) -> None:
+        super().__init__(steady(text))
+        self.cause = Reason(cause)
+        self.reason = f"Blocked{self.cause}"

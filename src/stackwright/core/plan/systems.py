@@ -1,0 +1,164 @@
+"""Actions on other systems: Helm, databases, message buses, Keystone, directories of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.core.plan.action import Action, Key, Object
+
+
+@dataclass(frozen=True)
+class HelmUpgrade(Action):
+    verb = "helm upgrade --install"
+    release: Key
+    chart: str
+    version: str
+    values: Mapping[str, Any]
+    digest: str
+    owner: Object
+
+    @property
+    def target(self) -> str:
+        return "/".join(self.release)
+
+
+@dataclass(frozen=True)
+class HelmRollback(Action):
+    verb = "helm rollback"
+    release: Key
+    revision: int
+
+    @property
+    def target(self) -> str:
+        return f"{'/'.join(self.release)} to revision {self.revision}"
+
+
+@dataclass(frozen=True)
+class HelmUninstall(Action):
+    verb = "helm uninstall"
+    release: Key
+
+    @property
+    def target(self) -> str:
+        return "/".join(self.release)
+
+
+@dataclass(frozen=True)
+class SqlAccount(Action):
+    """Database and user in a MariaDB; the password is in `secret`, that of root in `admin_secret`."""
+
+    verb = "sql"
+    host: str
+    admin_secret: Key
+    database: str
+    username: str
+    grants: tuple[str, ...]
+    secret: Key
+    absent: bool = False
+    dropped: tuple[str, ...] = ()  # databases to drop with the account
+    additional: tuple[str, ...] = ()  # further databases with the same grants
+
+    @property
+    def target(self) -> str:
+        what = "drop" if self.absent else "create"
+        dropped = "".join(f" and database {name}" for name in self.dropped)
+        return f"{what} user {self.username}{dropped if self.absent else f', database {self.database}'} at {self.host}"
+
+
+@dataclass(frozen=True)
+class BrokerAccount(Action):
+    """Virtual host and user in a RabbitMQ."""
+
+    verb = "amqp"
+    host: str
+    admin_secret: Key
+    vhost: str
+    username: str
+    secret: Key
+    absent: bool = False
+    keep_vhost: bool = False  # other accounts use it too
+
+    @property
+    def target(self) -> str:
+        vhost = "" if self.absent and self.keep_vhost else f"vhost {self.vhost}, "
+        return f"{'delete' if self.absent else 'create'} {vhost}user {self.username} at {self.host}"
+
+
+@dataclass(frozen=True)
+class CatalogEntry(Action):
+    """Service, endpoints and service user in Keystone. `spec` is a KeystoneServiceSpec as a dict."""
+
+    verb = "keystone"
+    admin_secret: Key
+    spec: Mapping[str, Any]
+    secret: Key
+    absent: bool = False
+
+    @property
+    def target(self) -> str:
+        name = self.spec["serviceName"]
+        return f"{'delete' if self.absent else 'create'} service {name}, endpoints, user {self.spec['username']}"
+
+
+Account = SqlAccount | BrokerAccount | CatalogEntry
+
+
+@dataclass(frozen=True)
+class Inventory(Action):
+    """Lists what users own in back ends of a service, and writes it to a ConfigMap: held.json, back end → names."""
+
+    verb = "look into"
+    key: Key
+    owner: Object
+    service: str
+    backends: tuple[str, ...]
+    admin_secret: Key
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.service} {', '.join(self.backends)}"
+
+
+@dataclass(frozen=True)
+class Publish(Action):
+    """A ConfigMap with copies of fields of a Secret that are not confidential; absent fields are skipped."""
+
+    verb = "publish"
+    key: Key
+    owner: Object
+    source: Key
+    fields: tuple[str, ...]
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{', '.join(self.fields)} of Secret {'/'.join(self.source)}"
+
+
+@dataclass(frozen=True)
+class MakeDirectory(Action):
+    """Creates a directory of this node for a volume; an existing one is kept unchanged."""
+
+    verb = "mkdir"
+    path: str
+    why: str = ""
+
+    @property
+    def target(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True)
+class RemoveDirectory(Action):
+    """Removes the directory of a volume with its content; an absent one is not an error."""
+
+    verb = "remove"
+    path: str
+    why: str = ""
+
+    @property
+    def target(self) -> str:
+        return self.path

@@ -1,0 +1,79 @@
+"""Fair shares of something limited, such as processes or memory: whose turn is next. Pure.
+
+Users of it, such as namespaces or addresses, have their turn one after the other, and one that waits many times comes
+no sooner. What one user waits for comes by rank, then in the order in which it began to wait.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import insort
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class _Turn(Generic[T]):
+    user: str
+    item: T
+    size: int
+    order: tuple[int, int]
+
+
+class Shares(Generic[T]):
+    """total  how much is held at a time
+    share  how much of it one user holds; an item that is larger may be the only one
+    """
+
+    def __init__(self, total: int, share: int) -> None:
+        self._total, self._share = total, share
+        self._held: Counter[str] = Counter()
+        self._turns: dict[T, _Turn[T]] = {}
+        # Turns that wait. No line is empty; the user whose turn it is comes first.
+        self._lines: dict[str, list[_Turn[T]]] = {}
+        self._numbers = itertools.count()
+
+    @property
+    def unused(self) -> bool:
+        """Whether nobody holds or waits for any of it."""
+        return not self._turns
+
+    def wait(self, user: str, item: T, size: int = 1, rank: int = 0) -> None:
+        turn = _Turn(user, item, size, (rank, next(self._numbers)))
+        self._turns[item] = turn
+        insort(self._lines.setdefault(user, []), turn, key=lambda each: each.order)
+
+    def begin(self) -> T | None:
+        """The item whose turn it is; it holds its size until it leaves."""
+        turn = next((line[0] for line in self._lines.values() if self._fits(line[0])), None)
+        # A large item is not passed by those of others for ever: it waits until there is room for it.
+        if turn is None or (self._held and self._held.total() + turn.size > self._total):
+            return None
+        self._unlist(turn)
+        if line := self._lines.pop(turn.user, None):
+            self._lines[turn.user] = line  # the next one comes after those of the others
+        self._held[turn.user] += turn.size
+        return turn.item
+
+    def leave(self, item: T) -> None:
+        """The item neither waits nor holds anything any more."""
+        turn = self._turns.pop(item)
+        if turn in self._lines.get(turn.user, ()):
+            self._unlist(turn)
+        else:
+            self._held[turn.user] -= turn.size
+            self._held += Counter()  # drops what is 0
+
+    def _fits(self, turn: _Turn[T]) -> bool:
+        held = self._held.get(turn.user, 0)
+        return held == 0 or held + turn.size <= self._share
+
+    def _unlist(self, turn: _Turn[T]) -> None:
+        line = self._lines[turn.user]
+        line.remove(turn)
+        if not line:
+            del self._lines[turn.user]

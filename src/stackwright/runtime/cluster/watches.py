@@ -1,0 +1,99 @@
+"""Relists, failures and silence of Kopf's watches, which Kopf does not report to handlers.
+
+So the one function by which Kopf lists and then watches a kind is wrapped. After each list, also one that follows a
+410, we are told which objects are there, so that a deletion while nobody watched is noticed at once. What a list shows
+is compared with what was known before it began: after a restoration of etcd the list is right. An error of a
+watch, which would end Kopf, starts it anew. And each thing that a watch brings is a sign of life: the API server sends
+a bookmark once a minute where nothing happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+import structlog
+from kopf._cogs.clients import errors, watching
+
+from stackwright.api.meta import Kind
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Key, Object
+
+SILENT = 600.0  # seconds without events after which a watch counts as dead
+PAUSE = 5.0  # seconds from the failure of a watch to its restart
+OnListed = Callable[[Kind, set[Key]], Awaitable[None]]
+Listing = Callable[[Kind], Callable[[Object], None]]
+log = structlog.get_logger()
+
+
+class Watches:
+    """The watches of some kinds.
+
+    on_listed  is told, after each list, of which objects there are
+    listing    is called before each list; what it returns is told of each object that is listed
+    """
+
+    def __init__(self, kinds: Iterable[Kind], on_listed: OnListed, listing: Listing) -> None:
+        now = asyncio.get_running_loop().time()
+        self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in kinds}
+        self._signs = dict.fromkeys(self._kinds.values(), now)
+        self._causes: dict[Kind, str] = {}
+        self._on_listed, self._listing = on_listed, listing
+
+    def listen(self) -> None:
+        """Observe the watches of all tasks that the current context starts from now on."""
+        _LISTENING.set(self)
+
+    def silent(self) -> dict[Kind, str]:
+        """Kinds whose watch has been silent for more than SILENT seconds, with a text that gives the known cause."""
+        now = asyncio.get_running_loop().time()
+        return {
+            kind: f"the watch of {kind.plural} has received no event for {now - sign:.0f} s{self._causes.get(kind, '')}"
+            for kind, sign in self._signs.items()
+            if now - sign > SILENT
+        }
+
+    async def follow(self, resource: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Pass on the events of one list and its watch; the end of the stream makes Kopf list again."""
+        kind = self._kinds.get((resource.group, resource.version, resource.plural))
+        present: set[Key] = set()
+        see = self._listing(kind) if kind is not None else None
+        try:
+            async for event in stream:
+                if kind is not None:
+                    self._sign(kind)
+                    if event is watching.Bookmark.LISTED:
+                        await self._on_listed(kind, present)
+                        present, see = set(), None
+                    elif event["type"] is None:
+                        present.add(key_of(event["object"]))
+                        if see is not None:
+                            see(event["object"])
+                yield event
+        except Exception as error:
+            known = isinstance(error, errors.APIError | watching.WatchingError)
+            cause = str(error)[:300] if known else type(error).__name__
+            if kind is not None:
+                self._causes[kind] = f"; it failed: {cause}"
+            log.warning("watch failed", kind=resource.plural, cause=cause, again_in=PAUSE)
+            await asyncio.sleep(PAUSE)
+
+    def _sign(self, kind: Kind) -> None:
+        self._signs[kind] = asyncio.get_running_loop().time()
+        self._causes.pop(kind, None)
+
+
+_LISTENING: ContextVar[Watches | None] = ContextVar("watches", default=None)
+_of_kopf = watching.continuous_watch
+
+
+async def _wrapped(*, resource: Any, **more: Any) -> AsyncIterator[Any]:
+    stream = _of_kopf(resource=resource, **more)
+    watches = _LISTENING.get()
+    async for event in watches.follow(resource, stream) if watches else stream:
+        yield event
+
+
+watching.continuous_watch = _wrapped

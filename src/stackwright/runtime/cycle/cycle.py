@@ -1,0 +1,112 @@
+"""One reconcile of one object: observe → decide → execute → report.
+
+The operator runs it for the keys of its queue, on its cache (runtime/reconcile.py); `simulate` runs it on a copy of the
+cluster in memory. They differ only in the ports: reader, clock, executor and reporter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+from stackwright.core.conditions import steady
+from stackwright.core.controller import Controller
+from stackwright.core.objects import key_of
+from stackwright.core.openstack.clouds import ResourceKey, limit_deletions, removes, resolve_pending
+from stackwright.core.plan import Action, Key, Object, Plan
+from stackwright.core.ports import Clock, Cluster, Reader, TerminalError, TransientError
+from stackwright.runtime.cycle.pausing import unless_paused
+from stackwright.runtime.cycle.report import after_failure, report
+
+SOON = 2.0  # seconds from a deletion in an OpenStack to the next reconcile: it takes a moment, or never ends
+Failure = TransientError | TerminalError
+
+
+class Executor(Protocol):
+    async def __call__(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
+        """Execute the actions; returns the ids of resources created in clouds. Raises the first action's error."""
+
+
+class Reporter(Protocol):
+    async def __call__(self, controller: Controller, plan: Plan, current: Object, failure: Failure | None) -> bool:
+        """Write the status of the plan, or after the failure of an action; returns whether it was written."""
+
+
+class Result(NamedTuple):
+    """outcome  gone, changed, unchanged or failed
+    requeue  seconds until the next reconcile without an event; None for never
+    failure  the error of the first failed action; it is reported already
+    """
+
+    outcome: str
+    requeue: float | None = None
+    failure: Failure | None = None
+
+
+GONE = Result("gone")
+
+
+class Cycle:
+    """pauses   whether `stackwright pause` holds actions
+    limited  whether a plan deletes a limited number of resources in an OpenStack
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        clock: Clock,
+        execute: Executor,
+        report: Reporter,
+        *,
+        pauses: bool = True,
+        limited: bool = True,
+    ) -> None:
+        self._reader, self._clock, self._execute, self._report = reader, clock, execute, report
+        self._pauses, self._limited = pauses, limited
+
+    async def run(self, controller: Controller, key: Key) -> Result:
+        """Reconcile an object once. Raises Conflict, and errors of the observation and of the report."""
+        seen = await controller.observe(self._reader, key, self._clock.now())
+        if seen is None:
+            return GONE
+        plan = controller.decide(seen)
+        if self._limited:
+            plan = bounded(plan)
+        if self._pauses:
+            plan = await unless_paused(controller, plan, self._reader, seen.obj)
+        try:
+            made = await self._execute(controller, key, plan.actions)
+        except (TransientError, TerminalError) as failure:
+            await self._report(controller, after_failure(controller, plan, seen.obj, failure), seen.obj, failure)
+            return Result("failed", failure=failure)
+        plan = replace(plan, status=resolve_pending(plan.status, made)) if made else plan
+        written = await self._report(controller, plan, seen.obj, None)
+        return Result("changed" if plan.actions or written else "unchanged", plan.requeue)
+
+
+def bounded(plan: Plan) -> Plan:
+    """The plan with a limited number of deletions; the next reconcile decides on the rest, which stays on record."""
+    actions = limit_deletions(plan.actions)
+    if len(actions) < len(plan.actions) or (plan.requeue == 0 and any(map(removes, actions))):
+        return replace(plan, actions=actions, requeue=SOON)
+    return plan
+
+
+class StatusReporter:
+    """The Reporter of the operator. A controller whose object has no status of ours reports failures by an Event."""
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self._cluster, self._clock = cluster, clock
+
+    async def __call__(self, controller: Controller, plan: Plan, current: Object, failure: Failure | None) -> bool:
+        if failure is not None and not controller.reports:
+            await self._cluster.event(current, "Failed", steady(str(failure)), True)
+            return False
+        try:
+            return await report(controller, plan, current, self._cluster, self._clock.now())
+        except TerminalError:
+            # If the object was deleted during the reconcile, there is no status to write.
+            if await self._cluster.get(controller.kind, key_of(current)) is None:
+                return False
+            raise

@@ -1,0 +1,196 @@
+"""Executes the actions of a plan through the ports; no other module does.
+
+Actions run in order and the first failure ends the execution; consecutive Helm upgrades and rollbacks run concurrently.
+Every action is idempotent: after a crash the same plan is decided again, and completed actions change nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any, TypeVar
+
+from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
+from stackwright.core.conditions import steady
+from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
+from stackwright.core.openstack.clouds import CloudCall, ResourceKey, run
+from stackwright.core.plan import (
+    Account,
+    Action,
+    Apply,
+    BrokerAccount,
+    CatalogEntry,
+    Delete,
+    Finalizer,
+    GrowClaim,
+    HelmRollback,
+    HelmUninstall,
+    HelmUpgrade,
+    Inventory,
+    Key,
+    MakeDirectory,
+    Publish,
+    RemoveDirectory,
+    SetLabel,
+    SetStatus,
+    SqlAccount,
+    Warn,
+)
+from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, secret_data
+from stackwright.core.secrets.writes import SecretWrite
+from stackwright.runtime.cycle import secrets
+
+_Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
+
+
+async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[ResourceKey, str]:
+    """Run all actions; returns the ids of resources created in clouds. Raises the error of the first failed action."""
+    made: dict[ResourceKey, str] = {}
+    for group in _side_by_side(actions):
+        if isinstance(call := group[0], CloudCall):
+            made[call.slot] = await run(ports.clouds, call)
+            continue
+        if len(group) == 1:
+            await _run(group[0], ports, manager)
+            continue
+        results = await asyncio.gather(*(_run(action, ports, manager) for action in group), return_exceptions=True)
+        if errors := [result for result in results if isinstance(result, BaseException)]:
+            raise errors[0]
+    return made
+
+
+def _side_by_side(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    for is_helm, group in groupby(actions, key=lambda action: isinstance(action, HelmUpgrade | HelmRollback)):
+        members = list(group)
+        yield from [members] if is_helm else [[member] for member in members]
+
+
+async def _run(action: Action, ports: Ports, manager: str) -> None:
+    match action:
+        case Apply():
+            await ports.cluster.apply(action.kind, action.obj, manager)
+        case Delete():
+            await ports.cluster.delete(action.kind, action.key)
+        case Finalizer():
+            await _finalizer(action, ports)
+        case SetLabel():
+            patch = {"metadata": {"labels": {action.label: action.value}}}
+            await ports.cluster.patch(action.kind, action.key, patch)
+        case GrowClaim():
+            await _grow(action, ports)
+        case SetStatus():
+            identity = {name: action.obj["metadata"][name] for name in ("name", "namespace", "uid")}
+            body = {"apiVersion": action.kind.api_version, "kind": action.kind.kind, "metadata": identity}
+            await ports.cluster.apply_status(action.kind, {**body, "status": dict(action.status)}, manager)
+        case Warn():
+            await ports.cluster.event(action.obj, action.reason, action.message, True)
+        case _ if isinstance(action, SecretWrite):
+            await secrets.write(action, ports, manager)
+        case _:
+            await _foreign(action, ports, manager)
+
+
+async def _foreign(action: Action, ports: Ports, manager: str) -> None:
+    match action:
+        case HelmUpgrade():
+            await ports.helm.upgrade(action)
+        case HelmRollback():
+            await ports.helm.rollback(action.release, action.revision)
+        case HelmUninstall():
+            await ports.helm.uninstall(action.release)
+        case SqlAccount():
+            await _account(action, ports.sql.account, ports.sql.missing, ports)
+        case BrokerAccount():
+            await _account(action, ports.broker.account, ports.broker.missing, ports)
+        case CatalogEntry():
+            await _account(action, ports.identity.entry, ports.identity.missing, ports)
+        case Inventory():
+            await _inventory(action, ports, manager)
+        case Publish():
+            await _publish(action, ports, manager)
+        case MakeDirectory():
+            await ports.directories.make(action.path)
+        case RemoveDirectory():
+            await ports.directories.remove(action.path)
+        case _:
+            raise TypeError(f"no executor for {action}")
+
+
+async def _finalizer(action: Finalizer, ports: Ports) -> None:
+    """Set or remove the finalizer, with the resource version as precondition, so that no foreign finalizer is lost."""
+    current = await ports.cluster.get(action.kind, key_of(action.obj))
+    if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
+        if action.present:  # later actions would create resources that this object can no longer clean up
+            raise Conflict(f"{action}: the object does not exist", action.kind, key_of(action.obj))
+        return
+    current_finalizers = current["metadata"].get("finalizers") or []
+    annotations = current["metadata"].get("annotations") or {}
+    if (FINALIZER in current_finalizers) == action.present and action.note.items() <= annotations.items():
+        return
+    if action.present and is_deleting(current):
+        raise Conflict(f"{action}: the object is being deleted", action.kind, key_of(action.obj))
+    others = [name for name in current_finalizers if name != FINALIZER]
+    patch = {
+        "metadata": {
+            "finalizers": [*others, FINALIZER] if action.present else others,
+            "resourceVersion": current["metadata"]["resourceVersion"],
+            **({"annotations": dict(action.note)} if action.note else {}),
+        }
+    }
+    await ports.cluster.patch(action.kind, key_of(action.obj), patch)
+
+
+async def _grow(action: GrowClaim, ports: Ports) -> None:
+    patch = {"spec": {"resources": {"requests": {"storage": action.size}}}}
+    try:
+        await ports.cluster.patch(PVC, key_of(action.claim), patch)
+    except TerminalError as error:  # e.g. a quota
+        await ports.cluster.event(action.claim, "CannotGrow", steady(str(error)), True)
+
+
+async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
+    held = await ports.contents.held(action, await _admin(action.admin_secret, ports))
+    await _note(action, {"held.json": json.dumps(held, sort_keys=True)}, ports, manager)
+
+
+async def _publish(action: Publish, ports: Ports, manager: str) -> None:
+    given = secret_data(await ports.cluster.get(SECRET, action.source))
+    await _note(action, {name: given[name].strip() for name in action.fields if name in given}, ports, manager)
+
+
+async def _note(action: Inventory | Publish, data: dict[str, str], ports: Ports, manager: str) -> None:
+    """Store the result of an action in a ConfigMap, for the next decision."""
+    obj = owned(CONFIGMAP, action.key, action.owner, {})
+    del obj["spec"]
+    obj["metadata"]["annotations"] = {DIGEST: action.digest}
+    await ports.cluster.apply(CONFIGMAP, {**obj, "data": data}, manager)
+
+
+async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
+    admin = secret_data(await ports.cluster.get(SECRET, key))
+    if not admin.get("password"):
+        raise TransientError(f"Waiting for Secret {'/'.join(key)} with the administrator's password")
+    return dict(admin)
+
+
+async def _account(
+    action: _Account,
+    make: Callable[[_Account, Mapping[str, str], str], Awaitable[None]],
+    missing: Callable[[_Account, Mapping[str, str], str | None], Awaitable[str]],
+    ports: Ports,
+) -> None:
+    """Create an account and verify that it exists, or delete it."""
+    admin, password = await _admin(action.admin_secret, ports), await _password(action, ports)
+    await make(action, admin, password)
+    if not action.absent and (lack := await missing(action, admin, password)):
+        raise StillMissing(f"{lack} is missing although it was created before: {action.target}")
+
+
+async def _password(action: Account, ports: Ports) -> str:
+    """The password of the account; empty is allowed for a deletion only."""
+    password = secret_data(await ports.cluster.get(SECRET, action.secret)).get("password", "")
+    if not password and not action.absent:
+        raise TransientError(f"Waiting for Secret {'/'.join(action.secret)}")
+    return password

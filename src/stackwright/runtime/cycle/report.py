@@ -1,0 +1,162 @@
+"""Writes the status of a plan, only if it changed, and Events, only on transitions.
+
+A controller always writes the same top-level status fields. If an action failed, its error becomes the message of
+Ready, and the other fields keep their values, because those of the plan assume that its actions succeeded.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+import structlog
+
+from stackwright.api.meta import Kind
+from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, stamp, steady
+from stackwright.core.controller import Controller
+from stackwright.core.objects import generation, is_deleting
+from stackwright.core.plan import Object, Plan
+from stackwright.core.ports import Cluster, TerminalError
+
+log = structlog.get_logger()
+# How API servers name a field of a status that the CRD does not have.
+_UNDECLARED = re.compile(r"\.?\bstatus((?:\.[^\s.:]+)+): field not declared in schema")
+
+
+def after_failure(controller: Controller, plan: Plan, current: Object, error: Exception) -> Plan:
+    """The report of a plan after one of its actions failed."""
+    status = current.get("status") or {}
+    kept = {name: status[name] for name in plan.status if name in status}
+    reason, message = str(getattr(error, "reason", "Waiting")), str(error)
+    stages = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
+    if not controller.owns_ready_of(current):  # the owner of Ready reads these conditions
+        told = [Condition(c.type, False, reason, message) if c.reason == DONE else c for c in stages]
+        return Plan((), tuple(told), kept)
+    if not plan.conditions and not is_deleting(current):
+        return Plan(status=kept)  # the plan leaves the conditions as they are
+    ready = Condition(READY, False, reason, message)
+    progressing = Condition(PROGRESSING, not isinstance(error, TerminalError), reason, message)
+    return Plan((), (ready, progressing, *(_unless_new(c, status) for c in stages)), kept)
+
+
+def _unless_new(condition: Condition, status: Object) -> Condition:
+    """A stage that would have been done by the failed action is not done; one that was only seen is as it was seen."""
+    if condition.reason != DONE:
+        return condition
+    before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
+    if condition.status and not (before and before["status"] == "True"):
+        return Condition(condition.type, False, "Waiting", "An earlier action failed; see the condition Ready")
+    return condition
+
+
+def status_of(plan: Plan, current: Object, now: float) -> dict[str, Any] | None:
+    """The status to write, or None if the object already has it."""
+    status = current.get("status") or {}
+    wanted: dict[str, Any] = {name: _steadied(value) for name, value in plan.status.items()}
+    if plan.conditions:
+        before = status.get("conditions") or ()
+        wanted["conditions"] = merged(plan.conditions, before, generation(current), stamp(now))
+        if any(c.type == READY for c in plan.conditions):
+            wanted["observedGeneration"] = generation(current)
+    return None if _says(status, wanted) else wanted
+
+
+def _steadied(value: Any) -> Any:
+    """The value with steady messages at any depth."""
+    if isinstance(value, dict):
+        return {
+            name: steady(each) if name == "message" and isinstance(each, str) else _steadied(each)
+            for name, each in value.items()
+        }
+    return [_steadied(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _says(status: Object, wanted: dict[str, Any]) -> bool:
+    for name, value in wanted.items():
+        if name == "conditions":
+            have = {c["type"]: c for c in status.get("conditions") or ()}
+            if any(have.get(c["type"]) != c for c in value):
+                return False
+        elif name not in status and value in ({}, "", []):
+            continue
+        elif status.get(name) != value:
+            return False
+    return True
+
+
+async def report(
+    controller: Controller, plan: Plan, current: Object, cluster: Cluster, now: float, manager: str = ""
+) -> bool:
+    """Write the status if it changed, as `manager` or the controller's manager; returns whether it was written."""
+    wanted = status_of(plan, current, now)
+    if wanted is None:
+        return False
+    meta = current["metadata"]
+    identity = {"name": meta["name"], "namespace": meta.get("namespace", ""), "uid": meta["uid"]}
+    body = {"apiVersion": controller.kind.api_version, "kind": controller.kind.kind, "metadata": identity}
+    before = find(current)
+    lacking = await _write(cluster, controller.kind, {**body, "status": wanted}, manager or controller.manager)
+    if lacking and not _ready_of(wanted):
+        await cluster.event(current, "OtherCRDs", _told(lacking), True)
+    await _tell(plan, before, current, cluster)
+    return True
+
+
+async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> list[str]:
+    """Write a status. Fields that the CRD lacks are left out and named in Ready: the others are needed all the same.
+
+    Returns these fields: a status without Ready cannot name them.
+    """
+    lacking: list[str] = []
+    while True:
+        try:
+            await cluster.apply_status(kind, {**body, "status": _without(body["status"], lacking)}, manager)
+            return lacking
+        except TerminalError as error:
+            found = sorted({*_UNDECLARED.findall(str(error))} - {*lacking})
+            if not found:
+                raise
+            log.warning("CRD of another version", kind=kind.kind, lacks=found)
+            lacking += found
+
+
+def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
+    """A status without these fields, which Ready names."""
+    if not paths:
+        return status
+    fewer = copy.deepcopy(status)
+    for path in paths:
+        *above, name = path.removeprefix(".").split(".")
+        place: Any = fewer
+        for part in above:
+            place = place.get(part) if isinstance(place, dict) else None
+        if isinstance(place, dict):
+            place.pop(name, None)
+    if (ready := _ready_of(fewer)) is not None:
+        ready["message"] = "; ".join(text for text in (ready.get("message"), _told(paths)) if text)
+    return fewer
+
+
+def _ready_of(status: dict[str, Any]) -> dict[str, Any] | None:
+    return next((each for each in status.get("conditions") or () if each["type"] == READY), None)
+
+
+def _told(paths: list[str]) -> str:
+    names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
+    lack = f"The installed CRDs have another version than the operator and lack the fields {names}"
+    return f"{lack}: apply what `stackwright crds` prints"
+
+
+async def _tell(plan: Plan, before: Any, current: Object, cluster: Cluster) -> None:
+    """Record an Event if Ready changed, or is blocked for a new reason."""
+    ready = next((c for c in plan.conditions if c.type == READY), None)
+    if ready is None:
+        return
+    was_ready = bool(before and before["status"] == "True")
+    if ready.status and not was_ready:
+        await cluster.event(current, "Ready", f"{current['kind']} is ready", False)
+    elif ready.blocked and not (before and before["reason"] == ready.reason):
+        await cluster.event(current, ready.reason, steady(ready.message), True)
+    elif was_ready and not ready.status:
+        await cluster.event(current, "NotReady", steady(ready.message), True)

@@ -1,0 +1,100 @@
+"""Changed objects → keys in the queue. Nothing else happens on an event, so a burst of events costs one reconcile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from stackwright.api.meta import Kind
+from stackwright.core.conditions import is_as_before, is_reworded
+from stackwright.core.controller import ByOwner, Controller
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Key, Object
+from stackwright.runtime import faults, metrics
+from stackwright.runtime.cluster.cache import Store
+from stackwright.runtime.cycle.pausing import is_stackwright_paused
+from stackwright.runtime.queue import KeyedQueue
+
+Item = tuple[str, Key]  # controller's name, key
+
+
+class Events:
+    """Stores changes that watches and lists report, and queues the keys that they concern."""
+
+    def __init__(self, controllers: Iterable[Controller], store: Store, queue: KeyedQueue[Item]) -> None:
+        self._controllers = {controller.name: controller for controller in controllers}
+        self._store, self._queue = store, queue
+        self._paused: set[tuple[Kind, Key]] = set()
+        # (Kind, kind of an owner or "") → controller, keys, and whether changes of messages alone count.
+        self._routes: dict[tuple[Kind, str], list[tuple[str, Any, bool]]] = {}
+        for controller in self._controllers.values():
+            self._routes.setdefault((controller.kind, ""), []).append((controller.name, None, True))
+            for watch in controller.watches:
+                owner = watch.keys.kind if isinstance(watch.keys, ByOwner) else ""
+                self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys, watch.words))
+        self.kinds: list[Kind] = list(dict.fromkeys(kind for kind, _ in self._routes))
+        for kind in self.kinds:
+            store.watch(kind)
+
+    def on_event(self, gone: bool, kind: Kind, obj: Object) -> None:
+        """Store a change that a watch reported, and queue all keys that it concerns."""
+        try:
+            if gone:
+                self._store.drop(kind, obj)
+                self._paused.discard((kind, key_of(obj)))
+                self._enqueue(kind, obj)
+            else:
+                self.put(kind, obj)
+        except Exception as error:
+            faults.note("event", error, kind=kind.kind)
+
+    def put(self, kind: Kind, obj: Object) -> None:
+        """Store an object and, if it is new, queue all keys that it concerns."""
+        before = self._store.told(kind, key_of(obj))
+        if self._store.put(kind, obj):
+            now = self._store.told(kind, key_of(obj))
+            writer = self._store.writer(kind, obj)
+            if writer and (before is None or now is None or not is_as_before(before, now)):
+                writer = ""  # includes a foreign change before our write, which no watch reports separately
+            reworded = before is not None and now is not None and is_reworded(before, now)
+            self._enqueue(kind, obj, writer, reworded)
+
+    def _enqueue(self, kind: Kind, obj: Object, writer: str = "", reworded: bool = False) -> None:
+        """Queue all keys that an object concerns. A change of messages alone does not advance a retry.
+
+        Otherwise two failing objects that watch each other would wake each other without end, because messages may
+        differ at each attempt.
+        """
+        owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
+        for name, keys, words in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
+            if reworded and not words:
+                continue
+            try:
+                for key in (key_of(obj),) if keys is None else keys(obj, self._store.list):
+                    self._add((name, key), writer, reworded)
+            except Exception as error:  # the keys are unknown, so queue all objects
+                faults.note("event", error, controller=name, kind=kind.kind, object="/".join(key_of(obj)))
+                for key in self._store.keys(self._controllers[name].kind):
+                    self._queue.add((name, key))
+        kept = self._store.get(kind, key_of(obj))
+        if (kept is not None and is_stackwright_paused(kept)) != ((kind, key_of(obj)) in self._paused):
+            self._pause_changed(kind, obj)
+        metrics.QUEUE_DEPTH.set(len(self._queue))
+
+    def _add(self, item: Item, writer: str, reworded: bool) -> None:
+        controller = self._controllers[item[0]]
+        own = bool(writer) and writer in (controller.manager, controller.fault_manager)
+        if own and reworded:
+            return  # its own message is not new to it, and the next reconcile may change it again
+        if own or reworded:
+            self._queue.echo(item)
+        else:
+            self._queue.add(item)
+
+    def _pause_changed(self, kind: Kind, obj: Object) -> None:
+        """Queue all pausable objects of the namespace, because a pause affects dependents at any depth."""
+        self._paused ^= {(kind, key_of(obj))}
+        for controller in self._controllers.values():
+            if controller.pausable:
+                for each in self._store.list(controller.kind, obj["metadata"].get("namespace", "")):
+                    self._queue.add((controller.name, key_of(each)))

@@ -1,0 +1,77 @@
+"""Cinder: the block storage service. Volumes are in Ceph, or in any back end that a cloud describes.
+
+One component serves all back ends, with one process for each. If its locks (coordination) and its storage are shared,
+its pods form a cluster: each of them can take over the work of another.
+"""
+
+from __future__ import annotations
+
+from stackwright.services.cinder.features import RBD, CinderFeatures, CinderSettings
+from stackwright.services.cinder.kind import Cinder
+from stackwright.services.cinder.values import PORT, certificates, chart_values, contracts
+from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Service
+from stackwright.services.tested import ANY_OTHER, IN_CEPH, RENDERED_ONLY, VOLUME, levels, service, switch
+
+_BACKUP = "test_a_machine_boots_from_what_a_backup_in_object_storage_brought_back"
+_SHARED = "test_a_shared_volume_is_in_two_machines_at_once"
+_LIMITED = "test_a_volume_of_another_type_keeps_what_is_in_it_and_is_held_to_its_limit"
+_BACKENDS = "features.cinder.volume.backends.<name>"
+_TYPES = "features.cinder.volume_types.<name>"
+
+
+__all__ = ["SERVICE"]
+
+SERVICE = Service(
+    service="block-storage",
+    name="cinder",
+    group="openstack",
+    resource=Cinder,
+    charts=(
+        Chart(
+            "cinder",
+            chart_values,
+            in_ceph=("volume", "backup"),
+            options=("cinder", "backends", "cinder_api_uwsgi", "logging"),
+            listens=(
+                Listener("api", (PORT,), name="cinder", sources=("horizon", "keystoneclient", INGRESS, OPERATOR)),
+                *(Listener(client) for client in ("scheduler", "volume", "backup")),
+            ),
+            calls=(
+                *("mariadb", "rabbitmq", "memcached", "keystone", "etcd"),
+                *("glance", "nova", "cinder", "ceph", "ceph-rgw"),
+            ),
+        ),
+    ),
+    contracts=contracts,
+    certificates=certificates,
+    settings=CinderSettings,
+    features=Features(CinderFeatures, "The block storage service."),
+    from_cloud=lambda cloud: {
+        "messaging_instance": cloud.bus("cinder"),
+        "services": sorted(cloud.services),
+        "cleanup": cloud.cleanup("cinder"),
+    },
+    conf_files={"cinder": "cinder"},
+    requires=lambda settings: (
+        *("database", "messaging", "identity", "coordination"),
+        *(("ceph",) if settings.in_ceph else ()),
+    ),
+    backends=lambda settings: tuple(sorted(settings.sections)),
+    presets=("compute",),
+    public=(Public("cinder"),),
+    logging=True,
+    cleanup=True,
+    tested={
+        "features.services": service("block-storage", IN_CEPH),
+        "features.logging.cinder.level": levels(VOLUME),
+        "features.database.cleanup.cinder.enabled": switch(RENDERED_ONLY),  # a weekly job, for which no test waits
+        "features.cinder.volume.enabled": switch(VOLUME),
+        f"{_BACKENDS}.enabled": switch(RENDERED_ONLY),
+        f"{_BACKENDS}.create_volume_type": switch(RENDERED_ONLY),
+        f"{_BACKENDS}.values.conf.backends.<name>.volume_driver": {RBD: VOLUME, ANY_OTHER: RENDERED_ONLY},
+        f"{_TYPES}.public": switch(_SHARED),
+        f"{_TYPES}.multi_attach": switch(_SHARED, _LIMITED),
+        f"{_TYPES}.qos.consumer": {"back-end": _LIMITED, "front-end": RENDERED_ONLY, "both": RENDERED_ONLY},
+        "features.cinder.backup.enabled": switch(_BACKUP),
+    },
+)

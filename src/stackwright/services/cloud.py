@@ -1,0 +1,35 @@
+"""What the settings of a service may take from the cloud that it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Facts about a cloud.
+
+    services       names of all its services (identity, database …)
+    requested      those that the preset or the user names; the others are required by these
+    storage_class  of volumes that are not local; empty for the one of local volumes
+    audit          where audit events go: messagingv2, log, or empty for nowhere
+    buses          names of the service objects (nova …) with a RabbitMQ of their own
+    cleanups       name of a service object → what the user set of its clean-up
+    """
+
+    services: tuple[str, ...]
+    requested: tuple[str, ...]
+    network_policies: bool
+    storage_class: str = ""
+    audit: str = ""
+    buses: frozenset[str] = frozenset()
+    cleanups: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+
+    def bus(self, name: str) -> str:
+        """The RabbitMQ of a service: its own one, or the one for notifications."""
+        return f"{name}-rabbitmq" if name in self.buses else "rabbitmq"
+
+    def cleanup(self, name: str) -> dict[str, Any]:
+        return self.cleanups.get(name, {})

@@ -1,0 +1,36 @@
+"""Values and the certificate of etcd."""
+
+from __future__ import annotations
+
+from stackwright.api.services.kinds import Size
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.declaration import Certificate
+
+PORT = 2379
+API = "etcd"
+PEERS = "etcd-discovery"
+TLS = "etcd-tls"
+MEMBERS: dict[Size, int] = {"single": 1, "tiny": 3, "small": 3, "medium": 3}
+
+
+def tooz_url(context: Context, folder: str) -> str:
+    """The URL of the locks in Tooz's format; `folder` has the service's client certificate."""
+    options = f"api_version=v3&ca_cert={folder}/ca.crt&cert_cert={folder}/tls.crt&cert_key={folder}/tls.key"
+    return f"etcd3+https://{context.host(API)}:{PORT}?{options}"
+
+
+def chart_values(context: Context) -> Values:
+    return {
+        "images": {"tags": {"etcd": context.image("etcd")}},
+        "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
+        "labels": placed(CONTROL_PLANE, "server"),
+        "pod": {"replicas": {"server": MEMBERS[context.spec.size]}},
+        "volume": {"class_name": context.spec.storage_class, "size": "2Gi"},
+        "secrets": {"tls": {"etcd": TLS}},
+    }
+
+
+def certificates(context: Context) -> tuple[Certificate, ...]:
+    """One certificate for all members, which are servers and clients of each other."""
+    names = (API, f"{API}.{context.namespace}.svc", context.host(API), f"*.{context.host(PEERS)}", "localhost")
+    return (Certificate(TLS, names=names, addresses=("127.0.0.1",)),)

@@ -1,0 +1,152 @@
+"""Values and contracts of Glance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackwright.api.services.kinds import Size
+from stackwright.core.kubernetes.quantity import amount
+from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.declaration import Contract
+from stackwright.services.glance.features import (
+    GlanceFileBackend,
+    GlanceSettings,
+    GlanceVolume,
+)
+from stackwright.services.ingress.endpoints import ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.mariadb.cleanup import cleanup_values
+from stackwright.services.oslo import api_conf
+from stackwright.services.rabbitmq.accounts import notifications
+from stackwright.services.sizes import limits
+
+PORT = 9292
+API = "glance-api"
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Pods, unless a volume limits them to one; workers of each; threads of a worker, each of which serves one
+    transfer.
+    """
+
+    pods: int
+    workers: int
+    threads: int
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 1, 4),
+    "tiny": Sizing(3, 2, 8),
+    "small": Sizing(3, 4, 8),
+    "medium": Sizing(6, 8, 8),
+}
+
+
+def endpoint(context: Context) -> Endpoint:
+    internal = context.url(API, PORT)
+    return Endpoint("image", internal, context.public_url("glance", internal), "Image service")
+
+
+def _volume(context: Context) -> tuple[str | None, GlanceVolume | None]:
+    """Name and volume of the file store; None without one."""
+    return next(((name, store.pvc) for name, store in context.settings.stores.file.items()), (None, None))
+
+
+def _replacement(context: Context, volume: GlanceVolume | None) -> str:
+    """Pods follow a local volume to its node; any other volume must be released before a pod starts on another node."""
+    local = volume is None or volume.storage_class_name in ("", context.spec.storage_class)
+    return "RollingUpdate" if local else "Recreate"
+
+
+def _bounds(files: dict[str, GlanceFileBackend]) -> Values:
+    """A project may store as much as the volume has. A local volume is a directory, whose size nothing enforces."""
+    size = int(sum(amount(store.pvc.size) for store in files.values()))
+    return {"image_size_cap": size, "user_storage_quota": f"{size}B"}
+
+
+def _store_conf(context: Context) -> Values:
+    """Sections of the stores. The chart itself configures a single file store, as before other stores existed."""
+    stores = context.settings.stores
+    if set(stores.stores) == set(stores.file):
+        return {"DEFAULT": _bounds(stores.file)}
+    kinds = {
+        **dict.fromkeys(stores.rbd, "rbd"),
+        **dict.fromkeys(stores.file, "file"),
+        **dict.fromkeys(stores.cinder, "cinder"),
+    }
+    sections: Values = {
+        "DEFAULT": {"enabled_backends": [f"{name}:{kind}" for name, kind in kinds.items()]},
+        "glance_store": {"default_backend": context.settings.default_store},
+    }
+    if stores.rbd:
+        # A client that clones an image in Ceph instead of copying it needs its location.
+        sections["DEFAULT"]["show_image_direct_url"] = True
+    for name in stores.rbd:
+        sections[name] = {"rbd_store_ceph_conf": CEPH_CONF, "rbd_store_chunk_size": 8}
+    for name in stores.cinder:  # volumes of the image's owner
+        sections[name] = {"cinder_catalog_info": "volumev3::internalURL"}
+    return sections
+
+
+def chart_values(context: Context) -> Values:
+    spec = context.spec
+    size = SIZES[spec.size]
+    store, volume = _volume(context)
+    image = context.image("glance")
+    stores = context.settings.stores
+    conf = api_conf(context)
+    for section, options in _store_conf(context).items():
+        conf[section] = {**conf.get(section, {}), **options}
+    return {
+        "images": {"tags": {"glance_api": image, "glance_db_sync": image}},
+        "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "image": {"port": {"api": {"default": PORT}}}},
+        "network": ingress_values(context),
+        "labels": placed(CONTROL_PLANE, "api", "job"),
+        "pod": {
+            "replicas": {"api": 1 if store else size.pods},
+            "resources": limits(api=size.workers),
+            "lifecycle": {"upgrades": {"deployments": {"pod_replacement_strategy": _replacement(context, volume)}}},
+        },
+        "volume": {
+            "store": store,
+            "class_name": (volume.storage_class_name if volume else "") or spec.storage_class or None,
+            **({"size": volume.size} if volume else {}),
+        },
+        "secrets": {
+            "oslo_db": {"glance": f"{context.name}-database"},
+            "oslo_messaging": {"notifications": f"{context.name}-notifications"},
+            "identity": {"glance": f"{context.name}-keystone"},
+            "ceph": {
+                "glance": ceph_secret(context.name) if stores.rbd else None,
+                "cinder": ceph_secret("cinder") if stores.cinder and "ceph" in context.settings.services else None,
+            },
+        },
+        "cron": {"db_purge": cleanup_values(context.settings.cleanup)},
+        "conf": {
+            "glance": conf,
+            "glance_api_uwsgi": {"uwsgi": {"processes": size.workers, "threads": size.threads}},
+            "logging": {"logger_glance": {"level": spec.log_level}},
+        },
+    }
+
+
+def contracts(context: Context) -> tuple[Contract, ...]:
+    asked = [database(context.name), notifications(context.name), identity(context, endpoint(context))]
+    if rbd := context.settings.stores.rbd:
+        options = {name: {"rbd_store_pool": "pool:images", "rbd_store_user": "user"} for name in rbd}
+        asked.append(ceph(context.name, {"images": False}, options))
+    return tuple(asked)
+
+
+def requires(settings: GlanceSettings) -> tuple[str, ...]:
+    stores = settings.stores
+    return (
+        "database",
+        "messaging",
+        "identity",
+        *(["ceph"] if stores.rbd else []),
+        *(["block-storage"] if stores.cinder else []),
+    )

@@ -1,0 +1,28 @@
+"""The ingress: serves the Ingress objects of the other services with TLS, on the control-plane nodes.
+
+It owns the certificate that they all name: the user's own one, or one of the cloud's authority for all names below the
+public domain.
+"""
+
+from __future__ import annotations
+
+from stackwright.services.declaration import Chart, Features, Service
+from stackwright.services.ingress.features import IngressSettings, Ssl, given_endpoints
+from stackwright.services.ingress.kind import Ingress
+from stackwright.services.ingress.values import certificates, chart_values
+from stackwright.services.tested import SMALL_CLOUD, UP, service
+
+__all__ = ["SERVICE"]
+
+SERVICE = Service(
+    service="ingress",
+    name="ingress",
+    group="infra",
+    resource=Ingress,
+    charts=(Chart("ingress", chart_values),),
+    certificates=certificates,
+    settings=IngressSettings,
+    features=Features(Ssl, "TLS of public endpoints.", "ssl", lambda ssl, cloud: given_endpoints(ssl)),
+    presets=("core", "compute"),
+    tested={"features.services": service("ingress", UP, SMALL_CLOUD)},
+)

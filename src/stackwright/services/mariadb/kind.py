@@ -1,0 +1,15 @@
+"""The kind MariaDB."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from stackwright.api.meta import Kind
+from stackwright.api.rules import Change
+from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, ServiceResource, service_kind
+
+
+class MariaDB(ServiceResource):
+    DESCRIPTION = "The database: a MariaDB Galera cluster."
+    KIND: ClassVar[Kind] = service_kind("MariaDB", "mariadbs", "mdb")
+    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)

@@ -1,0 +1,88 @@
+"""Neutron: the networking service, with the switches and agents on the nodes.
+
+The back end `ml2` uses Open vSwitch, with agents for DHCP, routers and metadata on the gateway nodes. With `ml2/ovn`,
+OVN does this, and only the metadata agent remains, on compute nodes. Differences between nodes (the datapath, the
+tunnel endpoint) are detected on the nodes (charts/openvswitch/bin).
+"""
+
+from __future__ import annotations
+
+from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH
+from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Service
+from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
+from stackwright.services.neutron.kind import Neutron
+from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART
+from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, secrets
+from stackwright.services.tested import RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
+
+_AGENT_CALLS = ("rabbitmq", "keystone", "ovn-southbound")
+
+
+__all__ = ["SERVICE"]
+
+SERVICE = Service(
+    service="networking",
+    name="neutron",
+    group="openstack",
+    resource=Neutron,
+    charts=(
+        Chart(
+            "neutron",
+            chart_values,
+            (*ML2_AGENTS, OVN_AGENT),
+            options=(
+                "neutron",
+                "plugins",
+                "dhcp_agent",
+                "l3_agent",
+                "metadata_agent",
+                "ovn_metadata_agent",
+                "neutron_api_uwsgi",
+                "logging",
+            ),
+            listens=(
+                Listener("server", (PORT,), name="neutron", sources=("horizon", "keystoneclient", INGRESS, OPERATOR)),
+                *(Listener(client) for client in ("rpc-server", "periodic-workers", "ovn-maintenance-worker")),
+            ),
+            calls=(
+                *("mariadb", "rabbitmq", "memcached", "keystone", "placement", "nova", "neutron"),
+                *("ovn-northbound", "ovn-southbound"),
+            ),
+            host_calls={
+                OPENVSWITCH: _AGENT_CALLS,
+                GATEWAY: (*_AGENT_CALLS, "nova-metadata"),
+                COMPUTE: (*_AGENT_CALLS, "nova-metadata"),
+            },
+        ),
+        OPENVSWITCH_CHART,
+        OVN_CHART,
+    ),
+    secrets=secrets,
+    contracts=contracts,
+    settings=NeutronSettings,
+    features=Features(NeutronFeatures, "The networking service."),
+    from_cloud=lambda cloud: {"messaging_instance": cloud.bus("neutron")},
+    node_labels=(CONTROL_PLANE, OPENVSWITCH, GATEWAY),
+    conf_files={"neutron": "neutron"},
+    requires=lambda settings: ("database", "messaging", "identity"),
+    driver=lambda settings: settings.backend,
+    presets=("core", "compute"),
+    public=(Public("neutron"),),
+    logging=True,
+    own_bus=True,
+    section="neutron",
+    tested={
+        "features.services": service("networking", UP, SMALL_CLOUD),
+        "features.logging.neutron.level": levels(UP),
+        "features.messaging.components_with_dedicated_messaging": {"networking": UP},
+        "features.neutron.backend": {"ml2": UP, "ml2/ovn": RENDERED_ONLY},
+        "features.neutron.tenant_network_types": {
+            "vxlan": "test_vms_on_both_nodes_talk_over_the_tunnel",
+            **dict.fromkeys(("flat", "vlan", "geneve"), RENDERED_ONLY),
+        },
+        "features.neutron.external_networks.network_types": {"flat": UP, "vlan": RENDERED_ONLY},
+        "features.neutron.floating_network.enabled": switch(UP),
+        "features.neutron.floating_network.network_type": {"flat": UP, "vlan": RENDERED_ONLY},
+        "features.neutron.extensions.trunk.enabled": switch(WITHOUT_CEPH),
+    },
+)

@@ -1,0 +1,111 @@
+"""Values, contracts and the Secret of Neutron."""
+
+from __future__ import annotations
+
+from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
+from stackwright.services.declaration import Contract, Secret
+from stackwright.services.ingress.endpoints import ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.keystone.values import ADMIN_SECRET
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.neutron.conf import SIZES, conf
+from stackwright.services.neutron.ovs import is_ovn
+from stackwright.services.rabbitmq.accounts import messaging, notifications
+from stackwright.services.sizes import limits
+
+PORT = 9696
+SERVER = "neutron-server"
+METADATA_PORT = 8775
+METADATA_SECRET = "neutron-metadata-proxy"  # noqa: S105 - the name of a Secret
+ML2_AGENTS = ("ovs-agent", "dhcp-agent", "l3-agent", "metadata-agent")
+OVN_AGENT = "ovn-metadata-agent"
+
+
+def endpoint(context: Context) -> Endpoint:
+    internal = context.url(SERVER, PORT)
+    public = context.public_url("neutron", internal)
+    return Endpoint("network", internal, public, "Networking service", sections=("nova", "placement"))
+
+
+def _tags(context: Context) -> Values:
+    agents = (OVN_AGENT,) if is_ovn(context) else ML2_AGENTS
+    names = ("server", "db_sync", *(agent.replace("-", "_") for agent in agents))
+    tags = {f"neutron_{name}": context.image("neutron") for name in names}
+    if context.settings.floating_network.enabled:
+        tags["neutron_bootstrap"] = context.image("keystoneclient")
+    return tags
+
+
+def _manifests(context: Context) -> dict[str, bool]:
+    """OVN needs neither agents that use RPC nor an RPC server."""
+    ovn = is_ovn(context)
+    ml2 = {f"daemonset_{agent.replace('-', '_')}": not ovn for agent in ML2_AGENTS}
+    return {
+        **ml2,
+        "deployment_rpc_server": not ovn,
+        "pdb_rpc_server": not ovn,
+        "daemonset_ovn_metadata_agent": ovn,
+        "deployment_ovn_maintenance_worker": ovn,
+    }
+
+
+def chart_values(context: Context) -> Values:
+    spec = context.spec
+    name = context.name
+    size = SIZES[spec.size]
+    floating = context.settings.floating_network
+    workers = ("rpc-server", "periodic-workers", "ovn-maintenance-worker")
+    return {
+        "images": {"tags": _tags(context)},
+        "endpoints": {
+            "cluster_domain_suffix": spec.cluster_domain,
+            "network": {"hosts": {"default": SERVER}, "port": {"api": {"default": PORT}}},
+            "compute_metadata": {"port": {"metadata": {"default": METADATA_PORT}}},
+        },
+        "network": ingress_values(context),
+        "labels": {
+            **placed(CONTROL_PLANE, "server", *workers, "job"),
+            **placed(OPENVSWITCH, "ovs-agent"),
+            **placed(GATEWAY, "dhcp-agent", "l3-agent", "metadata-agent"),
+            **placed(COMPUTE, OVN_AGENT),
+        },
+        "pod": {
+            "replicas": {
+                "server": size.servers,
+                "rpc-server": size.rpc_servers,
+                "periodic-workers": size.periodic,
+                "ovn-maintenance-worker": 1,
+            },
+            "resources": limits(server=size.workers, rpc_server=size.rpc_workers + size.report_workers),
+        },
+        "secrets": {
+            "oslo_db": {"neutron": f"{name}-database"},
+            "oslo_messaging": {"neutron": f"{name}-messaging", "notifications": f"{name}-notifications"},
+            "identity": {"neutron": f"{name}-keystone", "admin": ADMIN_SECRET},
+            "metadata": METADATA_SECRET,
+        },
+        "bootstrap": {
+            "floating_network": floating.model_dump(mode="json", exclude={"enabled"}) if floating.enabled else None
+        },
+        "conf": conf(context),
+        "manifests": _manifests(context),
+    }
+
+
+def contracts(context: Context) -> tuple[Contract, ...]:
+    return (
+        database(context.name),
+        messaging(context.name, context.settings.messaging_instance),
+        notifications(context.name),
+        identity(context, endpoint(context)),
+    )
+
+
+def secrets(context: Context) -> tuple[Secret, ...]:
+    """The secret that Nova and the metadata agents share, in the format of each."""
+    shared = "metadata_proxy_shared_secret = {secret}\n"
+    templates = {
+        "nova.conf": f"[neutron]\nservice_metadata_proxy = true\n{shared}",
+        "metadata.conf": f"[DEFAULT]\n{shared}",
+    }
+    return (Secret(METADATA_SECRET, generated=("secret",), templates=templates),)

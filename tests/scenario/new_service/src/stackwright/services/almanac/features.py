@@ -1,0 +1,24 @@
+"""The features of the calendar service, and what it takes from the cloud around it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.meta import Model
+from stackwright.services.context import Settings
+from stackwright.services.mariadb.cleanup import Cleanup
+
+
+class AlmanacFeatures(Model):
+    weeks: int = Field(52, ge=1, description="Weeks that it knows.")
+    style: Literal["plain", "rich"] = Field("plain", description="How it shows them.")
+
+
+class AlmanacSettings(AlmanacFeatures, Settings):
+    """features.almanac."""
+
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.almanac.")

@@ -1,0 +1,153 @@
+"""The real port to OpenStack, between the controllers of a world and its cloud in memory.
+
+The cloud in memory has one list of everything, which is never old. The real port has lists of its own, which are old,
+or of some types only, or of changes. So what a controller does with such lists is seen only through it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+import pytest
+import yaml
+from world import World
+
+from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.transport import connection_pool, deadline, login
+from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, CloudRef, CloudResource, Query
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.plan import Key
+from stackwright.runtime.memory import MemoryClouds
+
+T = TypeVar("T")
+ANSWER = 0.01  # seconds that a request takes
+SECRETS = ("clouds", "others")
+
+
+class Clock:
+    """The clocks of the port; `ahead` is by how much the time of day here is ahead of Nova's."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time() + 100_000.0
+
+    def time(self) -> float:
+        return self.monotonic() + self.ahead
+
+    perf_counter = monotonic
+
+
+class Connection:
+    """A connection to a cloud in memory, and when Nova says that its servers changed last."""
+
+    def __init__(self, cloud: MemoryClouds, ref: CloudRef, clock: Clock) -> None:
+        self.cloud, self.ref, self.current_project_id = cloud, ref, cloud.place
+        self._clock = clock
+        self._known: dict[tuple[str, str], CloudResource] = {}
+        self._changed: dict[tuple[str, str], float] = {}
+
+    def close(self) -> None:
+        pass
+
+    def fetch(self, what: str, since: str = "") -> list[CloudResource]:
+        self.cloud._may("look")
+        self.cloud.looks += 1
+        found = [replace(each, updated=self._changed.get((what, each.id))) for each in self._now(what)]
+        if since:
+            return [each for each in found if self._since(each, since)]
+        return [each for each in found if each.state != "DELETED"]
+
+    def peek(self, since: str) -> list[str]:
+        return [each.id for each in self._now("server") if each.state == "ACTIVE" and self._since(each, since)]
+
+    def single(self, what: str, id_: str) -> CloudResource | None:
+        return next((each for each in self.cloud.all(what) if each.id == id_), None)
+
+    def find(self, asked: Query) -> tuple[CloudResource, ...]:
+        return at_once(self.cloud.find(self.ref, asked))
+
+    def run(self, call: CloudCall, user_data: bytes | None) -> tuple[str, Any]:
+        """The id, and the thing in place of its JSON."""
+        there = self.single(call.slot[0], call.id)
+        id_ = at_once(submit(self.cloud, call))
+        if call.do == "delete":
+            return id_, {} if there else None
+        port = call.body.get(ADD_INTERFACE)
+        return id_, self.single("port", port) if port else self.single(call.slot[0], id_)
+
+    def _now(self, what: str) -> list[CloudResource]:
+        """What is there, and the servers that were."""
+        found = {(each.what, each.id): each for each in self.cloud.all(what)}
+        if what == "server":
+            gone = {key: replace(each, state="DELETED") for key, each in self._known.items() if key not in found}
+            for key, each in {**found, **gone}.items():
+                if self._known.get(key) != each:
+                    self._known[key], self._changed[key] = each, self._clock.monotonic() // 1
+            found |= gone
+        return [each for each in found.values() if what not in getattr(self.cloud, "hidden", ())]
+
+    def _since(self, thing: CloudResource, since: str) -> bool:
+        return self._changed[thing.what, thing.id] >= datetime.fromisoformat(since).timestamp()
+
+
+def at_once(answer: Coroutine[Any, Any, T]) -> T:
+    try:
+        answer.send(None)
+    except StopIteration as ended:
+        return ended.value  # type: ignore[no-any-return]
+    raise AssertionError("a cloud in memory waits for nothing")
+
+
+async def in_place(threads: Any, what: Callable[..., T], *args: Any) -> T:
+    """Of a call in a thread."""
+    await asyncio.sleep(ANSWER)
+    return what(*args)
+
+
+class RealPort:
+    """Makes worlds reach their clouds through it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = Clock()
+        self._clouds: list[MemoryClouds] = []
+        for module in (attempts, clouds, lists, project_session, single_flight, connection_pool, deadline, login):
+            monkeypatch.setattr(module, "time", self.clock)
+        for module, name in ((lists, "fetch"), (lists, "peek"), (lists, "single"), (clouds, "find"), (clouds, "run")):
+            monkeypatch.setattr(module, name, lambda made, *args, name=name: getattr(made, name)(*args))
+        monkeypatch.setattr(clouds, "thing_of", lambda what, thing: thing)
+        monkeypatch.setattr(connection_pool, "in_thread_of", in_place)
+        monkeypatch.setattr(connection_pool, "connection", self._connection)
+        monkeypatch.setattr(login, "in_thread", lambda what, *args: in_place(None, what, *args))
+        monkeypatch.setattr(World, "port", lambda world, queue: self.to(world.clouds, lambda *item: queue.add(item)))
+
+    def _connection(self, found: login.Login, *_: Any) -> Connection:
+        auth = found.entry["auth"]
+        return Connection(self._clouds[int(auth["project_name"])], CloudRef(("", auth["username"]), ""), self.clock)
+
+    def to(
+        self, cloud: MemoryClouds, tell: Callable[[str, Key], None] = lambda controller, key: None
+    ) -> OpenStackClouds:
+        self._clouds.append(cloud)
+        number = str(len(self._clouds) - 1)
+
+        async def secrets(key: Key) -> Any:
+            if key[1] in getattr(cloud, "locked", ()):
+                return None
+            auth = {"auth_url": "https://k/v3", "username": key[1], "password": "x", "project_name": number}
+            text = yaml.safe_dump({"clouds": {"mine": {"auth": auth}}})
+            return {"data": {"clouds.yaml": b64encode(text.encode()).decode(), "value": ""}}
+
+        return OpenStackClouds(secrets, tell)
+
+
+@pytest.fixture
+def real_port(monkeypatch: pytest.MonkeyPatch) -> RealPort:
+    return RealPort(monkeypatch)

@@ -1,0 +1,184 @@
+"""Controllers through the real port to OpenStack, with its lists that are old or lack a type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from capi_world import BASTION, MANAGED, Clusters
+from pool_world import POOLS, pools
+from real_port import RealPort, real_port
+from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
+from test_floatingippool_scenario import (
+    test_a_pool_that_goes_deletes_no_address_that_a_port_has,
+    test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there,
+)
+from test_losses import IN_CLOUD, asking
+from world import NAMESPACE, SETTINGS, World
+
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.cli.change.confirm import foreseen_losses, losses
+from stackwright.cli.change.manifests import Manifest
+from stackwright.cli.change.plan import forecast
+from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.openstack.clouds import CREATED
+from stackwright.core.openstack.errors import Reason, TransientCloudError
+from stackwright.simulate import Outside, Request
+
+__all__ = [
+    "real_port",
+    "test_a_pool_that_goes_deletes_no_address_that_a_port_has",
+    "test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there",
+]
+pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
+POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
+
+
+async def test_a_server_is_made_and_goes() -> None:
+    world = await made(**WHOLE)
+    assert world.there() == ALL
+    world.delete(KIND, "web")
+    await world.settle()
+    assert world.there() == []
+    assert not world.get()
+
+
+# What has a mark, and is not on record.
+
+
+async def test_a_volume_whose_id_nobody_recorded_goes_with_its_server() -> None:
+    for number in range(1, 6):
+        world = Servers()
+        world.clouds.lost = number
+        world.server(**WHOLE)
+        while len(world.clouds.calls) < number:
+            await world.run(0.2)
+        world.delete(KIND, "web")
+        await world.run(120)
+        assert (world.there(), world.get()) == ([], {}), number
+        await world.stop()
+
+
+async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so() -> None:
+    world = await made(rootVolume={"sizeGiB": 10})
+    await world.stop()
+    world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})
+    root = world.one("volume")
+    world.clouds.edit(root, answered=False)
+    copy = replace(root, id="older", name="mine", facts={**root.facts, "answered": False, CREATED: 0.0})
+    world.clouds.things["volume", "older"] = copy
+    await world.run(120)
+    assert world.told()[0] == "BlockedResourceAmbiguous"
+    world.clouds.edit(copy, mark="")
+    await world.run(300)
+    assert world.status["ready"], world.told()
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize("reason", ["ServerError", "Unreachable", "QuotaExceeded"])
+async def test_what_is_refused_again_and_again_is_tried_ever_more_rarely_and_the_cause_is_told(reason: str) -> None:
+    world = Servers()
+    world.clouds.fail["create server"] = TransientCloudError(Reason(reason), "no way")
+    world.server()
+    await world.run(300)
+    calls, writes = len(world.clouds.calls), len(world.cluster.writes)
+    for _ in range(20):
+        await world.run(90)
+        assert world.told() == (reason, "no way")
+    assert 20 <= len(world.clouds.calls) - calls <= 40
+    assert len(world.cluster.writes) == writes
+    world.clouds.fail.clear()
+    await world.run(120)
+    assert world.status["ready"], world.told()
+
+
+# What others did since the last list.
+
+
+@pytest.mark.parametrize("before", [5, 70])
+async def test_an_address_that_a_user_attached_a_moment_ago_is_not_deleted_with_its_pool(before: int) -> None:
+    world = await pools(reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(100)
+    ip, theirs = world.one("floating-ip"), world.foreigner("port", "theirs")
+    world.clouds.become(ip, "", port_id=theirs.id)
+    await world.run(before)
+    world.delete(CLAIM, "a")
+    world.delete(POOLS, "p")
+    await world.run(60)
+    assert world.told_of()[0] == "InUse"
+    assert world.one("floating-ip").facts["port_id"] == theirs.id
+
+
+async def test_a_pool_that_nobody_claims_from_is_ready_at_once() -> None:
+    world = await pools()
+    assert world.told_of()[0] == "Ready"
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
+async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(real_port: RealPort, ahead: float) -> None:
+    """The server is made by a request that seemed to fail, and is seen in a list of what changed."""
+    real_port.clock.ahead = ahead
+    world = Servers()
+    world.server("first")
+    await world.run(30)
+    world.clouds.lose.add("create server")
+    world.server()
+    await world.run(30)
+    assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
+    assert world.status["ready"], world.told()
+
+
+# What `plan` and the question of `apply` see: a new process, which changes nothing.
+
+
+async def foreseen(world: World, real_port: RealPort) -> tuple[list[str], list[str], dict[str, str]]:
+    """What would be done, what of it is a loss, and what would not get ready."""
+    outside = Outside(None, real_port.to(world.clouds))
+    found, stuck = await forecast(world.cluster, SETTINGS, Request(NAMESPACE), world.clock.now(), outside)
+    return [f"{each.does} {each.what}" for each in found], losses(found), stuck
+
+
+@POLICIES
+async def test_for_a_server_that_is_well_nothing_is_planned(real_port: RealPort, policy: str) -> None:
+    world = await made(**VOLUMES, recreatePolicy=policy)
+    assert await foreseen(world, real_port) == ([], [], {})
+
+
+@POLICIES
+async def test_for_a_cluster_that_is_well_nothing_is_planned(real_port: RealPort, policy: str) -> None:
+    world = Clusters()
+    world.make(recreatePolicy=policy)
+    await world.ready()
+    assert await foreseen(world, real_port) == ([], [], {})
+
+
+async def test_what_somebody_deleted_is_planned(real_port: RealPort) -> None:
+    world = await made(**VOLUMES)
+    world.clouds.remove("port", world.one("port").id)
+    _, lost, stuck = await foreseen(world, real_port)
+    assert lost == []
+    assert "Another client deleted port web-0;" in str(stuck)
+    world.change(recreatePolicy="Always")
+    _, lost, stuck = await foreseen(world, real_port)
+    assert len(lost) == 3, "the server, and its two volumes"
+    assert not stuck
+
+
+async def test_a_bastion_and_its_address_are_lost_where_it_is_switched_off(
+    real_port: RealPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = Clusters()
+    world.make(bastion=BASTION)
+    await world.ready()
+    asking(monkeypatch, real_port.to(world.clouds))
+    spec = {**MANAGED, "bastion": {"enabled": False}}
+    without = Manifest(OpenStackCluster.KIND, {"metadata": {"name": "c", "namespace": NAMESPACE}, "spec": spec})
+    ip = next(t.id for t in world.clouds.all("floating-ip") if t.mark and t.facts.get("port_id"))
+    assert await foreseen_losses(world.cluster, [without]) == [
+        "OpenStackServer openstack/c-bastion",
+        f"server {world.one('server').id} {IN_CLOUD}",
+        f"floating-ip bastion {ip} {IN_CLOUD}",
+    ]

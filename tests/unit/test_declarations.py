@@ -1,0 +1,75 @@
+"""What the declarations of services say fits together."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.services.cloud import Cloud
+from stackwright.services.context import Settings
+from stackwright.services.declaration import Service
+from stackwright.services.registry import PRESETS, SERVICES
+
+CLOUD = Cloud(
+    services=tuple(each.service for each in SERVICES),
+    requested=tuple(each.service for each in SERVICES),
+    network_policies=True,
+    storage_class="shared",
+    audit="log",
+    buses=frozenset(each.name for each in SERVICES),
+    cleanups={each.name: {"age": 7} for each in SERVICES},
+)
+# Fields of settings that only an OpenStackControlPlane sets.
+OTHERS = {"keystone": {"admin_password"}}
+
+each_service = pytest.mark.parametrize("declared", SERVICES, ids=lambda declared: declared.name)
+
+
+@each_service
+def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) -> None:
+    taken = declared.from_cloud(CLOUD)
+    declared.settings.model_validate(taken)
+    features = declared.features.settings(declared.features.model(), CLOUD) if declared.features else {}
+    assert not features, "nothing was set"
+    own = set(declared.settings.model_fields) - set(Settings.model_fields)
+    if declared.features and issubclass(declared.settings, declared.features.model):
+        own -= set(declared.features.model.model_fields)
+    elif declared.features:  # another model, made by Features.settings
+        own = set()
+    assert set(taken) == own - OTHERS.get(declared.name, set())
+
+
+@each_service
+def test_a_clean_up_and_a_bus_are_taken_by_those_that_may_have_them(declared: Service) -> None:
+    taken = declared.from_cloud(CLOUD)
+    assert ("cleanup" in taken) is declared.cleanup
+    if declared.own_bus:
+        assert taken["messaging_instance"] == f"{declared.name}-rabbitmq"
+
+
+def test_each_call_is_to_a_listener_of_that_name() -> None:
+    charts = [chart for declared in SERVICES for chart in declared.charts]
+    names = {listener.name for chart in charts for listener in chart.listens if listener.name}
+    called = {name for chart in charts for names in (chart.calls, *chart.host_calls.values()) for name in names}
+    assert called == names
+
+
+def test_a_section_is_one_of_a_control_plane() -> None:
+    sections = {declared.section for declared in SERVICES if declared.section}
+    assert sections <= set(OpenStackControlPlaneSpec.model_fields)
+    assert len(sections) == 9
+
+
+def test_the_larger_preset_has_all_of_the_smaller_one() -> None:
+    assert set(PRESETS["core"]) < set(PRESETS["compute"])
+
+
+def test_names_are_unique() -> None:
+    for names in (
+        [each.service for each in SERVICES],
+        [each.name for each in SERVICES],
+        [each.kind.kind for each in SERVICES],
+        [public.host for each in SERVICES for public in each.public],
+        [chart.name for each in SERVICES for chart in each.charts],
+    ):
+        assert len(set(names)) == len(names)
