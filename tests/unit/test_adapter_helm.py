@@ -120,7 +120,7 @@ async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
     assert most == {"tenant": 3, "cloud": 2, "all": 4}
     assert ended[:6].count("cloud") == 2
     assert ended.count("tenant") == 19
-    assert turns._shares.unused
+    assert turns._turns._shares.unused
 
 
 @pytest.mark.looptime
@@ -153,7 +153,7 @@ async def test_a_turn_that_comes_as_its_wait_ends_goes_to_the_next() -> None:
     second.cancel()
     await asyncio.gather(first, third)
     assert second.cancelled()
-    assert turns._shares.unused
+    assert turns._turns._shares.unused
 
 
 async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_path: Path) -> None:

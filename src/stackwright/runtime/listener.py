@@ -18,7 +18,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from stackwright.runtime.turns import Turns
+from stackwright.turns import Turns
 
 FEW = 64  # connections of a port that a few programs poll
 CONNECTIONS = 640  # three API servers, each with as many writes at a time as they allow by default, 200

@@ -25,7 +25,7 @@ from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_lab
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import Reader, TerminalError, TransientError
-from stackwright.core.shares import Shares
+from stackwright.turns import Turns
 
 HISTORY = "10"
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
@@ -38,34 +38,22 @@ WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
 class ConcurrencyLimit:
-    """At most `parallel` at once, and `share` of one namespace, in fair turns of the namespaces (`core.shares`)."""
+    """At most `parallel` at once, and `share` of one namespace, in fair turns of the namespaces (`turns`)."""
 
     def __init__(self, parallel: int, share: int) -> None:
-        self._shares: Shares[asyncio.Future[None]] = Shares(parallel, share)
+        self._turns = Turns(parallel, share)
 
     @contextlib.asynccontextmanager
     async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
         """A turn of a namespace. Raises TransientError if there is none for so many seconds."""
-        turn = asyncio.get_running_loop().create_future()
-        self._shares.wait(namespace, turn)
-        self._next()
-        try:
+        async with contextlib.AsyncExitStack() as stack:
             try:
-                async with asyncio.timeout(longest):
-                    await turn
+                await stack.enter_async_context(self._turns.of(namespace, asyncio.get_running_loop().time() + longest))
             except TimeoutError:
                 raise TransientError(
                     f"Waiting for other releases of namespace {namespace}, which are in progress"
                 ) from None
             yield
-        finally:
-            self._shares.leave(turn)
-            self._next()
-
-    def _next(self) -> None:
-        while (turn := self._shares.begin()) is not None:
-            if not turn.done():  # one that was cancelled is about to leave
-                turn.set_result(None)
 
 
 class HelmCli:

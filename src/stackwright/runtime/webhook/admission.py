@@ -23,7 +23,7 @@ from stackwright.core.bounds import values_in
 from stackwright.core.plan import Object
 from stackwright.runtime import faults
 from stackwright.runtime.listener import Server
-from stackwright.runtime.turns import Turns
+from stackwright.turns import Turns
 
 PATH = "/validate"
 LARGEST = 4 << 20  # bytes: an object as it was and as it is to be, each as large as etcd takes
