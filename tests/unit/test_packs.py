@@ -27,6 +27,7 @@ CORE_ONLY = (
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
     "src/stackwright/simulate.py",
+    "src/stackwright/turns.py",
     "src/stackwright/adapters/public_api.py",
     "charts/keystoneclient/**",
     "charts/ovn/**",  # rendered only
