@@ -38,6 +38,7 @@ from stackwright.runtime.cluster.source import KopfSource
 from stackwright.runtime.cluster.watches import Watches
 from stackwright.runtime.events import Item
 from stackwright.runtime.health import Health
+from stackwright.runtime.own_pod import until_deleted
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 
@@ -57,6 +58,7 @@ class Options:
     namespace: str = "stackwright"
     log_level: str = "INFO"
     unrestricted: bool = False
+    pod: str = ""  # its name; empty outside of a pod
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,8 @@ async def operate(options: Options) -> None:
             beside += [own.keep(), admission.serve(options.webhook_port)]
         if options.metrics_port:
             beside.append(metrics.serve(options.metrics_port))
+        if options.pod:
+            beside.append(until_deleted(cluster, (options.namespace, options.pod)))
         source = KopfSource(options.kubeconfig)
         await _serve(runtime(cluster, options), source, options.health_port, *beside)
 

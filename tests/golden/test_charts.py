@@ -235,6 +235,21 @@ def test_cluster_api_may_manage_the_kinds_that_it_reads_and_no_others() -> None:
     assert sorted(rule["verbs"]) == ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
+@pytest.mark.parametrize("mode", ["single", "split"])
+def test_the_operator_leaves_a_node_that_is_lost_after_half_a_minute(mode: str) -> None:
+    """Without tolerations of its own a pod gets those of Kubernetes, of 300 s. Without it nobody moves the primary."""
+    [pod] = [
+        item["spec"]["template"]["spec"]
+        for item in objects(ROOT / f"tests/golden/charts/stackwright/{mode}/values.yaml")
+        if item["kind"] == "Deployment"
+    ]
+    assert {each["key"]: each.get("tolerationSeconds") for each in pod["tolerations"]} == {
+        "node.kubernetes.io/not-ready": 30,
+        "node.kubernetes.io/unreachable": 30,
+    }
+    assert {(each["operator"], each["effect"]) for each in pod["tolerations"]} == {("Exists", "NoExecute")}
+
+
 @each_case
 def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
     found = objects(case)

@@ -51,6 +51,7 @@ from stackwright.core.openstack.clouds import (
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import owned_types
+from stackwright.core.ports import Unreachable
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -780,6 +781,28 @@ async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists,
         passwords["clouds"] = "pw-2"
         time.now += transport_login.READ_AGAIN
         await look(port_, CLOUD, replace(asker(1), uid=UID))
+    await port_.close()
+
+
+async def test_who_cannot_read_the_credentials_changes_nothing(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator that is cut off from the Kubernetes API: another one may run already."""
+    sent: list[Any] = []
+    monkeypatch.setattr(tenant_clouds, "run", lambda *call: sent.append(call) or ("1", None))
+    port_ = clouds([])
+    await look(port_, CLOUD, replace(asker(1), uid=UID))
+    await submit(port_, call("delete", "port", "a", id="1"))
+    assert len(sent) == 1
+
+    async def cut_off(key: Any) -> Any:
+        raise Unreachable("get Secret ns/clouds: the Kubernetes API cannot be reached")
+
+    monkeypatch.setattr(port_._logins, "_secrets", cut_off)
+    time.now += transport_login.READ_AGAIN
+    with pytest.raises(Unreachable):
+        await submit(port_, call("delete", "port", "b", id="2"))
+    assert len(sent) == 1
     await port_.close()
 
 

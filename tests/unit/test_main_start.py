@@ -1,4 +1,4 @@
-"""What a start of the operator leaves out of Python's search for cycles."""
+"""What a start of the operator leaves out of Python's search for cycles, and what ends the operator."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from stackwright import main
 from stackwright.main import YOUNG, _serve
 
 
@@ -59,3 +60,23 @@ async def test_what_was_imported_and_loaded_is_searched_for_cycles_no_more() -> 
     assert gc.get_threshold()[0] == YOUNG
     later: list[Any] = [[]]
     assert gc.isenabled() and _searched(later), "what comes later is"
+
+
+@pytest.mark.parametrize(("pod", "watches"), [("a", [("stackwright", "a")]), ("", [])])
+async def test_an_operator_in_a_pod_ends_with_it(pod: str, watches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[Any] = []
+
+    async def until_deleted(cluster: Any, key: Any) -> None:
+        watched.append(key)
+
+    async def serve(loop: Any, source: Any, port: Any, *beside: Any) -> None:
+        for each in beside:
+            await each
+
+    for name, stub in {"_connect": lambda _: None, "runtime": lambda *_: None, "KopfSource": lambda _: None}.items():
+        monkeypatch.setattr(main, name, stub)
+    monkeypatch.setattr(main.logs, "configure", lambda _: None)
+    monkeypatch.setattr(main, "until_deleted", until_deleted)
+    monkeypatch.setattr(main, "_serve", serve)
+    await main.operate(main.Options(pod=pod))
+    assert watched == watches

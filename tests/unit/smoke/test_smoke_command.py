@@ -17,6 +17,7 @@ from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.use import access as cli_access
 from stackwright.cli.use import smoke
+from stackwright.core.openstack.access import Access
 from stackwright.smoke.stage import Stage
 
 Smoke = Callable[..., Any]
@@ -116,3 +117,16 @@ def test_what_is_kept_is_named(world: World) -> None:
     for file in key.parent.iterdir():
         file.unlink()
     key.parent.rmdir()
+
+
+def test_an_authority_that_is_no_certificate_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def access(*_: Any) -> Access:
+        auth = dict.fromkeys(("username", "password", "project_name", "user_domain_name", "project_domain_name"), "x")
+        return Access("x.invalid", auth, "RegionOne", "garbage")
+
+    monkeypatch.setattr(cli_access, "read_access", access)
+    (tmp_path / "kubeconfig").write_text("{}")
+    monkeypatch.setattr(cli_cluster, "connected", lambda given: _Connected())
+    result = called()
+    assert result.exit_code == 1
+    assert result.stderr == "ca.crt of Secret openstack-public-tls is not a certificate in PEM format\n"

@@ -23,6 +23,7 @@ def operator(
         bool,
         typer.Option(help="Allow HelmBundles to use any chart and any namespace, with the operator's permissions."),
     ] = False,
+    pod: Annotated[str, typer.Option(envvar="POD_NAME", help="Name of the operator's pod, if it runs in one.")] = "",
     log_level: Annotated[str, typer.Option(help="Log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
@@ -48,5 +49,6 @@ def operator(
         namespace,
         log_level,
         unrestricted_helmbundles,
+        pod,
     )
     asyncio.run(operate(options))

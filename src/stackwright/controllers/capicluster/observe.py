@@ -64,9 +64,11 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackCluster.parsed(obj)
+    if is_managed_elsewhere(obj) and not is_deleting(obj):
+        return Observed(obj, now, spec, tuple(errors))
     paused = capi_pause_cause(obj, await cluster_referring(reader, obj))
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
-    if not seen.asks or (is_managed_elsewhere(obj) and not is_deleting(obj)):
+    if not seen.asks:
         return seen
     try:
         async with clouds.in_time(NAME, key):

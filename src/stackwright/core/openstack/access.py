@@ -15,6 +15,7 @@ from typing import Any
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - names of Secrets
 TLS_SECRET = "openstack-public-tls"  # noqa: S105
 CA_KEY = "ca.crt"
+BAD_CA = f"{CA_KEY} of Secret {TLS_SECRET} is not a certificate in PEM format"
 NEEDED = ("username", "password", "project_name", "user_domain_name", "project_domain_name")
 
 
