@@ -16,7 +16,7 @@ from world import SETTINGS as WORLD_SETTINGS
 from world import cloud_object, ready_world
 
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
+from stackwright.api.kinds import NODE, POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.change.confirm import losses
 from stackwright.cli.change.plan import forecast
@@ -373,6 +373,21 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
     assert told(found, "restart") == ["Deployment api (1 pod; the service is interrupted)"]
     assert "  ! restarts: Deployment api  (1 pod; the service is interrupted)" in lines(found)
     assert losses(found) == []
+
+    selector = {"matchLabels": {"application": "m", "component": "server"}}
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    for number in range(2):
+        meta = {"namespace": CLOUD[0], "name": f"api-{number}", "labels": selector["matchLabels"]}
+        cluster.put(POD, {"metadata": meta, "spec": {"nodeName": "x"}})
+
+    async def apart(action: HelmUpgrade) -> str:
+        new = {"replicas": 2, "volumeClaimTemplates": [{}], "template": {"spec": {"affinity": anti}}}
+        return yaml.safe_dump({"kind": "StatefulSet", "metadata": {"name": "api"}, "spec": new})
+
+    cluster.put(SECRET, {**record, "data": {"release": ""}})
+    found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, apart)
+    assert "api-0 and api-1 share node x" in told(found, "restart")[0]
 
     async def refuse(action: HelmUpgrade) -> str:
         raise TerminalError("helm template: replicas: Invalid type")

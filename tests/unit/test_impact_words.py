@@ -72,6 +72,31 @@ def test_only_pods_whose_template_differs_restart() -> None:
     assert restarts(before, [{"kind": "ConfigMap", "metadata": {"name": "a"}}]) == ()
 
 
+def member(name: str, node: str, **labels: str) -> dict[str, Any]:
+    return {"metadata": {"name": name, "labels": {"application": "m", **labels}}, "spec": {"nodeName": node}}
+
+
+@pytest.mark.parametrize("must", [True, False])
+def test_servers_that_share_a_node_and_may_no_longer_are_named(must: bool) -> None:
+    """The second of them would find no node: its volume is on the one that the first has."""
+    selector = {"matchLabels": {"application": "m", "component": "server"}}
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+    anti = {f"{'required' if must else 'preferred'}DuringSchedulingIgnoredDuringExecution": [term]}
+    before = workload("StatefulSet", replicas=3, volumeClaimTemplates=[{}])
+    after = workload("StatefulSet", replicas=3, volumeClaimTemplates=[{}])
+    after["spec"]["template"] = {"spec": {"affinity": {"podAntiAffinity": anti}}}
+    apart = [member("a-0", "x", component="server"), member("b-0", "x", component="exporter"), member("a-9", "")]
+    (found,) = restarts([before], [after], apart)
+    assert found.meanwhile == OTHERS
+    (found,) = restarts([before], [after], [*apart, member("a-1", "x", component="server")])
+    assert (found.meanwhile != OTHERS) is must
+    if must:
+        assert found.meanwhile == (
+            "a-0 and a-1 share node x, which is not allowed any more: with local volumes all but one stay Pending, "
+            "unless pod.affinity.anti.type.server of the chart allows it"
+        )
+
+
 def test_where_nobody_knows_what_runs_all_may_restart() -> None:
     after = [workload("Deployment"), workload("StatefulSet", name="b")]
     assert [each.workload for each in restarts(None, after)] == ["Deployment a", "StatefulSet b"]

@@ -204,6 +204,38 @@ def test_a_client_belongs_to_the_oldest_object_that_names_it() -> None:
     assert told[-1].message.startswith("Secret nova-ceph belongs to CephClient nova;")
 
 
+INVALID = named("bad", "2025-01-01T00:00:00Z", pools=[])
+BLOCKED = named("blocked", "2026-01-03T00:00:00Z", client="other")  # its Secret is that of OLDER
+BEHIND = named("behind", "2026-01-04T00:00:00Z", client="other", secretName="mine-too")
+GOING_CLIENT = {**OLDER, "metadata": {**OLDER["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
+ELSEWHERE_CLIENT = named("elsewhere", "2025-01-01T00:00:00Z", instance="another", client="another", secretName="mine")
+
+
+@pytest.mark.parametrize(
+    ("there", "served"),
+    [
+        ((OLDER, YOUNGER), {"nova": "nova"}),
+        ((INVALID, OLDER), {"nova": "nova"}),
+        ((OLDER, BLOCKED), {"nova": "nova"}),
+        ((OLDER, BLOCKED, BEHIND), {"nova": "nova"}),
+        ((BLOCKED, BEHIND), {"other": "blocked"}),
+        ((GOING_CLIENT, YOUNGER), {}),
+        ((YOUNGER, ELSEWHERE_CLIENT), {}),
+    ],
+)
+def test_who_is_asked_for_is_who_gets_the_key(there: tuple[Any, ...], served: dict[str, str]) -> None:
+    """Also beside objects that are not valid, are blocked or are going."""
+    assert asked_for(*there).keys() == served.keys()
+    keys = secret("openstack-ceph-keys", "mon_endpoints", "nova", "other")
+    place = ("openstack-ceph-shared", "openstack-ceph-keys")
+    for each in there:
+        others = tuple(other for other in there if other is not each)
+        plan = client(ClientSeen(each, place, keys=keys, others=others))
+        mine = each["spec"]["instance"] == "ceph"
+        name, user = each["metadata"]["name"], each["spec"]["client"]
+        assert not mine or bool(plan.actions) == (served.get(user) == name), name
+
+
 async def test_a_client_is_looked_at_with_those_that_name_the_same_and_when_they_change() -> None:
     every = {key_of(each): each for each in (OLDER, YOUNGER)}
     watch, look = controller().watches[0], controller().observe
