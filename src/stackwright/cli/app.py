@@ -89,7 +89,10 @@ class LazyCommand(TyperCommand):
         try:
             return self.load().make_context(info_name, args, parent=parent, **extra)
         except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")  # pydantic's, with which Typer checks choices
+            if (wrong := getattr(error.__cause__, "errors", None)) is not None:  # pydantic's, with which Typer checks
+                from stackwright.api.wording import worded
+
+                error.message = "; ".join(worded(item) for item in wrong())
             raise
 
 
@@ -107,10 +110,10 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Suggests commands of a similar spelling; Typer's own suggestions need loaded commands."""
         if args and args[0] not in (known := self.list_commands(ctx)):
-            from difflib import get_close_matches
+            from stackwright.api.wording import near
 
-            close = get_close_matches(args[0], known)
-            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            close = near(args[0], known)
+            hint = f" Did you mean {close}?" if close else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
 
