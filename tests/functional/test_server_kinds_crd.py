@@ -154,10 +154,12 @@ async def test_what_may_change_changes(
 
 async def test_a_change_of_a_template_is_left_to_admission(cluster: KubernetesCluster, space: str) -> None:
     """A dry run of Cluster API's topology controller must get an answer."""
-    for image in (ID, OTHER):
-        await applied(
-            cluster, of("OpenStackMachineTemplate"), space, {"template": {"spec": {**MACHINE, "image": {"id": image}}}}
-        )
+    for image, region in ((ID, "one"), (OTHER, "two")):
+        identity = {**IDENTITY, "region": region}
+        machine = {**MACHINE, "image": {"id": image}, "identityRef": identity}
+        await applied(cluster, of("OpenStackMachineTemplate"), space, {"template": {"spec": machine}})
+        shared = {"identityRef": identity, "bastion": {"enabled": True, "spec": machine}}
+        await applied(cluster, of("OpenStackClusterTemplate"), space, {"template": {"spec": shared}})
 
 
 def rules(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -94,6 +94,12 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
         ["spec.bastion: cannot be removed while it is enabled; set bastion.enabled to false first"],
     ),
     ("OpenStackCluster", {"bastion": BASTION}, {"bastion": {**BASTION, "spec": {**MACHINE, "flavor": "m2"}}}, []),
+    (
+        "OpenStackCluster",
+        {"bastion": {**BASTION, "spec": {**MACHINE, "identityRef": IDENTITY}}},
+        {"bastion": {**BASTION, "spec": {**MACHINE, "identityRef": {**IDENTITY, "region": "two"}}}},
+        [REGION.replace("spec.", "spec.bastion.spec.", 1)],
+    ),
     ("OpenStackCluster", {}, {"managedSecurityGroups": {"allowAllInClusterTraffic": True}}, []),
     (
         "OpenStackCluster",
@@ -204,6 +210,24 @@ def test_the_topology_controller_may_ask_whether_it_needs_another_template() -> 
     assert errors_of(new, old, dry_run=True) == []
     assert len(errors_of(new, old)) == 1
     assert len(errors_of(obj("OpenStackMachineTemplate", new["spec"]), old, dry_run=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "told"),
+    [
+        ("OpenStackMachineTemplate", "identityRef", "spec.template.spec.identityRef"),
+        ("OpenStackClusterTemplate", "identityRef", "spec.template"),
+        ("OpenStackClusterTemplate", "bastion.spec.identityRef", "spec.template"),
+    ],
+)
+def test_a_region_in_a_template_has_no_rule_of_its_own(kind: str, path: str, told: str) -> None:
+    spec = changed(GOOD[kind], {"template.spec.bastion": BASTION} if path.startswith("bastion") else {})
+    old, new = (
+        obj(kind, changed(spec, {f"template.spec.{path}": {**IDENTITY, "region": region}})) for region in ("a", "b")
+    )
+    assert errors_of(new, old) == [f"{told}: cannot change; create another template"]
+    new["metadata"] = {**new["metadata"], "annotations": {TOPOLOGY: ""}}
+    assert errors_of(new, old, dry_run=True) == []
 
 
 def test_what_is_wrong_and_what_may_not_change_are_told_together() -> None:

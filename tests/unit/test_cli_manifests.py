@@ -42,7 +42,7 @@ def test_all_errors_of_all_documents_at_once(tmp_path: Path) -> None:
     told = errors(tmp_path, text)
     assert "m.yaml: document 1: spec.openstack_version: 'epox' is not allowed; allowed: 'epoxy'" in told
     assert "m.yaml: document 1: spec.size: is required" in told
-    assert any(line.startswith("m.yaml: document 1: spec.sizes: unknown field; allowed: ") for line in told)
+    assert any(": spec.sizes: unknown field; did you mean size? allowed: " in line for line in told)
     assert "m.yaml: document 2: metadata: is required, with a name" in told
     assert any("apiVersion: is required; allowed: stackwright.dev/v1alpha1" in line for line in told)
     assert any(line.startswith("m.yaml: document 2: spec.relase: unknown field") for line in told)
@@ -163,6 +163,7 @@ META = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
         ("a: b\nc: \x07\n", "m.yaml, line 2: the character #x0007 is not allowed in YAML"),
         ("%YAML " + "9" * 5000 + ".1\n---\na: b\n", "m.yaml: an escape sequence or a directive"),
         ("kind: [a]\n", 'm.yaml: kind: unknown kind ["a"]; allowed: '),
+        ("kind: keystne\n", "m.yaml: kind: unknown kind 'keystne'; did you mean Keystone? allowed: "),
         ("kind: on\n", "m.yaml: kind: unknown kind true; allowed: "),
         ("kind: Secret\napiVersion: on\nmetadata: {name: a}\n", "m.yaml: apiVersion: true is not an apiVersion of "),
     ],
@@ -246,7 +247,7 @@ def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: P
         (("name: cloud", "name: ../../victim"), "metadata.name: must be lower-case letters, digits,"),
         (("name: cloud", "name: 5"), "metadata.name: takes text; quote it"),
         (("name: cloud", "name: a, namespace: a.b"), "metadata.namespace: must be lower-case letters, digits and"),
-        (("name: cloud", "name: a, lables: {}"), "metadata.lables: unknown field; allowed: annotations, "),
+        (("name: cloud", "name: a, lables: {}"), "metadata.lables: unknown field; did you mean labels? allowed: "),
         (("name: cloud", "name: a, labels: {a: true}"), "metadata.labels.a: takes text; quote it"),
         (("name: cloud", "name: a, labels: {a: b c}"), "metadata.labels.a: takes at most 63 letters"),
         (("name: cloud", "name: a, labels: {a/b/c: d}"), "metadata.labels: 'a/b/c' is not a valid name of a label"),

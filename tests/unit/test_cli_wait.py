@@ -182,7 +182,7 @@ def test_kinds_without_a_condition_ready_and_unknown_ones_are_refused() -> None:
     assert asked("cloud") == (CLOUD_KINDS, "cloud") and asked(None) == (CLOUD_KINDS, None)
     with pytest.raises(CliError, match="so stackwright cannot wait for it"):
         asked("openstackmachinetemplate/workers")
-    with pytest.raises(CliError, match=r"unknown kind 'keystne'; allowed: .*Keystone"):
+    with pytest.raises(CliError, match=r"unknown kind 'keystne'; did you mean Keystone\? allowed: .*MariaDB"):
         asked("keystne/keystone")
 
 

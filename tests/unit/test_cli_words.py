@@ -30,6 +30,22 @@ def test_a_word_like_no_command_gets_no_suggestion() -> None:
     assert "Did you mean" not in called("xyzzy").stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("logs", "keystone", "--tail", "abc"), "'--tail': takes a whole number"),
+        (("wait", "--timeout", "abc"), "'--timeout': takes a number"),
+        (("wait", "--timeout", "nan"), "'--timeout': must be at least 0"),
+        (("rollback", "cloud", "1.5"), "'revision': takes a whole number"),
+        (("version", "-o", "xml"), "'xml' is not one of 'table', 'json', 'yaml'."),
+    ],
+)
+def test_a_wrong_option_is_told_in_the_words_of_manifests(words: tuple[str, ...], told: str) -> None:
+    result = called(*words)
+    assert result.exit_code == 2
+    assert result.stderr.rstrip().endswith(told)
+
+
 def test_a_directory_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for where in ("/proc/x", str(tmp_path / "file")):

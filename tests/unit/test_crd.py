@@ -12,6 +12,7 @@ from stackwright.api.crd import crd as generated
 from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
+TEMPLATES = [resource for resource in RESOURCES if "Template" in resource.KIND.kind]
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitions", "examples", MARK}
 
 
@@ -151,6 +152,13 @@ def test_every_unsupported_field_is_refused_by_name_at_its_place():
                 assert f"{path}.{name}" in rules
             if "only false is allowed" in child.get("description", ""):
                 assert any(rule["fieldPath"] == ".enabled" for rule in child["x-kubernetes-validations"][:1]), path
+
+
+@pytest.mark.parametrize("resource", TEMPLATES, ids=lambda r: r.KIND.kind)
+def test_the_schema_of_a_template_has_no_rules_for_updates(resource):
+    """Cluster API's topology controller must get an answer to the dry run of any change; admission has the rules."""
+    for path, node in nodes(schema_of(resource)):
+        assert not [rule for rule in node.get("x-kubernetes-validations", ()) if "oldSelf" in rule["rule"]], path
 
 
 def test_unknown_fields_reach_the_webhook_only_in_the_kinds_that_stand_for_a_cloud():

@@ -81,8 +81,24 @@ def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, exp
 )
 def test_an_unknown_field_is_told_with_its_whole_path_and_the_names_that_are_allowed(change, where, allowed):
     (found,) = errors({**GOOD, **change})
-    assert found.startswith(f"{where}: unknown field; allowed: ")
-    assert allowed in found
+    assert found.startswith(f"{where}: unknown field; ")
+    assert allowed in found.partition("allowed: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"featurs": {}}, "spec.featurs: unknown field; did you mean features? allowed: "),
+        ({"features": {"Keystone": {}}}, "spec.features.Keystone: unknown field; did you mean keystone? allowed: "),
+        ({"x": 1}, "spec.x: unknown field; allowed: "),
+        ({"REGIONNAME": "a"}, "spec.REGIONNAME: unknown field; did you mean region_name? allowed: "),
+        ({"x" * 300: 1}, f"spec.{'x' * 80}…: unknown field; allowed: "),
+        ({"services": {"identiti": {}}}, "spec.services: unknown service identiti; did you mean identity? allowed: "),
+    ],
+)
+def test_a_misspelt_field_is_told_with_the_one_that_is_meant(change, told):
+    (found,) = errors({**GOOD, **change})
+    assert found.startswith(told)
 
 
 def test_an_unknown_field_in_a_list_is_told_with_its_index():

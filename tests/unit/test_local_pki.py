@@ -1,5 +1,7 @@
 import json
+import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,15 @@ def test_a_certificate_is_made_again_when_its_hosts_change(keys: Path) -> None:
     assert pki.ensure_identity(keys, Identity("web", "web", hosts=("other.example",)))
     names = certificate(keys, "web").extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["other.example"]
+
+
+@pytest.mark.parametrize(("hours", "made"), [(-5 * 365 * 24, True), (-1, False), (0.9, False), (1.1, True)])
+def test_a_certificate_is_made_again_when_it_is_not_valid_by_the_clock(keys: Path, hours: float, made: bool) -> None:
+    """The clock may have been ahead when it was made."""
+    pki.ensure_identity(keys, WEB)
+    then = time.time() + hours * 3600
+    os.utime(keys / "web.inputs", (then, then))
+    assert pki.ensure_identity(keys, WEB) is made
 
 
 def test_the_signer_is_the_named_authority(keys: Path) -> None:

@@ -1,4 +1,6 @@
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,36 @@ def test_a_supervisor_that_does_not_listen_yet_is_told_again(monkeypatch: pytest
     monkeypatch.setattr(cgroups, "ensure", lambda place: None)
     assert services.ensure(LocalCluster.discover(), Service("etcd", ("etcd",), "g")) == []
     assert next(answers, None) is None
+
+
+@pytest.mark.parametrize(("step", "age_by_s6"), [(0, 300), (-3600, 0), (3600, 3900)])
+def test_a_step_of_the_clock_makes_no_service_younger_or_older(
+    step: int, age_by_s6: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """s6 subtracts the time of the start from the time of the clock, and says 0 if that was set back before it."""
+    cluster = LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run")
+    place = services.folder(cluster, "etcd")
+    place.mkdir(parents=True)
+    (place / "launched").write_text(str(os.getpid()))
+    monkeypatch.setattr(services, "run", lambda argv, limit: f"true {os.getpid()} {age_by_s6}")
+    started = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+    monkeypatch.setattr(time, "clock_gettime", {time.CLOCK_BOOTTIME: started + 300.5}.__getitem__)
+    now = 1_800_000_000.0 + step
+    monkeypatch.setattr(time, "time", lambda: now)
+    status = services.status(cluster, "etcd")
+    assert (status.up, status.seconds) == (True, 300)
+    # A heartbeat of the last five minutes may be of the clock before its step, or of the one after it.
+    assert status.since == min(now - 300, now - step - 300)
+
+
+def test_a_service_that_ended_has_the_age_that_s6_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run")
+    place = services.folder(cluster, "etcd")
+    place.mkdir(parents=True)
+    (place / "launched").write_text("7")
+    monkeypatch.setattr(services, "run", lambda argv, limit: "false -1 7")
+    status = services.status(cluster, "etcd")
+    assert (status.up, status.pid, status.seconds) == (False, None, 7)
 
 
 def test_a_wait_that_fails_names_its_cause_and_shows_the_log(tmp_path: Path) -> None:

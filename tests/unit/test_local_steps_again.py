@@ -91,8 +91,7 @@ def test_a_node_counts_only_by_what_its_kubelet_said_since_it_was_started(
 ) -> None:
     (node,) = ctx.nodes
     now = 1_800_000_000.0
-    monkeypatch.setattr("time.time", lambda: now)
-    monkeypatch.setattr(services, "status", lambda cluster, name: SimpleNamespace(seconds=60))
+    monkeypatch.setattr(services, "status", lambda cluster, name: SimpleNamespace(since=now - 60))
     for age, said in ((30, None), (300, "no status of its kubelet since the kubelet's start")):
         at = datetime.datetime.fromtimestamp(now - age, datetime.UTC).isoformat()
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": at}

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from stackwright.api import reference
 from stackwright.api.rules import ERRORS
 from stackwright.api.secrecy import hidden, holds_secret, leads_to_secrets
-from stackwright.api.wording import EMPTY, worded
+from stackwright.api.wording import EMPTY, choices, worded
 
 UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
@@ -100,11 +100,13 @@ def shown(value: object) -> str:
 def _unknown(model: Any, name: object) -> str:
     """The error for a field that a model does not declare."""
     fields = getattr(model, "model_fields", {})
-    allowed = f"allowed: {', '.join(sorted(field.alias or name for name, field in fields.items()))}"
+    allowed = sorted(field.alias or name for name, field in fields.items())
     known = reference.names_of(model) if isinstance(model, type) else set()
     if name in known:
         return f"{NOT_SUPPORTED}; remove it"
-    return f"{NOT_SUPPORTED}; {allowed}" if reference.ANY in known else f"unknown field; {allowed}"
+    if reference.ANY in known:
+        return f"{NOT_SUPPORTED}; allowed: {', '.join(allowed)}"
+    return f"unknown field; {choices(name, allowed)}"
 
 
 def _model_at(model: Any, path: list[Any]) -> Any:

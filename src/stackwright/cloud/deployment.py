@@ -19,6 +19,7 @@ from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, Release, Size
 from stackwright.api.support import Unsupported, unsupported
+from stackwright.api.wording import choices
 from stackwright.cloud.features import SERVICES, Features
 from stackwright.services.declaration import Preset
 
@@ -102,7 +103,7 @@ class OpenStackDeploymentSpec(Model):
         others = set(value) - set(SERVICES)
         told = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
         if unknown := sorted(others - reference.SERVICES):
-            told.append(f"unknown service {', '.join(unknown)}; allowed: {', '.join(sorted(SERVICES))}")
+            told.append(f"unknown service {', '.join(unknown)}; {choices(', '.join(unknown), sorted(SERVICES))}")
         if told:
             raise ValueError("; ".join(told))
         return value

@@ -152,7 +152,7 @@ async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_othe
             overrides({"keystone": {"pod": {"x": {"value_from": {}}}}}),
             "pod.x: value_from is allowed at conf.keystone.<SECTION>.<option> only",
         ),
-        ({"settings": {"cadfs": "log"}}, f"spec.settings.cadfs: unknown field; allowed: {KEYSTONE}"),
+        ({"settings": {"cadfs": "log"}}, f"spec.settings.cadfs: unknown field; did you mean cadf? allowed: {KEYSTONE}"),
         (
             {"settings": {"cadf": "smtp"}},
             "spec.settings.cadf: 'smtp' is not allowed; allowed: '', 'messagingv2' or 'log'",

@@ -15,6 +15,7 @@ from stackwright.api.errors import shown
 from stackwright.api.fields import naming
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
+from stackwright.api.wording import choices
 
 Object = Mapping[str, Any]
 _SPEC = ("spec", "status")
@@ -53,8 +54,8 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
         errors.append(f"apiVersion: {told}; allowed: {allowed}")
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))
-    told = ", ".join(field for field in fields if field != "status")
-    errors += [f"{key}: unknown field; allowed: {told}" for key in document if key not in fields]
+    wanted = [field for field in fields if field != "status"]
+    errors += [f"{key}: unknown field; {choices(key, wanted)}" for key in document if key not in fields]
     for field in ("data", "stringData", "binaryData"):
         if field in document and field in fields:
             errors += _data(kind.kind, field, document[field])
@@ -64,7 +65,7 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
 def _metadata(meta: Any, kind: Kind) -> list[str]:
     if not isinstance(meta, dict):
         return ["metadata: is required, with a name"]
-    errors = [f"metadata.{key}: unknown field; allowed: {', '.join(_KNOWN)}" for key in meta if key not in _KNOWN]
+    errors = [f"metadata.{key}: unknown field; {choices(key, _KNOWN)}" for key in meta if key not in _KNOWN]
     errors += _name("name", meta.get("name"), naming.NAMESPACE if kind == NAMESPACE else naming.OBJECT)
     if meta.get("namespace") is not None:
         if kind.namespaced:
@@ -105,13 +106,13 @@ def _owners(value: Any) -> list[str]:
         return []
     if not isinstance(value, list):
         return ["metadata.ownerReferences: takes a list of mappings"]
-    errors, allowed = [], ", ".join(_OWNER + _OF_OWNERS)
+    errors, allowed = [], _OWNER + _OF_OWNERS
     for at, each in enumerate(value):
         path = f"metadata.ownerReferences[{at}]"
         if not isinstance(each, dict):
-            errors.append(f"{path}: takes a mapping of {allowed}")
+            errors.append(f"{path}: takes a mapping of {', '.join(allowed)}")
             continue
-        errors += [f"{path}.{key}: unknown field; allowed: {allowed}" for key in each if key not in _OWNER + _OF_OWNERS]
+        errors += [f"{path}.{key}: unknown field; {choices(key, allowed)}" for key in each if key not in allowed]
         for field in _OWNER:
             if each.get(field) in (None, ""):
                 errors.append(f"{path}.{field}: is required")

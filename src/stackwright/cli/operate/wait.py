@@ -106,6 +106,7 @@ def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:
     """The kinds and the name of `NAME` or `KIND/NAME`. Raises CliError for an unknown kind and for
     kinds that cannot be waited for or paused.
     """
+    from stackwright.api.wording import choices
     from stackwright.cli.cluster import CliError
     from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
 
@@ -119,8 +120,8 @@ def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:
             if resource in STILL:
                 raise CliError(f"{resource.KIND.kind} has no condition Ready, so stackwright cannot {verb} it")
             return (resource,), name
-    known = ", ".join(resource.KIND.kind for resource in RESOURCES if resource not in STILL)
-    raise CliError(f"{text}: unknown kind {word!r}; allowed: {known}")
+    known = [resource.KIND.kind for resource in RESOURCES if resource not in STILL]
+    raise CliError(f"{text}: unknown kind {word!r}; {choices(word, known)}")
 
 
 async def follow(

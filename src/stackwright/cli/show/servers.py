@@ -56,13 +56,15 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     from stackwright.api.infra.server import OpenStackServer
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.show.servers_tree import trees
+    from stackwright.controllers.infra.clusterapi import cluster_name
 
     async with connected(kubeconfig) as cluster:
         kinds = (OpenStackCluster.KIND, OpenStackMachine.KIND, OpenStackServer.KIND)
         clusters, machines, every = await asyncio.gather(*(cluster.list(kind, namespace) for kind in kinds))
     found = trees(time.time(), clusters, machines, every)
     if name is not None:
-        found = [node for node in found if node.title.rpartition("/")[2] == name]
+        names = {name, *(each["metadata"]["name"] for each in clusters if cluster_name(each) == name)}
+        found = [node for node in found if node.title.rpartition("/")[2] in names]
         if not found:
             raise CliError(f"No cluster and no server {name} found")
     return found

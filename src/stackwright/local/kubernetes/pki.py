@@ -24,6 +24,7 @@ from stackwright.local.host.files import write_whole
 CA_YEARS = 10
 LEAF_YEARS = 5
 RENEW_BEFORE = datetime.timedelta(days=90)
+VALID_BEFORE = datetime.timedelta(hours=1)  # clocks of virtual machines jump after a restart
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def is_current(pki: Path, identity: Identity) -> bool:
     except OSError:
         return False
     lifetime = datetime.timedelta(days=365 * LEAF_YEARS) - RENEW_BEFORE
-    return same and age < lifetime.total_seconds()
+    return same and -VALID_BEFORE.total_seconds() < age < lifetime.total_seconds()
 
 
 def ensure_service_account_key(pki: Path) -> None:
@@ -141,7 +142,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))  # clocks of virtual machines jump after a restart
+        .not_valid_before(now - VALID_BEFORE)
         .not_valid_after(now + datetime.timedelta(days=365 * years))
     )
 
