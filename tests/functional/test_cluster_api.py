@@ -147,7 +147,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
             await cluster.close()
 
 
-async def test_claims_are_told_in_the_words_of_cluster_api(tmp_path: Path) -> None:
+async def test_claims_are_reported_in_the_terms_of_cluster_api(tmp_path: Path) -> None:
     """By its own definitions, which refuse what is unknown or empty."""
     with ephemeral.control_plane(tmp_path) as kubeconfig:
         cluster = KubernetesCluster.from_file(str(kubeconfig))

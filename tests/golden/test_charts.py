@@ -90,7 +90,7 @@ def test_renders_as_the_golden_file(case: Path) -> None:
 
 
 @each_chart
-def test_a_namespace_that_looks_like_a_number_is_a_text(chart: Path) -> None:
+def test_a_numeric_namespace_stays_a_text(chart: Path) -> None:
     """In every place: Kubernetes refuses a number there."""
 
     def namespaces(value: object) -> Iterator[object]:
@@ -133,7 +133,7 @@ def test_unknown_values_are_refused_by_name(chart: Path) -> None:
 
 
 @each_chart
-def test_an_image_is_asked_for_by_name(chart: Path) -> None:
+def test_a_missing_image_is_an_error_that_names_its_value(chart: Path) -> None:
     done = helm("template", "x", str(chart))
     assert done.returncode != 0
     assert re.search(r"images\.tags\.\w+ is needed", done.stderr)
@@ -209,7 +209,7 @@ def without_suffix(name: str) -> str:
     return re.sub(r"-[0-9a-f]{8}$", "", name)
 
 
-def test_who_rules_a_node_is_there_and_has_its_reason() -> None:
+def test_each_component_with_rights_on_its_node_exists_and_has_a_reason() -> None:
     made = {item["metadata"]["name"] for case in CASES for item in objects(case) if item["kind"] == "DaemonSet"}
     assert RULE_THEIR_NODE.keys() <= made
     assert all(RULE_THEIR_NODE.values())

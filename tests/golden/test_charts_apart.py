@@ -75,6 +75,6 @@ def ceph(size: Size, osds: int | None = None) -> Any:
 @pytest.mark.parametrize(
     ("size", "osds", "wanted"), [("single", None, WISH), ("single", 3, WISH), ("tiny", None, None), ("tiny", 6, WISH)]
 )
-def test_osds_share_a_node_only_where_there_may_be_too_few(size: Size, osds: int | None, wanted: str | None) -> None:
+def test_osds_share_a_node_only_if_there_may_be_too_few_nodes(size: Size, osds: int | None, wanted: str | None) -> None:
     found = ceph(size, osds)
     assert found.get("affinity", {}).get("anti", {}).get("type", {}).get("osd") == wanted

@@ -51,6 +51,6 @@ async def test_more_replicas_restart_nothing() -> None:
         ("openstack-rabbitmq", "rabbitmq", "StatefulSet rabbitmq-server"),
     ],
 )
-async def test_a_single_server_of_data_is_away_while_it_restarts(release: str, chart: str, workload: str) -> None:
+async def test_a_single_data_server_is_unavailable_while_it_restarts(release: str, chart: str, workload: str) -> None:
     images = {"images": {"tags": {chart: "registry/other:1"}}}
     assert Restart(workload, "1 pod", NOBODY, away=True) in await upgraded(release, chart, images)

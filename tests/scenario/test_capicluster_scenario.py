@@ -578,7 +578,7 @@ async def test_killed_at_every_write_of_a_change_of_the_bastion() -> None:
     await killed_everywhere(guarded, change, end)
 
 
-async def test_what_is_deleted_half_made_leaves_nothing() -> None:
+async def test_half_created_resources_are_deleted_completely() -> None:
     for number in range(2, 45):
         world = Clusters()
         world.make(bastion=BASTION)

@@ -208,6 +208,6 @@ async def test_what_was_made_goes_with_the_control_plane(world):
     assert world.state()["objects"] == before
 
 
-async def test_what_is_not_supported_is_refused_by_its_name(world):
+async def test_an_unsupported_field_is_rejected_by_name(world):
     with pytest.raises(TerminalError, match="swift"):
         written(world, swift={"enabled": True})

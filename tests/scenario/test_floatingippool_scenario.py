@@ -333,7 +333,7 @@ async def test_claims_of_a_paused_cluster_are_neither_served_nor_given_back() ->
 # Servers.
 
 
-async def test_a_server_gets_an_address_of_a_pool_and_gives_it_back() -> None:
+async def test_a_server_gets_an_address_of_a_pool_and_returns_it() -> None:
     world = await served(reclaimPolicy="Delete")
     assert world.told(kind=SERVERS, name="web")[0] == "Ready"
     assert world.told("FloatingAddressFromPoolReady", SERVERS, "web")[0] == "Done"

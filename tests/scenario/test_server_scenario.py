@@ -119,7 +119,7 @@ async def test_deletion_needs_no_spec_nor_what_it_named() -> None:
     assert world.there() == []
 
 
-async def test_what_is_deleted_half_made_leaves_nothing() -> None:
+async def test_half_created_resources_are_deleted_completely() -> None:
     for seconds in (0.5, 1.5, 3, 6, 9, 12, 20):
         world = Servers()
         world.server(**WHOLE)

@@ -206,7 +206,7 @@ def test_the_topology_controller_may_ask_whether_it_needs_another_template() -> 
     assert len(errors_of(obj("OpenStackMachineTemplate", new["spec"]), old, dry_run=True)) == 1
 
 
-def test_what_is_wrong_and_what_may_not_change_are_told_together() -> None:
+def test_invalid_and_immutable_fields_are_reported_together() -> None:
     new = obj("OpenStackServer", changed(GOOD["OpenStackServer"], {"image.id": "x", "trunk": True}))
     assert errors_of(new, obj("OpenStackServer")) == [
         "spec.image.id: must be a UUID, not 'x'", f"spec.image: {FIXED}", f"spec.trunk: {FIXED}"

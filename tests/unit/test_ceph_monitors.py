@@ -66,7 +66,7 @@ def made(folder: Path, ordinal: int, *others: str | None, deaf: bool = False) ->
         (1, ("ceph v027", None), ["join", "mkfs"]),
     ],
 )
-def test_no_second_cluster_comes_to_be(
+def test_no_second_cluster_is_formed(
     tmp_path: Path, ordinal: int, others: tuple[str | None, ...], did: list[str]
 ) -> None:
     """Who is silent may have the cluster."""

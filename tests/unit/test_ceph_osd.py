@@ -64,19 +64,19 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_the_first_osd_of_a_pod_has_nobody_to_forget(world: World) -> None:
+def test_the_first_osd_of_a_pod_replaces_no_other(world: World) -> None:
     assert world.starts()
     assert world.did() == ["ls-tree osd-0"]
 
 
-def test_one_whose_volume_is_gone_is_forgotten_before_the_new_one_is_made(world: World) -> None:
+def test_an_osd_with_a_lost_volume_is_removed_before_the_new_one_is_created(world: World) -> None:
     world.write(tree="0\n3\n")
     assert world.starts()
     assert world.did() == ["ls-tree osd-0", "purge 0", "purge 3"]
 
 
 @pytest.mark.parametrize("code", [1, 124])
-def test_what_monitors_that_do_not_answer_would_have_said_is_asked_again(world: World, code: int) -> None:
+def test_a_query_without_a_response_of_the_monitors_is_repeated(world: World, code: int) -> None:
     world.write(tree="0\n", deaf=str(code))
     assert not world.starts()
     (world.folder / "deaf").unlink()

@@ -33,7 +33,7 @@ def test_what_differs_each_time_is_left_out(said: str, told: str) -> None:
     )
 
 
-async def test_user_data_that_is_not_there_is_waited_for() -> None:
+async def test_missing_user_data_causes_a_wait() -> None:
     text = yaml.safe_dump({"clouds": {"mine": {"auth": {"auth_url": "http://127.0.0.1:1/v3"}}}}).encode()
     given: dict[str, Any] = {"clouds": {"clouds.yaml": text}}
 

@@ -71,7 +71,7 @@ def test_an_object_is_ready_only_if_ready_is_true_and_about_the_spec_of_now():
     assert not is_ready(None)
 
 
-def test_whoever_waits_for_an_object_gets_its_words_or_learns_that_there_are_none():
+def test_a_wait_contains_the_message_of_the_object_or_says_that_it_has_none():
     assert why_not_ready(obj("False")) == "m"
     assert why_not_ready(None) == "it does not exist"
     assert why_not_ready({"metadata": {}}) == "it was not processed yet"
@@ -85,14 +85,14 @@ def test_a_condition_is_found_by_type_and_given_as_a_copy():
     assert find(thing, "Other") is None
 
 
-def test_what_is_told_again_is_as_it_was_told():
+def test_a_repeated_report_is_unchanged():
     for status in (True, False, None):
         entry = Condition("A", status, "R", "m").as_dict(1, "t")
         assert copied(entry) == Condition("A", status, "R", "m")
         assert copied(entry, "B") == Condition("B", status, "R", "m")
 
 
-def test_two_versions_that_differ_in_words_alone_are_told_from_all_others():
+def test_versions_that_differ_only_in_messages_are_recognised():
     """What was only worded anew need not be looked at again; what looks the same may be a Secret of another value."""
     before = {"metadata": {"name": "a", "resourceVersion": "1"}, "spec": {"x": 1}, "status": obj("False")["status"]}
     (entry,) = before["status"]["conditions"]
@@ -126,7 +126,7 @@ def test_ready_waits_for_what_its_worst_stage_waits_for():
     assert ready.waits_for == Wait("MariaDB n/x")
 
 
-def test_what_a_condition_waits_for_is_no_part_of_the_status():
+def test_waits_of_a_condition_are_not_part_of_the_status():
     stage = waiting_for("A", "MariaDB n/x")
     assert stage == waiting("A", stage.message)
     assert "waits_for" not in stage.as_dict(1, "now")

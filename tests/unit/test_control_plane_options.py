@@ -146,7 +146,7 @@ NOTHING = [
 
 
 @pytest.mark.parametrize(("field", "value"), NOTHING)
-def test_an_empty_value_asks_for_nothing(field, value):
+def test_an_empty_value_is_accepted(field, value):
     assert parse_control_plane(control_plane(keystone={"template": {field: value}}))[1] == []
 
 

@@ -80,7 +80,7 @@ async def test_a_record_of_a_shipped_chart_is_fine():
         record(" " * 9 * 1024 * 1024),
     ],
 )  # fmt: skip
-async def test_a_record_that_says_anything_else_is_refused(payload):
+async def test_any_other_record_is_rejected(payload):
     with pytest.raises(
         TerminalError, match=r"^Secret mine/sh\.helm\.release\.v1\.x\.v1, a record of release x, "
     ) as error:
@@ -212,7 +212,7 @@ NAMES = st.sampled_from(["name", "namespace", "manifest", "hooks", "chart", "con
 
 
 @given(st.dictionaries(NAMES, JSON, min_size=1), st.sampled_from([None, 1, "\t"]), st.booleans())
-def test_what_is_read_of_a_record_is_what_a_parser_reads(fields, indent, ascii_only):
+def test_the_reader_of_records_agrees_with_a_yaml_parser(fields, indent, ascii_only):
     text = json.dumps(fields, indent=indent, ensure_ascii=ascii_only)
     whole = dict(json.loads(text, object_pairs_hook=tuple))
     wanted = {name.casefold(): value if name in CHECKED else None for name, value in whole.items()}

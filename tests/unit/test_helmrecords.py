@@ -39,7 +39,7 @@ def test_the_cause_of_a_failed_release_is_in_its_record(verb: str) -> None:
     assert releases([found])["a"].cause == revisions([found])[0].cause == SAID
 
 
-def test_what_is_kept_of_a_record_is_its_cause_only() -> None:
+def test_only_the_cause_of_a_record_is_kept() -> None:
     kept = slim(SECRET, secret(other="c2VjcmV0"))
     assert releases([kept])["a"].cause == SAID
     assert kept["data"]["other"] == ""
@@ -76,7 +76,7 @@ async def test_a_plan_sees_it_too() -> None:
         {**secret(), "data": {"release": packed(b'{"info":{"description":"Upgrade", "x":')}},
     ],
 )
-def test_whatever_else_there_is_has_none(other: dict[str, Any]) -> None:
+def test_all_other_records_have_no_cause(other: dict[str, Any]) -> None:
     assert cause_only(other) == {}
     assert all(found.cause == "" for found in releases([other]).values())
 
@@ -123,7 +123,7 @@ QUOTED = (
 
 
 @pytest.mark.parametrize("value", QUOTED)
-def test_no_value_is_told_in_whatever_form_it_is_quoted(value: str) -> None:
+def test_no_value_appears_in_any_form_of_quotation(value: str) -> None:
     field = 'Deployment.apps "a" is invalid: spec.x[0].y'
     assert error_message(f"{field}: Invalid value: {value}: {WRONG}") == f"{field}: Invalid value: …: {WRONG}"
     assert error_message(f"{field}: Duplicate value: {value}") == f"{field}: Duplicate value: …"

@@ -99,7 +99,7 @@ def test_a_virtual_machine_is_moved_out_of_the_pod_before_it_runs(node: Path) ->
         started.wait()
 
 
-def test_a_virtual_machine_that_nobody_moves_does_not_run(node: Path) -> None:
+def test_a_virtual_machine_that_is_not_moved_does_not_start(node: Path) -> None:
     started = pod(node, "nobody-at-all")
     try:
         done = machine(node, "-name", "guest=instance-1")

@@ -57,7 +57,7 @@ def test_a_log_that_a_machine_fills_keeps_its_end_only(node: Path, name: str, ap
         os.close(machine)
 
 
-def test_a_log_is_bounded_where_there_are_no_holes(node: Path) -> None:
+def test_a_log_is_bounded_on_file_systems_without_holes(node: Path) -> None:
     (node / "fallocate").write_text("#!/bin/sh\nexit 1\n")
     (node / "fallocate").chmod(0o755)
     (node / CONSOLE).write_bytes(b"x" * 3 * MIB)

@@ -54,7 +54,7 @@ def test_an_unknown_position_of_the_only_server_blocks_too() -> None:
 
 
 @pytest.mark.parametrize("others", [(5, -2), (0, -3), (-2, 5)])
-def test_a_first_transfer_that_was_cut_off_does_not_keep_whoever_has_data_from_beginning(
+def test_an_aborted_first_transfer_does_not_prevent_a_server_with_data_from_starting_first(
     others: tuple[int, int],
 ) -> None:
     wanted = "begin 2" if others[0] == -2 else "begin 0"
@@ -62,7 +62,7 @@ def test_a_first_transfer_that_was_cut_off_does_not_keep_whoever_has_data_from_b
 
 
 @pytest.mark.parametrize("other", [-2, -3])
-def test_a_first_transfer_that_was_cut_off_tells_that_there_was_data(other: int) -> None:
+def test_an_aborted_first_transfer_shows_that_data_existed(other: int) -> None:
     """The servers that had it have lost their volumes: an empty database would look as if all was well."""
     said = elect(2, waiting(0, other), waiting(1, -3))
     assert said.startswith("wait no server has data, but the first state transfer to server")
@@ -70,7 +70,7 @@ def test_a_first_transfer_that_was_cut_off_tells_that_there_was_data(other: int)
 
 
 @pytest.mark.parametrize("size", ["", "?", "abc", "3x", "-1", "0", "08"])
-def test_without_the_number_of_servers_nobody_begins(size: str) -> None:
+def test_without_the_number_of_servers_none_starts_first(size: str) -> None:
     assert elect(size, waiting(0, 5), waiting(1, 5), waiting(2, 5)) == "wait nobody knows how many servers there are"
 
 
@@ -88,7 +88,7 @@ def test_without_the_number_of_servers_nobody_begins(size: str) -> None:
         ("", False),
     ],
 )
-def test_a_transfer_is_lost_when_its_sender_has_ended_and_nobody_is_primary(peers: str, lost: bool) -> None:
+def test_a_transfer_is_lost_when_its_sender_ended_without_a_primary(peers: str, lost: bool) -> None:
     """Server 0 was primary when the transfer began; a server 2 may be receiving as well."""
     assert transfer_lost("0", peers) == lost
 
@@ -267,7 +267,7 @@ def test_a_server_that_was_ready_is_no_fresh_one_and_must_answer_from_then_on(tm
         ("", says("OFF", "Primary"), "starting"),
     ],
 )
-def test_a_server_tells_its_peers_how_it_is(tmp_path: Path, phase: str, world: str, told: str) -> None:
+def test_a_server_reports_its_state_to_its_peers(tmp_path: Path, phase: str, world: str, told: str) -> None:
     """One without a majority is none to join, and holds up no election as one that starts does."""
     (tmp_path / "run").mkdir()
     (tmp_path / "run/phase").write_text(f"{phase}\n")
@@ -313,7 +313,7 @@ def asked(volume: Path) -> list[str]:
     return (volume / "asked").read_text().split() if (volume / "asked").exists() else []
 
 
-def test_a_server_whose_pod_knows_of_no_others_joins_those_that_it_has_had(tmp_path: Path) -> None:
+def test_a_server_without_configured_peers_joins_its_former_peers(tmp_path: Path) -> None:
     """MariaDB grows from one to three: server 0 is changed last, and ends before that."""
     view(tmp_path, 0, 2)
     view(tmp_path, 0, 1, 2)
@@ -372,7 +372,7 @@ def test_a_file_that_cannot_be_read_is_damaged(tmp_path: Path) -> None:
     assert decided(tmp_path, size=3) == ""
 
 
-def test_a_server_of_a_copied_volume_tells_what_it_waits_for(tmp_path: Path) -> None:
+def test_a_server_with_a_copied_volume_reports_its_wait(tmp_path: Path) -> None:
     """A snapshot of a cluster of three is restored as one of a single server."""
     view(tmp_path, 0, 1, 2)
     assert decided(tmp_path) == ""
@@ -383,14 +383,14 @@ def test_a_server_of_a_copied_volume_tells_what_it_waits_for(tmp_path: Path) -> 
     assert "size" not in (tmp_path / "run/said").read_text(), "the pods of the others are yet to come"
 
 
-def test_a_server_that_never_had_another_begins_and_asks_nobody(tmp_path: Path) -> None:
+def test_a_server_without_former_peers_starts_without_asking(tmp_path: Path) -> None:
     assert decided(tmp_path) == "begin"
     view(tmp_path, 0)
     assert decided(tmp_path) == "begin"
     assert asked(tmp_path) == []
 
 
-def test_what_a_pod_knows_of_counts_where_it_is_more(tmp_path: Path) -> None:
+def test_the_larger_of_configured_and_recorded_peers_counts(tmp_path: Path) -> None:
     view(tmp_path, 0)
     assert decided(tmp_path, size=3) == ""
     assert set(asked(tmp_path)) == {"server-1.x", "server-2.x"}

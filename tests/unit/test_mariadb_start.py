@@ -70,14 +70,14 @@ def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tupl
     return (world / "told").read_text() if (world / "told").exists() else "", (world / "said").read_text()
 
 
-def test_one_that_starts_is_told_to_end_when_it_answers(tmp_path: Path) -> None:
+def test_a_starting_server_is_stopped_when_it_responds(tmp_path: Path) -> None:
     server = started(tmp_path, patience=60)
     text, said = told(server, tmp_path, answers=True)
     assert text == "late\n", said
     assert server.returncode == 0
 
 
-def test_one_whose_container_before_had_served_is_told_to_end_when_it_answers(tmp_path: Path) -> None:
+def test_a_server_whose_last_container_served_is_stopped_when_it_responds(tmp_path: Path) -> None:
     """Memory ran out, and only the container was started again."""
     server = started(tmp_path, patience=60, left=("served",))
     text, said = told(server, tmp_path, answers=True)

@@ -79,7 +79,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("fields", "told"), WRONG)
-def test_what_a_chart_would_refuse_is_told_with_its_place_in_the_manifest(fields, told):
+def test_a_value_that_the_chart_rejects_is_reported_with_its_place_in_the_manifest(fields, told):
     for errors in (errors_of(cloud(**fields), settings=SETTINGS), check(cloud(**fields), "openstack")[1]):
         assert errors[0].startswith(told)
         assert len(errors) == 1
@@ -101,12 +101,12 @@ RIGHT = [
 
 
 @pytest.mark.parametrize("fields", RIGHT)
-def test_what_a_chart_takes_is_taken(fields):
+def test_values_that_the_chart_accepts_are_accepted(fields):
     assert errors_of(cloud(**fields), settings=SETTINGS) == []
     assert check(cloud(**fields), "openstack")[1] == []
 
 
-def test_all_errors_of_all_levels_are_told_at_once():
+def test_all_errors_of_all_levels_are_reported_together():
     fields = keystone(pod={"replicas": {"api": "two"}}, release_group=5)
     fields["common"] = {"openstack": {"releases": {"glance": {"values": {"pod": 1}}}}}
     assert [error.split(":")[0] for error in errors_of(cloud(**fields), settings=SETTINGS)] == [
@@ -150,7 +150,7 @@ def test_values_of_other_kinds_are_checked_too(kind, api, spec, told):
     assert errors == ([told] if told else [])
 
 
-def test_a_controller_does_not_stop_a_cloud_for_what_was_admitted_before():
+def test_a_controller_does_not_block_a_cloud_for_earlier_admitted_values():
     """A newer chart may refuse more; Helm then says so of one release."""
     assert errors_of(cloud(**keystone(pod={"replicas": {"api": "two"}}))) == []
 
@@ -190,7 +190,7 @@ VALUES = st.recursive(ANYTHING, lambda children: st.dictionaries(NAMES, children
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=3))
-def test_whatever_an_override_is_it_gets_an_answer(values):
+def test_any_override_gets_a_result(values):
     for fields in (keystone(**values), {"common": {"charts": {"values": values}}}):
         errors = errors_of(cloud(**fields), settings=SETTINGS)
         assert all(error.startswith("spec.") and ": " in error for error in errors)

@@ -389,18 +389,18 @@ def test_a_rare_field_is_refused_as_not_supported(kind, path):
     assert f"spec.{path}: {NOT_SUPPORTED}; remove it" in refused(kind, parts_of(path))
 
 
-def test_where_any_name_may_stand_those_that_are_supported_are_told():
+def test_the_supported_names_are_listed_where_any_name_is_allowed():
     told = refused("OpenStackControlPlane", ["galera", "templates", "openstack-cell1"])
     assert told == [f"spec.galera.templates.openstack-cell1: {NOT_SUPPORTED}; allowed: openstack"]
 
 
-def test_a_service_that_is_not_there_yet_is_told_beside_one_that_is_unknown():
+def test_an_unsupported_service_is_reported_together_with_an_unknown_one():
     (told,) = refused("OpenStackDeployment", ["services", "orchestration"])
     assert told == f"spec.services: orchestration {NOT_SUPPORTED}; remove it"
 
 
 @pytest.mark.parametrize("name", ["orchestration", "~load-balancer", "baremetal"])
-def test_a_service_of_the_reference_that_is_asked_for_is_not_supported(name):
+def test_a_requested_service_of_the_reference_is_reported_as_unsupported(name):
     spec = {**NEEDED["OpenStackDeployment"], "features": {"services": [name]}}
     manifest = {"apiVersion": "lcm.mirantis.com/v1alpha1", "kind": "OpenStackDeployment", "metadata": {"name": "a"}}
     (told,) = check({**manifest, "spec": spec}, "openstack")[1]
@@ -419,7 +419,7 @@ def test_no_kind_that_we_have_counts_as_not_supported():
     assert not reference.KINDS & BY_KIND.keys()
 
 
-def test_an_override_of_routes_that_asks_for_nothing_is_accepted() -> None:
+def test_an_empty_override_of_routes_is_accepted() -> None:
     """The documentation of the reference has it in its examples."""
     spec = {
         "secret": "osp-secret", "storageClass": "", "notificationsBusInstance": "rabbitmq",

@@ -82,7 +82,7 @@ def test_each_filter_of_a_spec_has_one_of_the_api(what: str, filters: type[NameF
 
 
 @pytest.mark.parametrize("what", owned_types())
-def test_what_is_compared_is_read(what: str) -> None:
+def test_compared_fields_are_read(what: str) -> None:
     raw = {"id": "1", "name": "a", **dict.fromkeys(TYPES[what].compared, "a"), "metadata": {"a": "b"}, "tags": ["a"]}
     thing = thing_of(what, raw)
     assert set(TYPES[what].compared) - {"name"} <= thing.facts.keys()

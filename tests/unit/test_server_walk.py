@@ -207,7 +207,7 @@ async def gone(walk: Walk) -> None:
 @example("Always", [(20, "hide", 6), (5, "calm", 0)])  # a server that is not listed yet is not lost
 @example("Always", [(0, "die", 3)])
 @example("Always", [(1, "die", 3), (10, "remove", 4)])  # a server that was not recorded yet had what is lost
-async def test_it_is_whole_in_the_end_or_says_what_was_lost(policy: str, steps: list[tuple[int, str, int]]) -> None:
+async def test_a_server_is_complete_or_reports_its_loss(policy: str, steps: list[tuple[int, str, int]]) -> None:
     walk = await walked(policy, steps)
     await walk.run(15)
     walk.calm()
@@ -227,5 +227,5 @@ async def test_it_is_whole_in_the_end_or_says_what_was_lost(policy: str, steps: 
 
 @given(st.sampled_from(["Always", "Never"]), STEPS)
 @example("Always", [(13, "remove", 0), (0, "remove", 0), (0, "double", 2), (0, "remove", 4)])  # a disk and its server
-async def test_it_goes_without_a_rest_in_the_middle_of_anything(policy: str, steps: list[tuple[int, str, int]]) -> None:
+async def test_a_server_is_deleted_from_any_intermediate_state(policy: str, steps: list[tuple[int, str, int]]) -> None:
     await gone(await walked(policy, steps))

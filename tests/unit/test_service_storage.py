@@ -39,7 +39,7 @@ def volumes(**backends: dict[str, object]) -> dict[str, object]:
     return {"volume": {"backends": backends}, "backup": {"enabled": False}}
 
 
-def test_a_cloud_that_says_nothing_keeps_volumes_in_ceph() -> None:
+def test_by_default_volumes_are_in_ceph() -> None:
     built = values()
     assert list(built["conf"]["backends"]) == ["rbd"]
     assert built["conf"]["backends"]["rbd"]["volume_driver"] == RBD
@@ -58,7 +58,7 @@ def test_a_cloud_that_says_nothing_keeps_volumes_in_ceph() -> None:
     )
 
 
-def test_ceph_is_asked_for_what_back_ends_and_backups_need() -> None:
+def test_back_ends_and_backups_request_their_pools_from_ceph() -> None:
     spec = contracts()["CephClient"].spec
     assert {pool["role"]: pool["readOnly"] for pool in spec["pools"]} == {
         "volumes": False,
@@ -71,7 +71,7 @@ def test_ceph_is_asked_for_what_back_ends_and_backups_need() -> None:
     }
 
 
-def test_a_pool_of_ones_own_is_not_asked_for() -> None:
+def test_a_users_own_pool_is_not_requested() -> None:
     own = backend(fast={"volume_driver": RBD, "rbd_pool": "fast"})
     assert contracts(**volumes(fast=own))["CephClient"].spec["options"]["fast"].keys() == {
         "rbd_user",
@@ -79,7 +79,7 @@ def test_a_pool_of_ones_own_is_not_asked_for() -> None:
     }
 
 
-def test_backups_go_to_object_storage_where_there_is_any() -> None:
+def test_backups_are_stored_in_object_storage_if_present() -> None:
     options = values(services=["object-storage"])["conf"]["cinder"]["DEFAULT"]
     assert options["backup_driver"] == SWIFT_BACKUP
     assert options["swift_catalog_info"] == "object-store:swift:internalURL"
@@ -122,7 +122,7 @@ def test_volume_types_are_named_after_back_ends() -> None:
     assert list(built["conf"]["backends"]) == ["section", "a", "b", "c"]
 
 
-def test_a_cloud_describes_volume_types_of_its_own() -> None:
+def test_a_cloud_describes_additional_volume_types() -> None:
     limited = {"backend": "rbd", "qos": {"specs": {"total_iops_sec": 100}}, "public": False}
     asked = {
         "shared": {"multi_attach": True, "extra_specs": {"a": "b"}},
@@ -143,7 +143,7 @@ def test_a_cloud_describes_volume_types_of_its_own() -> None:
     }
 
 
-def test_a_type_of_the_clouds_own_is_not_for_those_who_ask_for_none() -> None:
+def test_a_hidden_volume_type_is_not_the_default() -> None:
     hidden = volumes(one=backend(create_volume_type=False, a={"volume_driver": NFS}))
     assert values(volume_types={"x": {}}, **hidden)["bootstrap"]["default_type"] is None
     assert values(volume_types={"rbd": {"public": False}})["bootstrap"]["default_type"] is None
@@ -193,7 +193,7 @@ def test_options_of_back_ends_reach_the_configuration() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_only_with_common_locks_are_there_several_for_the_same_volumes(size: Size) -> None:
+def test_several_processes_serve_the_same_volumes_only_with_shared_locks(size: Size) -> None:
     alone, locked = values(size), values(size, services=LOCKED)
     assert alone["pod"]["replicas"]["volume"] == 1
     assert "cluster" not in alone["conf"]["cinder"]["DEFAULT"]

@@ -65,7 +65,7 @@ def test_an_option_of_several_lines_is_refused_with_its_path(text: str) -> None:
         assert "evil" not in str(told.value)
 
 
-def test_what_is_no_option_may_have_lines() -> None:
+def test_values_other_than_options_may_have_several_lines() -> None:
     values = {"pod": {"annotations": {"api": {"note": "a\nb"}}}, "conf": {"wsgi_placement": "<Virtual>\n</Virtual>"}}
     assert built("placement", {"placement": values})["conf"]["wsgi_placement"] == "<Virtual>\n</Virtual>"
     text = "[mysqld]\nmax_connections = 1\n"

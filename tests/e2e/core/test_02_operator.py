@@ -64,7 +64,7 @@ def test_mariadb_is_durable_and_galera_is_on(cloud: Cloud) -> None:
     assert out.split()[-3:] == ["1", "ON", "ON"], out
 
 
-def test_who_changes_a_row_that_was_changed_meanwhile_waits_and_does_not_fail(cloud: Cloud) -> None:
+def test_a_concurrent_change_of_a_row_waits_and_does_not_fail(cloud: Cloud) -> None:
     """OpenStack tries again what it knows as a deadlock, and nothing else."""
     cloud.sql("create database meanwhile; create table meanwhile.one (n int); insert into meanwhile.one values (0)")
     try:

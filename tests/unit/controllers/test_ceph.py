@@ -50,7 +50,7 @@ def test_a_client_may_write_its_pools_and_only_read_others() -> None:
     assert [pool["name"] for pool in asked["pools"]] == ["vms", "images"]
 
 
-def test_requests_of_our_own_ceph_are_beside_it_and_go_with_it() -> None:
+def test_requests_to_our_own_ceph_are_in_its_namespace_and_are_deleted_with_it() -> None:
     action, health = decide(Observed(CEPH, TRIAL, (NOVA,))).actions
     assert isinstance(action, Apply) and isinstance(health, Apply)
     # By its label the operator sees its changes, which the watch makes.
@@ -106,7 +106,7 @@ def test_requests_of_an_earlier_version_are_taken_over() -> None:
     assert isinstance(again, Apply) and again.obj == asked
 
 
-def test_nobody_has_the_namespace_of_a_cloud_with_its_own_ceph() -> None:
+def test_another_cloud_cannot_use_the_namespace_of_our_own_ceph() -> None:
     """Another cloud that named it as that of its Ceph waits, whoever was first."""
     named = CephSettings(shared_namespace="openstack")
     second = {**OURS, "metadata": {**OURS["metadata"], "namespace": "second", "uid": "u3"}}
@@ -127,7 +127,7 @@ def test_an_external_gateway_gets_its_user_of_keystone_and_the_certificate() -> 
     assert not [action for action in decide(missing).actions if isinstance(action, GatherSecret)]
 
 
-def test_what_the_watch_saw_is_told() -> None:
+def test_observations_of_the_watch_become_conditions() -> None:
     entry = {"type": "Capacity", "status": False, "reason": "PoolFull", "message": "pool volumes is full"}
     health = {"data": {"health.json": json.dumps({"conditions": [entry]})}}
     told = {c.type: c for c in decide(Observed(CEPH, TRIAL, health=health)).conditions}
@@ -225,7 +225,7 @@ async def test_a_client_is_looked_at_with_those_that_name_the_same_and_when_they
 
 
 @pytest.mark.parametrize("name", ["admin", "rgw", "mon", "osd", "bootstrap-osd", "csi-rbd-node"])
-def test_a_user_of_ceph_itself_is_refused_and_nothing_is_asked_for_it(name: str) -> None:
+def test_a_reserved_user_of_ceph_is_rejected_and_causes_no_request(name: str) -> None:
     schema = crd(CephClient)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     rules = schema["properties"]["spec"]["properties"]["client"]["x-kubernetes-validations"]
     assert any(f"'{name}'" in rule["rule"] for rule in rules)
@@ -234,7 +234,7 @@ def test_a_user_of_ceph_itself_is_refused_and_nothing_is_asked_for_it(name: str)
     assert client(ClientSeen(reserved)).conditions[-1].reason == "BlockedInvalidSpec"
 
 
-def test_nothing_is_asked_for_a_client_that_is_going() -> None:
+def test_a_client_that_is_deleted_causes_no_request() -> None:
     going = {**NOVA, "metadata": {**NOVA["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
     asked = next(each for each in decide(Observed(CEPH, TRIAL, (going,))).actions if isinstance(each, Apply)).obj
     assert json.loads(asked["data"]["requests.json"]) == {"clients": {}}

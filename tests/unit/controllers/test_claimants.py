@@ -76,7 +76,7 @@ def by_a_look_at_all(contract: Contract, every: list[Object], mine: Object) -> s
 
 
 @given(st.sampled_from([DATABASE, MESSAGING]), st.lists(CHANGES, max_size=25))
-async def test_the_index_says_what_a_look_at_all_objects_says(contract: Contract, changes: list[Any]) -> None:
+async def test_the_index_equals_a_search_in_all_objects(contract: Contract, changes: list[Any]) -> None:
     cluster, claimants = Cluster(), claimants_of(contract)
     every = cluster.objects
 
@@ -121,7 +121,7 @@ async def test_all_objects_are_listed_once_however_many_are_looked_at() -> None:
     assert cluster.lists == 1
 
 
-async def test_what_an_object_claims_is_asked_once_for_each_spec() -> None:
+async def test_the_claims_of_an_object_are_computed_once_per_spec() -> None:
     """At each start all accounts are told of, listed and looked at."""
     asked: list[Any] = []
 

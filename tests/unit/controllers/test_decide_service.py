@@ -122,7 +122,7 @@ async def test_a_missing_secret_of_an_option_blocks_with_its_name_and_is_looked_
     assert not [action for action in plan.actions if isinstance(action, CopySecret)]
 
 
-async def test_a_secret_of_a_user_is_looked_at_from_time_to_time_because_nobody_watches_it():
+async def test_a_users_secret_is_polled_because_it_is_not_watched():
     stage = Stage(spec=overrides(option()))
     stage.cluster.put(SECRET, {"metadata": {"namespace": NAMESPACE, "name": "ldap"}, "data": {"password": "eA=="}})
     await stage.do()
@@ -168,7 +168,7 @@ async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_othe
         ),
     ],
 )
-async def test_what_the_common_schema_cannot_tell_is_refused_with_its_path(spec, expected):
+async def test_values_that_pass_the_common_schema_are_rejected_with_their_path(spec, expected):
     plan = await Stage(spec=spec).plan()
     assert plan.empty
     assert (condition(plan).reason, condition(plan).message) == ("BlockedInvalidSpec", expected)
@@ -250,7 +250,7 @@ class Lists:
 
 
 @given(st.sampled_from(SERVICES), SPECS, CONDITIONS, st.booleans(), st.booleans())
-async def test_whatever_is_seen_a_decision_is_made_and_a_service_that_goes_makes_nothing(
+async def test_any_observation_gets_a_decision_and_a_deleted_service_creates_nothing(
     declared, spec, conditions, deleting, there
 ):
     thing = obj(declared.kind, declared.name, spec, deleting=deleting)
@@ -280,7 +280,7 @@ def voting(*counts, size="tiny"):
         (voting(size="tiny"), voting(size="single"), ""),
     ],
 )
-async def test_whatever_leaves_fewer_servers_that_vote_changes_nothing(old, new, by):
+async def test_a_change_to_fewer_voting_servers_is_not_applied(old, new, by):
     """Also where nobody was there to refuse it."""
     stage = Stage(etcd.SERVICE, old)
     stage.ready(Etcd.KIND, "etcd")
@@ -316,7 +316,7 @@ async def test_back_ends_are_noted_as_those_in_use_only_once_the_service_is_read
     assert plan.status["backends"] == ["former"]
 
 
-async def test_a_back_end_is_given_up_only_after_a_look_of_now_found_nothing_in_it():
+async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
     seen = await of_glance(backends=["former"])
     (look,), stage = removed_backends(seen, seen.context)
     assert (look.backends, stage.status) == (("former",), False)

@@ -201,7 +201,7 @@ def test_each_level_wins_over_all_before_it_and_takes_nothing_else_away(count):
 
 
 @pytest.mark.parametrize(("lower", "higher"), [(a, b) for i, a in enumerate(LEVELS) for b in LEVELS[i + 1 :]])
-def test_of_any_two_levels_the_later_one_wins_in_whatever_order_they_are_written(lower, higher):
+def test_the_later_of_two_levels_wins_in_any_written_order(lower, higher):
     assert agent_values(spec_of(lower, higher))["who"] == agent_values(spec_of(higher, lower))["who"] == higher
 
 
@@ -219,7 +219,7 @@ def test_all_levels_together_are_as_they_were_reviewed(golden):
     golden("values/levels.yaml", text(agent_values(spec, nodes)))
 
 
-def test_values_for_some_nodes_stand_apart_and_change_nothing_for_the_others():
+def test_values_of_some_nodes_are_separate_and_do_not_affect_others():
     nodes = {"rack::r1": {"services": {"identity": {"keystone": {"agent": {"values": {"who": "nodes"}}}}}}}
     values = agent_values(spec_of(*LEVELS), nodes)
     assert values["who"] == "services"

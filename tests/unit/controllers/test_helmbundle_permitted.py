@@ -133,7 +133,7 @@ async def test_a_service_object_may_have_charts_with_rights_on_nodes_installed()
         (owned_by({**NOVA, "kind": "Pod"}), [NOVA, {**NOVA, "kind": "Pod"}]),
     ],
 )
-async def test_nobody_forges_the_helm_bundle_of_a_service_object(bundle, objects):
+async def test_the_helm_bundle_of_a_service_object_cannot_be_forged(bundle, objects):
     plan = await decided(bundle, *objects)
     assert not any(text.startswith("helm") for text in texts(plan))
     assert condition(plan).reason == "BlockedNotPermitted"
@@ -157,7 +157,7 @@ async def test_values_give_no_rights_on_nodes():
     ]
 
 
-def test_nobody_but_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
+def test_only_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
     """Admission is asked for all writers but the operator."""
     bundle = owned_by(NOVA)
     labelled = {**bundle, "metadata": {**bundle["metadata"], "labels": {"a": "b"}}}
@@ -215,7 +215,7 @@ async def test_a_release_belongs_to_one_helm_bundle(mine, theirs, record):
 
 
 @pytest.mark.parametrize("by", ["spec", "status"])
-async def test_nobody_claims_a_release_of_another_namespace(by):
+async def test_a_release_of_another_namespace_cannot_be_claimed(by):
     """Not even by a HelmBundle that got past admission."""
     there = {"name": "mc", "chart": "memcached", "namespace": NAMESPACE}
     rival = obj(HelmBundle.KIND, "evil", {"releases": [there]}, creationTimestamp="2025-01-01T00:00:00Z")
@@ -231,7 +231,7 @@ async def test_nobody_claims_a_release_of_another_namespace(by):
     assert condition(plan).reason == "BlockedTaken"
 
 
-async def test_who_waits_for_a_release_has_it_when_the_other_is_gone():
+async def test_a_waiting_bundle_gets_the_release_when_the_other_is_deleted():
     assert texts(await decided(claimant("b", 2), recorded("a"))) == ["helm upgrade --install openstack/mc"]
     (watch,) = (w for w in controllers(SHIPPED, AGES)[0].watches if w.kind == HelmBundle.KIND)
     both = [claimant("a", 1), claimant("b", 2), claimant("c", 3, names=("x",))]

@@ -23,7 +23,7 @@ def asked(found: Resolved) -> list[Any]:
     return [dict(each.where)["name"] for each in found.missing]
 
 
-def test_groups_of_many_ports_are_asked_for_and_told_to_be_wrong_once() -> None:
+def test_groups_of_many_ports_are_queried_and_reported_once() -> None:
     """Every port asked for each, and told of each: 64 ports, which name 30,000, took the operator's memory."""
     ports = [NETWORK] * 64
     found = resolved({}, *ports)
@@ -34,7 +34,7 @@ def test_groups_of_many_ports_are_asked_for_and_told_to_be_wrong_once() -> None:
     assert problems[7] == "spec.securityGroups[7]: security-group with name g7 must match exactly one: found none"
 
 
-def test_what_several_ports_name_is_asked_for_once() -> None:
+def test_a_resource_that_several_ports_name_is_queried_once() -> None:
     ports = [{"network": {"filter": {"name": "n"}}, **OWN}] * 64
     assert asked(resolved({}, *ports)) == ["n", "own"]
 

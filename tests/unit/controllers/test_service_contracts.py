@@ -96,7 +96,7 @@ async def test_another_bus_is_the_same_contract_with_another_provider():
     assert (notes["instance"], notes["sharedVhost"]) == ("rabbitmq", True)
 
 
-async def test_one_of_two_contracts_of_a_kind_goes_alone():
+async def test_one_of_two_contracts_of_a_kind_is_deleted_alone():
     stage = Stage(nova.SERVICE)
     await stage.do()
     extra = stage.cluster.peek(DatabaseAccount.KIND, (NAMESPACE, "nova-api"))
@@ -123,7 +123,7 @@ async def test_the_ssh_keys_and_the_shared_secret_stay_the_same_however_often_it
         assert secret_data(stage.cluster.peek(SECRET, (NAMESPACE, name))) == first
 
 
-def test_the_shared_secret_of_the_metadata_proxy_is_told_to_both_in_their_own_words():
+def test_nova_and_neutron_get_the_shared_secret_in_their_own_formats():
     (secret,) = neutron.SERVICE.secrets(context(neutron.SERVICE))
     made = {name: text.format(secret="S") for name, text in secret.templates.items()}
     assert made == {
@@ -166,7 +166,7 @@ def test_contracts_are_valid_by_the_models_that_answer_them():
             kinds[each.kind].model_validate({"metadata": {"name": "x"}, "spec": dict(each.spec)})
 
 
-def test_names_with_a_dash_are_none_of_a_database():
+def test_names_of_databases_have_no_dash():
     spec = database("nova-api", section="api_database").spec
     assert (spec["database"], spec["username"], spec["section"]) == ("nova_api", "nova_api", "api_database")
     assert spec["secretName"] == "nova-api-database"
@@ -216,7 +216,7 @@ SERVES = {
 
 
 @pytest.mark.parametrize("name", SERVES)
-async def test_what_was_ready_once_serves_while_one_pod_answers(name):
+async def test_a_service_that_was_ready_serves_while_one_pod_responds(name):
     declared, labels = SERVES[name]
     up, down = pod("a-1", True, name, **labels), pod("a-0", False, name, **labels)
     assert await serving(declared, up, down) == (True, "Serving", "")
@@ -230,7 +230,7 @@ async def test_what_was_ready_once_serves_while_one_pod_answers(name):
     assert await serving(declared, *others) == (False, "NotServing", f"no pod with {wanted} is ready")
 
 
-def test_all_that_others_have_accounts_at_tell_whether_they_serve():
+def test_all_providers_of_accounts_report_whether_they_serve():
     from stackwright.controllers.contract.database import DATABASE
     from stackwright.controllers.contract.identity import IDENTITY
     from stackwright.controllers.contract.messaging import MESSAGING

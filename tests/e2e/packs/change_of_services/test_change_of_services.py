@@ -93,9 +93,7 @@ def test_a_label_on_no_node_is_named_and_daemonsets_follow_labels(full_cloud: Fu
     assert pinger.lost() <= CHANCE
 
 
-def test_a_service_that_is_removed_leaves_nothing_but_its_database_and_can_come_back(
-    full_cloud: FullCloud, vms: Vms
-) -> None:
+def test_a_removed_service_leaves_only_its_database_and_can_be_added_again(full_cloud: FullCloud, vms: Vms) -> None:
     services = ["~dashboard", "~placement"]
     providers = vms.providers()
     plan = full_cloud.plan(features={"services": services})

@@ -148,7 +148,7 @@ def test_a_tenant_reaches_the_ingress_of_nodes_and_nothing_else(machine: World) 
 
 
 @pytest.mark.parametrize("router", [False, True])
-def test_nobody_outside_reaches_the_cluster(machine: World, router: bool) -> None:
+def test_external_hosts_do_not_reach_the_cluster(machine: World, router: bool) -> None:
     """Nor where others made a router of the machine."""
     machine.run("sysctl", "-qw", f"net.ipv4.ip_forward={int(router)}")
     machine.run("ip", "-n", TWO, "route", "add", "198.18.0.0/15", "via", MACHINE_ADDRESS)
@@ -169,7 +169,7 @@ def test_the_machine_forwards_for_others_as_it_did(machine: World) -> None:
     assert machine.reached(LAN, BEYOND)
 
 
-def test_no_setting_of_the_machine_is_changed_and_nothing_is_left(machine: World) -> None:
+def test_no_setting_of_the_machine_is_changed_and_no_rule_remains(machine: World) -> None:
     machine.python(REMOVE)
     before = machine.settings()
     assert "net.ipv4.ip_forward = 0" in before
@@ -182,7 +182,7 @@ def test_no_setting_of_the_machine_is_changed_and_nothing_is_left(machine: World
     assert "stackwright" not in machine.run("nft", "list", "tables") + machine.run("ip", "netns")
 
 
-def test_what_is_there_is_left_alone_and_what_is_missing_is_made(machine: World) -> None:
+def test_existing_rules_are_kept_and_missing_ones_are_created(machine: World) -> None:
     links = machine.run("ip", "-n", ROUTER, "link")
     machine.python(CONNECT)
     assert machine.run("ip", "-n", ROUTER, "link") == links
@@ -205,7 +205,7 @@ def test_bridges_of_an_older_version_are_replaced(machine: World) -> None:
     assert machine.reached(MACHINE, NODES[0].address)
 
 
-def test_nodes_reach_the_outside_and_the_machine_forwards_nothing(machine: World) -> None:
+def test_nodes_reach_external_hosts_and_the_machine_forwards_nothing(machine: World) -> None:
     assert not machine.reached(ONE, "198.18.0.2")
     inside = ["nsenter", f"--target={machine.pid}", "--net", "--mount", "--"]
     with subprocess.Popen([*inside, *flags.uplink(network.NAMESPACE)], stderr=subprocess.DEVNULL) as uplink:

@@ -179,7 +179,7 @@ def started(cloud: Cloud) -> dict[str, str]:
     return found
 
 
-def test_a_node_whose_namespaces_are_gone_starts_again(cloud: Cloud, nodes: list[Node]) -> None:
+def test_a_node_with_deleted_namespaces_starts_again(cloud: Cloud, nodes: list[Node]) -> None:
     node = nodes[1]
     namespaces.remove(node)
     cloud.stackwright("up", "--nodes", "2", limit=600)

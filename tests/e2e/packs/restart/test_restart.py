@@ -19,7 +19,7 @@ def test_vms_keep_running_and_reachable_while_pods_are_restarted_in_turn(full_cl
     restart_in_turn(full_cloud, vms, list(full_cloud.workloads()))
 
 
-def test_a_port_whose_device_is_gone_goes_too(full_cloud: FullCloud) -> None:
+def test_a_port_without_its_device_is_deleted_too(full_cloud: FullCloud) -> None:
     """It would go on taking what is meant for its address."""
     pod, name = next(iter(full_cloud.pods("-l", f"application={SWITCH}").values()))["metadata"]["name"], "tapgone"
     inside = ("exec", "-n", full_cloud.namespace, pod, "-c", "vswitchd", "--")

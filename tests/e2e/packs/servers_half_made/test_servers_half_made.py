@@ -17,7 +17,7 @@ def wait_for(infra: Infra, count: int, before: Things) -> None:
 
 
 @pytest.mark.parametrize("count", range(len(WHOLE) + 1))
-def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, count: int) -> None:
+def test_half_created_resources_are_deleted_completely(infra: Infra, count: int) -> None:
     before = infra.there()
     infra.cloud.apply(server("brief"))
     wait_for(infra, count, before)
@@ -26,7 +26,7 @@ def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, count: int) -> N
     infra.only(before)
 
 
-def test_the_operator_that_is_killed_makes_nothing_twice(infra: Infra) -> None:
+def test_a_killed_operator_creates_no_resource_twice(infra: Infra) -> None:
     before = infra.there()
     infra.cloud.apply(server("killed"))
     for count in KILLS:

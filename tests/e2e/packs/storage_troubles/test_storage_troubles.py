@@ -26,7 +26,7 @@ NEW_KEY_LIMIT = 240
     ],
     ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""),
 )
-def test_trouble_is_told_by_its_name_as_long_as_it_lasts(
+def test_a_fault_is_reported_by_name_while_it_lasts(
     storage: Storage, writer_vm: tuple[Vm, str], trouble: Any, condition: str, reason: str, part: str
 ) -> None:
     cloud = storage.cloud
