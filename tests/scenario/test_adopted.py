@@ -63,7 +63,7 @@ async def test_a_server_without_marks_is_adopted_by_providerid_with_all_that_it_
     assert not [name for name in world.there() if " m" in name]
 
 
-async def test_killed_at_every_write_of_the_adoption_there_is_one_server_in_the_end() -> None:
+async def test_an_adoption_killed_at_every_write_ends_with_one_server() -> None:
     async def end(world: Clusters) -> None:
         assert world.told(kind=MACHINES, name="m")[0] == "Ready"
         assert [t.name for t in world.clouds.all("server")] == ["m"]
@@ -88,7 +88,7 @@ async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_m
     assert things(world) == before
 
 
-async def test_a_machine_that_is_deleted_before_its_server_was_adopted_says_what_is_left() -> None:
+async def test_a_machine_deleted_before_the_adoption_reports_what_remains() -> None:
     world = await unknown()
     world.delete(CLUSTERS, "c")  # so it makes no server any more
     await world.run(30)

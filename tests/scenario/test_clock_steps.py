@@ -99,7 +99,7 @@ async def test_an_operator_that_dies_every_two_minutes_still_rolls_back():
     assert world.helm.calls == [("upgrade", RELEASE), ("rollback", RELEASE)]
 
 
-async def test_what_did_not_get_ready_in_time_is_told_so_after_a_restart_too():
+async def test_a_timeout_of_readiness_is_reported_after_a_restart_too():
     world = World()
     world.kubelet.broken["memcached"] = UNREADY
     world.cloud(features=MEMCACHED)
@@ -112,7 +112,7 @@ async def test_what_did_not_get_ready_in_time_is_told_so_after_a_restart_too():
     assert world.writes == writes
 
 
-async def test_a_chart_that_is_refused_is_tried_again_whatever_the_clock_says():
+async def test_a_rejected_chart_is_retried_despite_jumps_of_the_clock():
     world = World()
     world.helm.fail["memcached"] = TerminalError("helm upgrade: no")
     world.cloud(features=MEMCACHED)
@@ -123,7 +123,7 @@ async def test_a_chart_that_is_refused_is_tried_again_whatever_the_clock_says():
     assert world.ready()
 
 
-async def test_what_was_made_while_the_clock_was_ahead_is_made_anew_without_any_event():
+async def test_certificates_from_a_clock_that_was_ahead_are_reissued_without_an_event():
     """Certificates were not valid yet, and keys did not turn, until the clock had come there again."""
     world = await ready_world(whole=True)
     step = 40 * 24 * 3600.0

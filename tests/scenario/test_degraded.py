@@ -115,7 +115,7 @@ async def test_service_users_are_made_while_one_api_of_keystone_serves() -> None
     await world.stop()
 
 
-async def test_accounts_wait_for_servers_of_which_none_serves_and_losses_are_found_at_once() -> None:
+async def test_accounts_wait_for_a_serving_provider_and_losses_are_found_at_once() -> None:
     world = await ready_world(**THREE)
     before = users(world)
     away(world, STATEFULSET, SERVERS, 0, 1, 2)
@@ -136,7 +136,7 @@ async def test_accounts_wait_for_servers_of_which_none_serves_and_losses_are_fou
     await world.stop()
 
 
-async def test_the_end_of_an_outage_of_a_part_writes_and_asks_nothing_without_end() -> None:
+async def test_the_end_of_a_partial_outage_causes_no_endless_writes_or_requests() -> None:
     world = await ready_world(**THREE)
     away(world, STATEFULSET, SERVERS, 2)
     await world.run(600)

@@ -21,7 +21,7 @@ from stackwright.services.registry import SERVICES
 pytestmark = pytest.mark.looptime
 
 
-async def test_a_fresh_cloud_becomes_ready_and_every_level_says_so():
+async def test_a_new_cloud_becomes_ready_at_every_level():
     world = World()
     world.cloud()
     await world.settle()
@@ -94,7 +94,7 @@ async def test_a_watch_that_is_late_has_no_release_looked_at_again_and_again():
     assert max(looks.values()) < 20
 
 
-async def test_what_is_in_flight_when_the_operator_is_killed_is_taken_up_by_the_next_one():
+async def test_work_in_progress_of_a_killed_operator_is_completed_by_the_next():
     world = World()
     world.cloud()
     await world.run(2.0)
@@ -104,7 +104,7 @@ async def test_what_is_in_flight_when_the_operator_is_killed_is_taken_up_by_the_
     assert world.ready()
 
 
-async def test_the_account_in_the_database_has_the_password_that_keystone_is_told():
+async def test_the_account_in_the_database_has_the_password_in_keystones_secret():
     world = await ready_world()
     data = secret_data(world.get(SECRET, "keystone-database"))
     assert world.sql.users == {("mariadb.openstack.svc", "keystone"): data["password"]}
@@ -136,7 +136,7 @@ async def test_a_cloud_of_each_size_becomes_ready_with_the_pods_of_that_size(siz
     assert sum(name.startswith("keystone-api") for name in pods) == KEYSTONE[size].pods
 
 
-async def test_events_tell_of_the_turns_of_ready_and_of_nothing_else():
+async def test_events_report_only_transitions_of_ready():
     world = World()
     world.cloud()
     await world.settle()

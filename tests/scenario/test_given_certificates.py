@@ -96,7 +96,7 @@ def endpoints(world: World) -> dict[str, Any]:
     return dict(world.get(Ingress.KIND, "ingress")["spec"]["settings"]["public_endpoints"])
 
 
-async def test_another_certificate_is_served_at_once_and_the_old_one_is_gone() -> None:
+async def test_another_certificate_is_served_at_once_and_the_old_one_is_deleted() -> None:
     world = await ready_world(whole=True)
     first, second = given(), given()
     world.cloud(**spec(first))
@@ -148,7 +148,7 @@ async def test_a_certificate_that_leaves_the_spec_leaves_the_cluster() -> None:
     assert world.get(SECRET, GIVEN) is None
 
 
-async def test_a_secret_that_somebody_removed_or_edited_is_made_again() -> None:
+async def test_a_deleted_or_edited_secret_is_restored() -> None:
     world = await ready_world(whole=True)
     first = given()
     world.cloud(**spec(first))
@@ -209,7 +209,7 @@ async def test_a_wrong_one_is_refused_by_its_field_and_not_repeated(changed: dic
     assert not leaks("".join(found), GOOD, OTHER) and "s3cret" not in "".join(found)
 
 
-async def test_a_cloud_that_has_a_wrong_one_already_says_so_without_repeating_it() -> None:
+async def test_an_existing_invalid_certificate_is_reported_without_its_text() -> None:
     world = await ready_world(whole=True)
     wrong = cloud_object(**spec({**GOOD, "api_key": OTHER["api_key"]}))["spec"]
     plan = decide(Observed(SETTINGS, {**world.osdpl, "spec": wrong}))
@@ -238,7 +238,7 @@ def test_the_command_line_reads_and_checks_such_a_manifest(tmp_path: Path) -> No
     assert not leaks(str(told.value), GOOD)
 
 
-async def test_a_plan_tells_which_secret_and_shows_no_text() -> None:
+async def test_a_plan_names_the_secret_and_shows_no_text() -> None:
     world = await ready_world(whole=True)
     for before, after in ((None, GOOD), (GOOD, OTHER)):
         if before:

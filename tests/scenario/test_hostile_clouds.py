@@ -116,7 +116,7 @@ ODD: dict[str, Callable[[FaultyClouds], None]] = {
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("what", ["cluster", "server", "pool"])
-async def test_no_object_asks_a_cloud_without_pause(odd: str, what: str) -> None:
+async def test_no_object_sends_requests_in_a_hot_loop(odd: str, what: str) -> None:
     world = Hostile(ODD[odd])
     match what:
         case "cluster":
@@ -136,7 +136,7 @@ async def test_no_object_asks_a_cloud_without_pause(odd: str, what: str) -> None
     assert world.most() < EACH * (BURST + 60 / PACE)
 
 
-async def test_an_interface_that_a_router_does_not_take_is_asked_for_now_and_then() -> None:
+async def test_a_rejected_router_interface_is_retried_rarely() -> None:
     world = Hostile(_deaf)
     world.make()
     await world.run(600)

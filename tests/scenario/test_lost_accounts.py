@@ -60,7 +60,7 @@ def counted(world: World, provider: str) -> list[Any]:
 
 
 @each_provider
-async def test_a_start_of_the_operator_asks_for_few_accounts_and_the_schedule_goes_on(provider: str) -> None:
+async def test_a_start_of_the_operator_checks_few_accounts_and_keeps_the_schedule(provider: str) -> None:
     world = await ready_world(whole=True)
     await world.stop()
     asked, writes = counted(world, provider), len(world.cluster.writes)
@@ -110,7 +110,7 @@ async def test_a_provider_that_refuses_its_administrator_has_not_shown_the_accou
 
 
 @each_provider
-async def test_a_provider_that_came_up_again_since_is_asked_at_the_start(provider: str) -> None:
+async def test_a_restarted_provider_is_checked_at_the_start(provider: str) -> None:
     """The operator was killed after it had seen the provider come up, and before it had asked for the accounts."""
     world = await ready_world(whole=True)
     await world.stop()
@@ -126,7 +126,7 @@ async def test_a_provider_that_came_up_again_since_is_asked_at_the_start(provide
 
 
 @each_provider
-async def test_a_provider_that_answers_only_after_it_is_ready_is_asked_again_soon(provider: str) -> None:
+async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_soon(provider: str) -> None:
     """It came up again with its data lost, or whole; an answer long after that would be one in a cloud at rest."""
     world = await ready_world(whole=True)
     await world.stop()
@@ -209,7 +209,7 @@ def databases_lost(world: World) -> None:
     world.sql.databases.clear()
 
 
-async def test_a_lost_database_is_filled_anew_and_its_users_start_anew() -> None:
+async def test_a_lost_database_is_filled_again_and_its_users_restart() -> None:
     """Its accounts come back, but it is empty: db-sync and bootstrap have to run, and agents to register again."""
     world = await ready_world(whole=True)
     jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
@@ -279,7 +279,7 @@ async def test_a_loss_counts_even_if_the_account_is_to_be_another_one_at_that_ti
     await world.stop()
 
 
-async def test_a_changed_account_is_not_made_again_before_somebody_can_tell_whether_it_was_lost() -> None:
+async def test_a_changed_account_is_not_recreated_before_its_loss_is_checked() -> None:
     """Else a provider that fails at just that time would hide the loss."""
     world = await ready_world()
     await world.stop()
@@ -307,7 +307,7 @@ async def test_a_changed_account_is_not_made_again_before_somebody_can_tell_whet
     await world.stop()
 
 
-async def test_another_provider_of_the_same_name_has_nothing_of_the_one_before() -> None:
+async def test_another_provider_of_the_same_name_has_no_accounts_of_the_former() -> None:
     world = await ready_world()
     mariadb = copy.deepcopy(world.get(MariaDB.KIND, "mariadb"))
     databases_lost(world)
@@ -351,7 +351,7 @@ async def test_an_account_that_stays_missing_is_not_made_without_end(provider: s
     await world.stop()
 
 
-async def test_an_account_that_no_status_tells_of_is_taken_away_too() -> None:
+async def test_an_unrecorded_account_is_deleted_too() -> None:
     """The operator is killed just when it has made it; then the object is deleted while the provider is away."""
     world = await ready_world()
     works = world.sql.account

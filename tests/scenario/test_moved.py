@@ -165,7 +165,7 @@ async def test_a_claim_that_is_restored_gets_no_free_address_while_it_is_unknown
 
 
 @pytest.mark.parametrize("left", [("d",), ("b", "d"), ("c", "e", "f")], ids=" ".join)
-async def test_a_pool_that_is_restored_adopts_what_is_left_of_its_addresses(left: tuple[str, ...]) -> None:
+async def test_a_restored_pool_adopts_its_remaining_addresses(left: tuple[str, ...]) -> None:
     old = await pools(reclaimPolicy="Delete")
     for name in "abcdef":
         old.claim(name)
@@ -194,7 +194,7 @@ async def test_a_pool_that_is_restored_adopts_what_is_left_of_its_addresses(left
 
 @pytest.mark.parametrize("first", [CLUSTERS, MACHINES, SERVERS], ids=lambda kind: kind.kind)
 @pytest.mark.parametrize("lacking", [(), (SERVERS,)], ids=["all", "no-servers"])
-async def test_addresses_of_the_user_lead_on_to_the_same_machines_after_a_restore(
+async def test_users_addresses_stay_on_the_same_machines_after_a_restore(
     first: Kind, lacking: tuple[Kind, ...]
 ) -> None:
     """Be the one that the address of the API leads to restored last."""
@@ -225,7 +225,7 @@ async def test_addresses_of_the_user_lead_on_to_the_same_machines_after_a_restor
         assert world.told(kind=kind, name=name) == ("Ready", "")
 
 
-async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:
+async def test_a_machine_without_its_moved_server_object_finds_its_server() -> None:
     old = await whole()
     await old.stop()
     world = restored(old, (CLUSTERS, MACHINES))
@@ -270,7 +270,7 @@ async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothin
 
 
 @pytest.mark.parametrize("forged", ["copied", "named"])
-async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it(forged: str) -> None:
+async def test_an_origin_copied_from_another_namespace_adopts_nothing(forged: str) -> None:
     world = await small()
     victim = (world.get(SERVERS, "m") or {})["metadata"]
     (server,) = world.clouds.all("server")
@@ -287,7 +287,7 @@ async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it(fo
     assert NAMESPACE != "tenant"
 
 
-async def test_a_machine_whose_server_object_is_another_server_keeps_its_provider_id() -> None:
+async def test_a_machine_with_another_server_in_its_server_object_keeps_its_provider_id() -> None:
     world = await small()
     machine = world.get(MACHINES, "m") or {}
     other = "openstack:///6ba7b810-9dad-11d1-80b4-00c04fd430c8"
@@ -297,7 +297,7 @@ async def test_a_machine_whose_server_object_is_another_server_keeps_its_provide
     assert (world.get(MACHINES, "m") or {})["spec"]["providerID"] == other
 
 
-async def test_a_later_cluster_of_the_same_name_has_nothing_of_one_that_was_moved_away() -> None:
+async def test_a_later_cluster_of_the_same_name_adopts_nothing_of_a_moved_one() -> None:
     old = await small()
     await old.stop()
     moved = {(t.what, t.id) for t in old.clouds.all()}  # of another Kubernetes cluster now

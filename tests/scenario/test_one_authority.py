@@ -50,7 +50,7 @@ def of_another(world, name):
     )
 
 
-async def test_an_authority_that_was_deleted_and_made_anew_issues_all_certificates():
+async def test_a_deleted_and_recreated_ca_issues_all_certificates():
     world = await whole_cloud()
     before = await certificates(world)
     assert len(before) > 3 and len(trusted(before)) == 1
@@ -118,7 +118,7 @@ async def at_rest(world):
     assert world.writes == writes
 
 
-async def test_a_note_replaces_no_authority_whose_key_was_taken_away():
+async def test_a_note_does_not_replace_a_ca_without_its_key():
     """An earlier version noted no authority; the first look of this one may only add the notes."""
     world = await whole_cloud()
     before = await certificates(world)

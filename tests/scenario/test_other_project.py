@@ -83,7 +83,7 @@ def delete(world: World, kind: Kind, name: str) -> None:
 
 
 @each
-async def test_it_is_told_and_nothing_is_made_there(kind: Kind, name: str, start: Any) -> None:
+async def test_another_project_is_reported_and_nothing_is_created_there(kind: Kind, name: str, start: Any) -> None:
     world = await start()
     before, calls = status(world, kind, name), len(world.clouds.calls)
     assert before["project"] == "project"
@@ -99,7 +99,7 @@ async def test_it_is_told_and_nothing_is_made_there(kind: Kind, name: str, start
 
 
 @each
-async def test_it_does_not_go_before_its_things_can_be_seen(kind: Kind, name: str, start: Any) -> None:
+async def test_a_deletion_waits_until_the_resources_are_visible(kind: Kind, name: str, start: Any) -> None:
     world = await start()
     ours = {key for key, thing in world.clouds.things.items() if thing.mark}
     there = lead_away(world)
@@ -117,7 +117,7 @@ async def test_it_does_not_go_before_its_things_can_be_seen(kind: Kind, name: st
 
 
 @each
-async def test_or_its_things_are_left_behind_if_it_is_told_to(kind: Kind, name: str, start: Any) -> None:
+async def test_a_policy_can_leave_the_resources_in_the_former_project(kind: Kind, name: str, start: Any) -> None:
     world = await start()
     calls = len(world.clouds.calls)
     lead_away(world)

@@ -24,7 +24,7 @@ async def restored() -> World:
     return world
 
 
-async def test_the_operator_goes_by_what_was_restored() -> None:
+async def test_the_operator_follows_the_restored_state() -> None:
     world = await restored()
     await world.run(700)  # until the next list
     reference, _ = await built_world()

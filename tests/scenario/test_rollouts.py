@@ -29,7 +29,7 @@ async def whole_cloud(nodes):
     return world
 
 
-async def test_a_daemonset_that_goes_node_by_node_has_all_the_time_it_takes():
+async def test_a_daemonset_with_progress_node_by_node_has_no_time_limit():
     world = await whole_cloud(nodes=12)
     world.kubelet.rolling["nova-compute"] = 60.0
     world.cloud(whole=True, services=DEBUG)
@@ -69,7 +69,7 @@ async def test_pods_that_come_and_go_are_no_progress():
     assert world.helm.calls == [("upgrade", RELEASE), ("rollback", RELEASE)]
 
 
-async def test_what_was_reached_is_known_to_an_operator_that_is_started_again_and_progress_meanwhile_counts():
+async def test_a_restarted_operator_knows_the_earlier_progress_and_counts_new_progress():
     world = await whole_cloud(nodes=5)
     world.kubelet.rolling["nova-compute"] = 15.0
     world.kubelet.broken["nova-compute"] = UNREADY
@@ -91,7 +91,7 @@ async def test_what_was_reached_is_known_to_an_operator_that_is_started_again_an
     assert calls(world) == ["upgrade", "rollback"]
 
 
-async def test_nothing_of_it_is_left_in_the_status_of_a_release_that_is_ready_and_nothing_is_written_at_rest():
+async def test_the_status_of_a_ready_release_has_no_progress_and_is_not_rewritten():
     world = await whole_cloud(nodes=5)
     world.kubelet.rolling["nova-compute"] = 100.0
     world.cloud(whole=True, services=DEBUG)
@@ -148,7 +148,7 @@ async def with_a_node_away(nodes=2, rolling=0.0):
     return world
 
 
-async def test_a_node_that_is_away_does_not_count_and_what_is_ready_without_it_names_it():
+async def test_an_absent_node_does_not_count_and_a_ready_release_names_it():
     world = await with_a_node_away()
     world.cloud(whole=True, services=DEBUG)
     await world.run(120)
@@ -185,7 +185,7 @@ async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_
     assert world.ready() and calls(world) == ["upgrade"]
 
 
-async def test_what_fails_on_nodes_that_are_there_is_rolled_back_and_tried_again_when_the_one_that_was_away_is_back():
+async def test_a_failure_on_present_nodes_is_rolled_back_and_retried_when_the_absent_node_returns():
     world = await with_a_node_away(nodes=3)
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)
@@ -218,7 +218,7 @@ async def test_it_is_tried_again_once_only():
     assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
 
 
-async def test_it_is_tried_again_once_only_also_when_the_node_comes_and_goes():
+async def test_it_is_retried_only_once_for_a_flapping_node():
     """Each time that it was rolled back with the node away again, it was tried again when the node was back."""
     world = await with_a_node_away(nodes=3)
     world.kubelet.broken["nova-compute"] = UNREADY

@@ -85,7 +85,7 @@ def smuggle(world: Clusters, kind: Kind, spec: Object) -> None:
 
 
 @pytest.mark.parametrize(("kind", "wrong", "message"), WRONG, ids=lambda each: getattr(each, "kind", str(each)[:60]))
-async def test_what_is_wrong_is_told_makes_nothing_and_can_be_put_right_or_go(
+async def test_an_invalid_spec_is_reported_creates_nothing_and_can_be_corrected_or_deleted(
     kind: Kind, wrong: Object, message: str
 ) -> None:
     world = Clusters(core=True)
