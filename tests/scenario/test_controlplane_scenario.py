@@ -106,7 +106,7 @@ async def test_the_administrator_has_the_password_of_the_secret_once_and_for_all
     assert (admin["password"], admin["region_name"]) == ("12345678", "elsewhere")
 
 
-async def test_without_the_password_keystone_reports_what_is_missing():
+async def test_without_the_password_keystone_reports_the_missing_secret():
     world = World()
     written(world)
     await world.settle()

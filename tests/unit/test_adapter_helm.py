@@ -71,7 +71,7 @@ async def test_helm_has_its_own_folders_and_the_given_kubeconfig(
     helm.close()
 
 
-async def test_at_most_so_many_at_once(tmp_path: Path) -> None:
+async def test_concurrent_calls_are_limited(tmp_path: Path) -> None:
     script = (
         f"touch {tmp_path}/run.$$; ls {tmp_path}/run.* | wc -l >> {tmp_path}/count; sleep 0.2; rm {tmp_path}/run.$$"
     )
@@ -124,7 +124,7 @@ async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
 
 
 @pytest.mark.looptime
-async def test_who_has_no_turn_for_long_waits_no_longer() -> None:
+async def test_a_caller_without_a_slot_times_out() -> None:
     turns = ConcurrencyLimit(4, 3)
 
     async def call(namespace: str, seconds: float) -> None:
@@ -139,7 +139,7 @@ async def test_who_has_no_turn_for_long_waits_no_longer() -> None:
 
 
 @pytest.mark.looptime
-async def test_a_turn_that_comes_as_its_wait_ends_goes_to_the_next() -> None:
+async def test_a_slot_granted_at_the_timeout_passes_to_the_next_caller() -> None:
     turns, go = ConcurrencyLimit(1, 1), asyncio.Event()
 
     async def call() -> None:
@@ -281,7 +281,7 @@ def test_a_record_is_not_older_than_its_secret_though_helm_takes_a_label_over_fr
     assert releases([newer])["a"].updated == 700.0
 
 
-def test_a_charts_linked_library_is_no_news_to_who_reads_an_error() -> None:
+def test_errors_omit_the_warning_about_linked_chart_libraries() -> None:
     text = (
         "walk.go:75: found symbolic link in path: /x/stackwright-lib resolves to /x/lib\nError: replicas: Invalid type"
     )

@@ -28,13 +28,13 @@ def test_an_account_is_made_by_statements_that_can_repeat() -> None:
     assert not any("pa'ss" in text for text in texts)
 
 
-def test_the_driver_quotes_what_is_bound() -> None:
+def test_the_driver_quotes_bound_parameters() -> None:
     (text, bound), *_ = [s for s in statements(account(), "a'b\\") if s[0].startswith("ALTER")]
     escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
     assert escaped == r"ALTER USER 'keystone'@'%' IDENTIFIED BY 'a\'b\\'"
 
 
-def test_removal_drops_the_database_only_when_asked() -> None:
+def test_removal_drops_the_database_only_on_request() -> None:
     assert [t for t, _ in statements(account(absent=True), "")] == ["DROP USER IF EXISTS %s@'%%'"]
     assert len(list(statements(account(absent=True, dropped=("keystone",)), ""))) == 2
 
@@ -220,7 +220,7 @@ async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
     assert after == [rf"{each} `nova\_api`.* {'TO' if each[0] == 'G' else 'FROM'} %s@'%%'" for each in ran]
 
 
-async def test_an_account_that_goes_has_no_rights_to_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_rights_of_a_deleted_account_are_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     connection = Connection()
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     await MariaDbSql().account(account(absent=True), {"password": "root-pw"}, "pw")
@@ -238,7 +238,7 @@ async def test_an_account_that_goes_has_no_rights_to_be_taken_back(monkeypatch: 
         (1047, None),
     ],
 )
-async def test_what_is_missing_of_an_account_is_found_by_logging_in(
+async def test_missing_parts_of_an_account_are_found_by_a_login(
     number: int, missing: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
@@ -275,7 +275,7 @@ async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("absent", ["user keystone", "database keystone", ""])
-async def test_without_the_password_the_administrator_is_asked_for_names(
+async def test_without_the_password_the_administrator_queries_names(
     absent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Server(Connection):
@@ -306,7 +306,7 @@ def test_odd_names_are_refused(bad: str) -> None:
 @pytest.mark.parametrize(
     "odd", ["ALL ON *.* TO x; --", "GRANT OPTION", "grant option", "SUPER", "LOC\u212a TABLES", ""]
 )
-def test_what_is_no_privilege_on_a_database_is_refused_with_those_that_are(odd: str) -> None:
+def test_an_unknown_privilege_is_rejected_with_the_known_ones(odd: str) -> None:
     with pytest.raises(TerminalError, match=r"privilege.*allowed: ALL, .*UPDATE"):
         list(statements(account(grants=("SELECT", odd)), "x"))
 

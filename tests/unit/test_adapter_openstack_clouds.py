@@ -110,7 +110,7 @@ def made(what: str, **more: Any) -> Services:
     return Services(lambda method, path, body: Response(200, {what: {"id": "1", **more}}))
 
 
-def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
+def test_the_mark_is_part_of_the_request_that_creates_the_resource() -> None:
     wanted = {what: mark(UID, (what, "n")) for what in ("server", "port", "volume")}  # type: ignore[arg-type]
     services = made("server")
     id_, told = run(services, call("create", "server", "n", body={"name": "a", "tags": ["t"]}), b"#!")  # type: ignore[arg-type]
@@ -131,9 +131,7 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
 
 @pytest.mark.parametrize("text", ["like {} [{}]", "[{}] {}", "{}{}", "{} stackwright:"])
 @pytest.mark.parametrize("what", ["port", "security-group-rule"])
-def test_a_description_that_was_copied_with_the_mark_of_another_object_gives_nobody_else_the_thing(
-    what: Any, text: str
-) -> None:
+def test_a_copied_mark_in_a_description_gives_no_access_to_the_resource(what: Any, text: str) -> None:
     other = mark("11111111-1111-4111-8111-111111111111", (what, "n"))
     services = made(what.replace("-", "_"))
     run(services, call("create", what, "n", body={"description": text.format(other, other)}), None)  # type: ignore[arg-type]
@@ -180,18 +178,18 @@ def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
     assert thing_of("volume", told or {}).mark
 
 
-def test_a_scheduler_hint_stands_beside_the_server() -> None:
+def test_a_scheduler_hint_is_next_to_the_server_in_the_request() -> None:
     services = made("server")
     run(services, call("create", "server", body={"name": "a", "hints": {"group": "g"}}), None)  # type: ignore[arg-type]
     assert services.asked[0][2]["os:scheduler_hints"] == {"group": "g"}
 
 
-def test_what_is_to_be_deleted_and_is_not_there_is_fine() -> None:
+def test_deleting_an_absent_resource_succeeds() -> None:
     services = Services(lambda method, path, body: Response(404, {"itemNotFound": {"message": "gone"}}))
     assert run(services, call("delete", "server", id="1"), None)[0] == "1"  # type: ignore[arg-type]
 
 
-def test_a_router_leaves_its_subnets_before_it_goes() -> None:
+def test_a_router_is_detached_from_subnets_before_its_deletion() -> None:
     owners = ("network:ha_router_replicated_interface", "network:router_gateway")
     ports = [{"id": owner[8:10], "device_owner": owner} for owner in owners]
     services = Services(lambda method, path, body: Response(200, {"ports": ports}))
@@ -218,7 +216,7 @@ def routers(port: dict[str, Any], **refused: str) -> Services:
     return Services(answer)
 
 
-def test_a_router_gets_an_interface_and_the_port_is_told_as_it_is_then() -> None:
+def test_a_router_gets_an_interface_and_the_new_state_of_the_port_is_returned() -> None:
     services = routers(INTERFACE)
     id_, told = run(services, call(**ATTACH), None)  # type: ignore[arg-type]
     assert (id_, thing_of("port", told).facts["device_id"]) == ("r", "r")
@@ -255,7 +253,7 @@ def server(port: str = "", volumes: tuple[str, ...] = ("v",), refuse: int = 0) -
         ({"add_volume": "v"}, "/servers/s/os-volume_attachments", {"volumeAttachment": {"volumeId": "v"}}),
     ],
 )
-def test_a_server_gets_a_port_or_a_volume_and_is_told_as_it_is_then(
+def test_a_server_gets_a_port_or_a_volume_and_its_new_state_is_returned(
     body: dict[str, str], path: str, wanted: dict[str, Any]
 ) -> None:
     services, attach = server("s"), call("update", "server", id="s", body=body)
@@ -269,7 +267,7 @@ def test_a_server_gets_a_port_or_a_volume_and_is_told_as_it_is_then(
             run(server("other", (), refuse=status), attach, None)  # type: ignore[arg-type]
 
 
-def test_a_port_that_is_an_interface_goes_by_its_router_whosever_that_is() -> None:
+def test_a_router_interface_is_removed_through_its_router() -> None:
     services = routers({**INTERFACE, "device_id": "theirs"}, DELETE="ports")
     run(services, call("delete", "port", id="p"), None)  # type: ignore[arg-type]
     assert services.asked[-1] == ("PUT", "/routers/theirs/remove_router_interface", {"port_id": "p"})
@@ -278,7 +276,7 @@ def test_a_port_that_is_an_interface_goes_by_its_router_whosever_that_is() -> No
 
 
 @pytest.mark.parametrize("there", [(), ("s",)], ids=["gone", "there"])
-def test_a_volume_goes_that_is_held_for_a_server_which_does_not_exist_any_more(there: tuple[str, ...]) -> None:
+def test_a_volume_reserved_for_an_absent_server_is_deleted(there: tuple[str, ...]) -> None:
     """Nova leaves that behind where a server is deleted while it is being built."""
     held = [{"id": "a", "volume_id": "v", "instance": "s"}, {"id": "b", "volume_id": "other", "instance": "s"}]
 
@@ -318,7 +316,7 @@ def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted()
         run(Services(answer), call("create", "security-group-rule", body={**wanted, "protocol": "tcp"}), None)  # type: ignore[arg-type]
 
 
-def test_what_is_in_a_security_group_of_ours_is_seen_whosever_it_is() -> None:
+def test_all_rules_of_our_security_group_are_visible() -> None:
     group = CloudResource("security-group", "g", mark=mark(UID, ("security-group", "worker")))
     rules = [CloudResource("security-group-rule", id_, facts={"security_group_id": id_[0]}) for id_ in ("g1", "other")]
     snapshot = Snapshot()
@@ -329,7 +327,7 @@ def test_what_is_in_a_security_group_of_ours_is_seen_whosever_it_is() -> None:
 
 
 @pytest.mark.parametrize(("took", "age"), [(0.0, 0.5), (0.5, 0.5), (1.5, 1.5), (7.0, 7.0)])
-def test_what_changed_of_servers_is_asked_for_as_often_as_it_is_told(took: float, age: float) -> None:
+def test_changes_of_servers_are_listed_at_the_given_interval(took: float, age: float) -> None:
     snapshot = Snapshot(taken={"server": 0.0}, fresh={"server": 100.0}, took={"server": took})
     assert snapshot.age("server", True) == age
     assert not snapshot.due("server", True, 100.0 + age - 0.1)
@@ -378,7 +376,7 @@ def test_what_an_answer_means(status: int, text: str, reason: str) -> None:
     assert problem(status, text).reason == reason
 
 
-def test_who_is_told_when_to_come_back_does_so() -> None:
+def test_the_retry_time_of_a_response_is_used() -> None:
     found = problem(429, "Too many", "17")
     assert isinstance(found, TransientCloudError)
     assert found.after == 17
@@ -438,7 +436,7 @@ class Endless:
     ],
     ids=["items", "pages", "bytes", "values", "again"],
 )
-def test_a_list_without_end_is_given_up(cloud: Endless, told: str, asked: int) -> None:
+def test_an_endless_list_is_aborted(cloud: Endless, told: str, asked: int) -> None:
     lists: list[Callable[[Any], Any]] = [
         lambda made: fetch(made, "port"),
         lambda made: find(made, query("network")),
@@ -476,7 +474,7 @@ def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) ->
 
 
 @pytest.mark.parametrize("what", ["security-group", "floating-ip", "port"])
-def test_what_is_not_shared_is_looked_for_in_the_own_project(what: str) -> None:
+def test_unshared_types_are_searched_in_the_own_project(what: str) -> None:
     assert asks(what, "other", "mine", name="x") == (["mine"], "mine")
     assert asks(what, "other", name="x") == ([], "mine")
     assert asks(what, "other", "mine", name="x", project_id="other") == (["other"], "other")
@@ -537,7 +535,7 @@ def test_two_that_are_found_are_never_taken_for_one() -> None:
         found("network", {"id": "1"}, {"id": "2", "tags": ["x" * 255] * 300}, name="x")
 
 
-def test_of_what_is_found_only_that_is_kept_which_somebody_reads() -> None:
+def test_only_used_fields_of_results_are_kept() -> None:
     (network,) = found("network", {"id": "1", "name": "n", "mtu": [1] * 500, "tags": ["t"], "description": "x" * 4096})
     assert network == CloudResource("network", "1", "n", facts={"tags": ["t"]})
 
@@ -551,7 +549,7 @@ def test_of_what_is_found_only_that_is_kept_which_somebody_reads() -> None:
         ({"clouds.yaml": "clouds: {mine: {}}"}, "CredentialsInvalid", "no cloud mine"),
     ],
 )
-def test_credentials_that_are_not_there_are_named(data: dict[str, str], reason: str, part: str) -> None:
+def test_missing_credentials_are_named(data: dict[str, str], reason: str, part: str) -> None:
     with pytest.raises(TransientCloudError) as raised:
         login_of(CLOUD, data, 0)
     assert raised.value.reason == reason
@@ -583,7 +581,7 @@ def test_a_list_that_began_before_a_write_does_not_undo_it() -> None:
     assert snapshot.things == {}
 
 
-def test_a_list_that_takes_long_is_asked_for_less_often() -> None:
+def test_a_slow_list_is_requested_less_often() -> None:
     snapshot = Snapshot(fresh={"volume": 100.0}, taken={"volume": 100.0})
     assert snapshot.due("volume", True, 102.0)
     snapshot.took["volume"] = 7.0
@@ -592,7 +590,7 @@ def test_a_list_that_takes_long_is_asked_for_less_often() -> None:
     assert snapshot.due("volume", True, 102.0, settled=100.5), "who has to know gets to know"
 
 
-def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> None:
+def test_a_whole_list_does_not_revert_later_changes() -> None:
     """It may take half a minute, and lists of what changed go on beside it."""
     before, now = CloudResource("server", "1", state="BUILD"), CloudResource("server", "1", state="ACTIVE")
     snapshot = Snapshot()
@@ -607,7 +605,7 @@ def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> N
     assert snapshot.replace("server", [now], began=40) == {("server", "new")}
 
 
-def test_a_list_of_changes_is_of_those_since_the_last_one_that_nova_told_of() -> None:
+def test_a_list_of_changes_begins_at_the_last_known_change() -> None:
     """By Nova's clock: nothing is known of its difference from ours."""
 
     def changed(id_: str, stamp: str) -> CloudResource:
@@ -627,7 +625,7 @@ def test_a_list_of_changes_is_of_those_since_the_last_one_that_nova_told_of() ->
     assert snapshot.since == "1970-01-01T00:00:00Z", "whatever a cloud says"
 
 
-async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(lists: Lists, time: Time) -> None:
+async def test_the_whole_list_is_fetched_in_the_background(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
     await look(port_, CLOUD, asker(1, waits=True, begun=False))
@@ -648,14 +646,14 @@ def test_what_lost_its_mark_is_nobodys_any_more() -> None:
     assert snapshot.of(Subscription("server", ("ns", "web"), UID, ("port",))) == ()
 
 
-def test_what_was_told_to_go_is_known_to_be_going() -> None:
+def test_a_requested_deletion_is_known_to_be_in_progress() -> None:
     snapshot = Snapshot()
     snapshot.write(CloudResource("server", "1", state="ACTIVE"), now=1)
     snapshot.leaving(("server", "1"), now=2)
     assert snapshot.things["server", "1"].facts["task_state"] == "deleting"
 
 
-def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
+def test_the_view_of_an_object_has_recorded_and_marked_resources() -> None:
     snapshot = Snapshot()
     snapshot.replace(
         "port", [port("a"), port("b", uid="f" * 8), CloudResource("port", "c"), CloudResource("port", "d")], began=1
@@ -766,7 +764,7 @@ async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
     await port_.close()
 
 
-async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists, time: Time) -> None:
+async def test_a_call_decided_with_other_credentials_is_not_executed(lists: Lists, time: Time) -> None:
     """They may lead to another project. A plan with ten removals takes seconds, and the Secret may change meanwhile."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
@@ -783,7 +781,7 @@ async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists,
     await port_.close()
 
 
-async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: Lists, time: Time) -> None:
+async def test_changed_credentials_in_the_same_secret_are_used_at_once(lists: Lists, time: Time) -> None:
     """A namespace that is deleted and made anew may be of another project."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
@@ -796,7 +794,7 @@ async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: List
     await port_.close()
 
 
-async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lists) -> None:
+async def test_requests_of_an_earlier_process_are_not_settled_at_once(lists: Lists) -> None:
     lists.things["server"] = [CloudResource("server", "1"), CloudResource("server", "2")]
     port_ = clouds([])
     assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
@@ -805,7 +803,7 @@ async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lis
     await port_.close()
 
 
-async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settled(lists: Lists, time: Time) -> None:
+async def test_resources_of_an_earlier_process_are_searched_when_all_is_settled(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
@@ -815,9 +813,7 @@ async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settle
     await port_.close()
 
 
-async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
-    lists: Lists, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_waiting_subscribers_are_woken_by_changes(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     listed_often(monkeypatch)
     told: list[Any] = []
     port_ = clouds(told)
@@ -868,7 +864,9 @@ async def test_a_list_that_takes_long_holds_up_no_peek(
         await port_.close()
 
 
-async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves(lists: Lists, time: Time) -> None:
+async def test_peeks_run_twice_a_second_and_changes_are_listed_when_a_server_is_deleted(
+    lists: Lists, time: Time
+) -> None:
     port_, waiting = clouds([]), asker(1, waits=True, begun=False)
     lists.things["server"] = [CloudResource("server", "1", state="BUILD"), CloudResource("server", "2", state="ACTIVE")]
 
@@ -895,7 +893,7 @@ async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves
     await port_.close()
 
 
-def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
+def test_a_peek_shows_only_that_a_server_is_built() -> None:
     """What Nova told of it while it was being built, that it had no volumes, say, would look like a loss."""
     building = {"task_state": "spawning", "addresses": {}, "volumes": [], "tags": ["a"], "metadata": {}}
     running = {**building, "task_state": "deleting", "volumes": ["v"]}
@@ -912,7 +910,7 @@ def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
     assert not snapshot.peek(["3"], began=4), "it was told to go, which is not to be asked for again"
 
 
-async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lists: Lists, time: Time) -> None:
+async def test_a_waiting_subscriber_uses_a_recent_snapshot_as_it_is(lists: Lists, time: Time) -> None:
     """Or who is told that his server is built would wait for the next look at the cloud."""
     port_ = clouds([])
     await look(port_, CLOUD, asker(1, waits=True, begun=False))
@@ -928,7 +926,7 @@ async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lis
     await port_.close()
 
 
-async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
+async def test_a_wait_for_a_server_needs_no_list_of_other_types(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of volumes that he does not have there is none, and the ports of many take Neutron seconds."""
@@ -964,13 +962,13 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
     await port_.close()
 
 
-def test_a_peek_asks_for_ids_of_what_is_active() -> None:
+def test_a_peek_requests_ids_of_active_servers() -> None:
     services = Services(lambda method, path, params: Response(200, {"servers": [{"id": "1"}, {"id": "2"}]}))
     assert peek(services, "T") == ["1", "2"]  # type: ignore[arg-type]
     assert services.asked == [("GET", "/servers", {"limit": 500, "changes-since": "T", "status": "ACTIVE"})]
 
 
-async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
+async def test_servers_are_created_in_turn_and_the_next_is_woken_when_a_slot_frees(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[Any] = []
@@ -999,7 +997,7 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     await port_.close()
 
 
-async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it_may_begin(
+async def test_a_deferred_request_holds_no_worker_and_is_woken_when_a_slot_frees(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[Any] = []
@@ -1041,7 +1039,7 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
     await port_.close()
 
 
-async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_wait_for_user_data_blocks_no_other_object(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.uid, {}))
     for n in range(SERVERS[0] + 1):
@@ -1055,7 +1053,9 @@ async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch
     await port_.close()
 
 
-async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_secret_value_that_is_no_text_is_an_error_of_the_user(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Packed user data goes as it is, a further key is not read, and a certificate must be text."""
     packed = gzip.compress(b"#cloud-config")
     written = b"clouds: {mine: {auth: {auth_url: 'https://k'}}}"
@@ -1077,7 +1077,7 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
     await port_.close()
 
 
-async def test_whoever_waits_for_no_server_has_none_listed_for_him(
+async def test_servers_are_listed_only_for_objects_that_need_them(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed_often(monkeypatch)
@@ -1190,7 +1190,7 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
     await port_.close()
 
 
-async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lists, time: Time) -> None:
+async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lists, time: Time) -> None:
     """One wrong 404 must not make a volume look deleted; later the service is asked again."""
     lacking = {"volume"}
     things = [CloudResource("volume", "v1")]
@@ -1216,7 +1216,7 @@ async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lis
     await port_.close()
 
 
-async def test_what_is_marked_and_not_recorded_is_seen_to_go(
+async def test_the_deletion_of_an_unrecorded_marked_resource_is_visible(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of a volume whose creator died before it could write the id down."""
@@ -1233,7 +1233,7 @@ async def test_what_is_marked_and_not_recorded_is_seen_to_go(
     await port_.close()
 
 
-async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
+async def test_an_error_of_a_list_reaches_the_caller_of_view(lists: Lists) -> None:
     lists.fail = TransientCloudError("ServerError", "HTTP 500")
     port_ = clouds([])
     with pytest.raises(TransientCloudError, match="HTTP 500"):
@@ -1241,7 +1241,7 @@ async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
     await port_.close()
 
 
-async def test_after_a_429_nobody_of_the_project_asks_for_anything(
+async def test_after_a_429_no_object_of_the_project_sends_requests(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers: list[Any] = []
@@ -1279,7 +1279,7 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     await port_.close()
 
 
-async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_him(lists: Lists, time: Time) -> None:
+async def test_an_unused_subscription_is_forgotten_with_its_data(lists: Lists, time: Time) -> None:
     lists.things["server"] = [CloudResource("server", str(n), state="ACTIVE") for n in range(50)]
     port_ = clouds([])
     for number in range(50):
@@ -1298,7 +1298,7 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
     await port_.close()
 
 
-async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_settled(lists: Lists, time: Time) -> None:
+async def test_a_returning_subscription_starts_unsettled(lists: Lists, time: Time) -> None:
     lists.things["server"] = [CloudResource("server", "1"), CloudResource("server", "2")]
     port_ = clouds([])
     await look(port_, CLOUD, asker(1, begun=False))
@@ -1311,7 +1311,7 @@ async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_sett
     await port_.close()
 
 
-async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> None:
+async def test_a_session_with_changed_credentials_is_closed(lists: Lists, time: Time) -> None:
     passwords = {"clouds": "old"}
     port_ = clouds([], passwords)
     await look(port_, CLOUD, asker(1))
@@ -1374,7 +1374,7 @@ async def test_questions_and_answers_of_a_project_take_little_memory_together(
     await port_.close()
 
 
-async def test_a_question_that_is_on_its_way_is_not_forgotten(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_query_in_progress_is_not_forgotten(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
     monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(20) and ())
     monkeypatch.setattr(project_session, "ANSWERS", 0)
@@ -1436,7 +1436,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
     assert len(busy) == 4
 
 
-async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
+async def test_no_object_waits_for_the_probe_of_a_hanging_service(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or workers that all wait for one cloud would have no time for the others."""
@@ -1483,7 +1483,7 @@ def test_a_floating_ip_is_free_as_soon_as_the_port_that_had_it_is_deleted() -> N
     assert snapshot.things["floating-ip", "f"].facts == {"port_id": None, "floating_ip_address": "a"}
 
 
-def test_a_floating_ip_at_a_port_is_seen_by_whose_port_it_is() -> None:
+def test_a_floating_ip_is_visible_to_the_object_with_its_port() -> None:
     snapshot = Snapshot()
     address = CloudResource("floating-ip", "f", facts={"port_id": "p"})
     for thing in (CloudResource("port", "p", mark=mark(UID, ("port", "0"))), address):
@@ -1494,7 +1494,9 @@ def test_a_floating_ip_at_a_port_is_seen_by_whose_port_it_is() -> None:
     assert [thing.id for thing in snapshot.of(asker)] == ["p"]
 
 
-async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_object_of_a_port_is_woken_at_once_by_a_new_floating_ip(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[Any] = []
     body = {"port_id": "p"}
     monkeypatch.setattr(tenant_clouds, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
@@ -1515,7 +1517,7 @@ def test_an_answer_without_tags_is_no_word_about_tags() -> None:
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
-def test_when_a_volume_was_made_is_told_in_seconds(stamp: str | None) -> None:
+def test_the_creation_time_of_a_volume_is_in_seconds(stamp: str | None) -> None:
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
     assert thing_of("volume", raw).facts["created_at"] == 1795644000.25
     assert thing_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0

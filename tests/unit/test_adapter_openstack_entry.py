@@ -133,7 +133,7 @@ async def test_it_is_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(), BaseException("panic"), GeneratorExit()])
-async def test_what_a_library_raises_in_a_thread_is_an_error_of_the_call(raised: BaseException) -> None:
+async def test_an_exception_in_a_thread_is_an_error_of_the_call(raised: BaseException) -> None:
     def library() -> None:
         raise raised
 
@@ -155,7 +155,7 @@ async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("raised", [SystemExit(0), ValueError("no good: pw-x")])
-def test_a_client_that_cannot_be_made_is_told_without_secrets(
+def test_a_client_that_cannot_be_created_is_reported_without_secrets(
     monkeypatch: pytest.MonkeyPatch, raised: BaseException
 ) -> None:
     monkeypatch.setattr("openstack.connection.Connection", Mock(side_effect=raised))

@@ -74,7 +74,7 @@ async def trouble(line: Line, asked: Asked, service: str = "compute") -> Transie
     return raised.value
 
 
-async def test_nobody_asks_before_the_time_that_openstack_names(time: Time, line: Line, asked: Asked) -> None:
+async def test_no_request_is_sent_before_the_time_of_retry_after(time: Time, line: Line, asked: Asked) -> None:
     asked.fail = problem(429, "Too many", "40")
     first = await trouble(line, asked)
     assert (first.reason, first.after) == ("RateLimited", 40)
@@ -89,7 +89,7 @@ async def test_nobody_asks_before_the_time_that_openstack_names(time: Time, line
     assert await line.do("network", asked) == "done"
 
 
-async def test_whoever_waits_for_his_turn_hears_it_too(time: Time, line: Line, asked: Asked) -> None:
+async def test_waiting_callers_also_get_the_retry_time(time: Time, line: Line, asked: Asked) -> None:
     asked.fail = problem(429, "Too many")
     found = await asyncio.gather(*(line.do("compute", asked) for _ in range(50)), return_exceptions=True)
     assert {each.reason for each in found if isinstance(each, TransientCloudError)} == {"RateLimited"}
@@ -146,7 +146,7 @@ async def test_a_service_that_hangs_is_tried_by_one_at_a_time(time: Time, line: 
     assert await line.do("compute", other) == "done", "as soon as it answers all ask again"
 
 
-async def test_who_tries_and_does_not_come_back_is_followed_by_the_next(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_probe_that_does_not_return_is_followed_by_the_next(time: Time, line: Line, asked: Asked) -> None:
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     await trouble(line, asked)
     time.now += PAUSE
@@ -161,7 +161,7 @@ async def test_who_tries_and_does_not_come_back_is_followed_by_the_next(time: Ti
     assert await hangs
 
 
-async def test_what_fails_soon_is_asked_again_at_once(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_request_that_fails_fast_may_be_repeated_at_once(time: Time, line: Line, asked: Asked) -> None:
     asked.fail = exceptions.ConnectFailure("refused")
     for _ in range(3):
         await trouble(line, asked)
@@ -179,7 +179,7 @@ async def test_credentials_that_are_not_taken_are_tried_now_and_then(time: Time,
     assert await line.do("compute", asked) == "done"
 
 
-async def test_a_service_that_says_no_answers(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_service_that_rejects_requests_counts_as_responding(time: Time, line: Line, asked: Asked) -> None:
     asked.takes, asked.fail = 2 * SLOW, TerminalCloudError("Forbidden", "no")
     for _ in range(2):
         with pytest.raises(TerminalCloudError):
@@ -223,7 +223,7 @@ def shared(time: Time) -> Iterator[list[Line]]:
             each.close()
 
 
-async def test_what_waited_for_a_thread_is_not_asked_of_a_cloud_that_hung_meanwhile(
+async def test_a_queued_request_is_not_sent_to_a_cloud_that_began_to_hang(
     time: Time, shared: list[Line], asked: Asked
 ) -> None:
     """Else all that waits would take the threads of others for as long as the first did, again and again."""
@@ -238,7 +238,7 @@ async def test_what_waited_for_a_thread_is_not_asked_of_a_cloud_that_hung_meanwh
     assert await shared[0].do("compute", asked) == "done", "who tries again is not told what it was"
 
 
-async def test_the_wait_for_a_thread_is_not_the_fault_of_who_is_asked(
+async def test_the_wait_for_a_thread_is_not_an_error_of_the_service(
     time: Time, shared: list[Line], asked: Asked
 ) -> None:
     slow, quick = Asked(time), asked
@@ -284,7 +284,7 @@ async def test_a_login_that_ends_after_its_line_was_closed_is_closed_too(
     made.close.assert_called_once()
 
 
-async def test_what_waited_too_long_for_a_thread_is_not_sent_and_nobody_is_blamed(
+async def test_a_request_that_waited_too_long_for_a_thread_is_not_sent_or_counted(
     time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had only seconds left, in which no honest cloud has to answer."""
@@ -301,7 +301,7 @@ async def test_what_waited_too_long_for_a_thread_is_not_sent_and_nobody_is_blame
     assert await shared[0].do("compute", asked) == "done"
 
 
-async def test_whose_turn_to_try_comes_too_late_leaves_it_to_the_next(
+async def test_a_probe_slot_that_comes_too_late_passes_to_the_next(
     time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")

@@ -174,7 +174,7 @@ def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("what", [what for what, facts in TYPES.items() if facts.compared])
 @pytest.mark.parametrize("value", [None, [], {}, "", 0, False], ids=repr)
-def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: Any) -> None:
+def test_every_accepted_value_can_be_compared_with_the_created_resource(what: str, value: Any) -> None:
     wanted = {
         "tags": ["a"], "metadata": {"k": "v"}, "security_groups": ["g"], "dns_nameservers": ["192.0.2.1"],
         "external_gateway_info": {"network_id": "n"}, "allowed_address_pairs": [{"ip_address": "192.0.2.2"}],
@@ -189,7 +189,7 @@ def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: 
 
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])
 @pytest.mark.parametrize("what", ["server", "port", "volume", "network"])
-def test_what_somebody_else_marked_in_a_way_of_his_own_is_nobodys(what: str, text: str) -> None:
+def test_a_malformed_mark_of_another_client_is_ignored(what: str, text: str) -> None:
     raw = {"id": "1", "tags": [text], "description": text, "metadata": {METADATA: text}}
     snapshot = Snapshot()
     snapshot.replace(what, fetch(cloud(json.dumps({REST[what].keys: [raw]}).encode()), what), 1.0)
@@ -250,7 +250,7 @@ async def test_a_project_without_a_textual_id_is_the_clouds_failure(
 
 
 @pytest.mark.parametrize("error", [KeyError(HIDDEN), TypeError(HIDDEN), RecursionError(HIDDEN), AttributeError(HIDDEN)])
-async def test_what_a_library_raises_of_a_catalog_is_the_clouds_failure(
+async def test_a_library_error_about_a_catalog_is_an_error_of_the_cloud(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     class Odd:
@@ -263,7 +263,7 @@ async def test_what_a_library_raises_of_a_catalog_is_the_clouds_failure(
     assert await told(monkeypatch, Odd(), lambda it: fetch(it, "port")) == type(error).__name__
 
 
-async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer(
+async def test_a_broken_connection_is_not_reported_as_an_invalid_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken = cloud(b"")
@@ -275,7 +275,7 @@ async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer
     line.close()
 
 
-def test_an_error_too_deep_to_be_read_is_told_by_its_status() -> None:
+def test_an_error_that_is_too_deep_to_parse_is_reported_by_its_status() -> None:
     assert str(problem_of(answers(b"[" * 200_000, 409))) == "HTTP 409"
 
 

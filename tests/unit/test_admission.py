@@ -62,7 +62,7 @@ def named(**more: object) -> dict[str, object]:
     return {"kind": "X", "metadata": {"name": "x"}, **more}
 
 
-async def test_it_answers_what_is_wrong_or_that_nothing_is(unused_tcp_port: int) -> None:
+async def test_it_returns_errors_or_admits_the_object(unused_tcp_port: int) -> None:
     asked: list[Any] = []
 
     def check(*given: Any) -> list[str]:
@@ -88,12 +88,12 @@ async def test_it_answers_what_is_wrong_or_that_nothing_is(unused_tcp_port: int)
     ],
     ids=range(14),
 )  # fmt: skip
-async def test_what_is_no_question_gets_no_answer(unused_tcp_port: int, body: bytes) -> None:
+async def test_an_invalid_review_is_rejected(unused_tcp_port: int, body: bytes) -> None:
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(None, body))[0] == 400
 
 
-async def test_an_exception_says_no_value(unused_tcp_port: int) -> None:
+async def test_an_exception_contains_no_value(unused_tcp_port: int) -> None:
     def check(*given: Any) -> list[str]:
         raise KeyError(SECRET_TEXT)
 
@@ -110,7 +110,7 @@ async def test_an_object_is_changed_that_is_as_large_as_etcd_takes(unused_tcp_po
         assert (await ask(about(large, large)))[1]["allowed"] is True
 
 
-async def test_nothing_is_built_of_what_is_larger(unused_tcp_port: int) -> None:
+async def test_an_object_over_the_limit_is_not_parsed(unused_tcp_port: int) -> None:
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(None, b"x" * (LARGEST + 1)))[0] == 413
         assert (await ask(about(named(spec={"x": [0] * 250_000}))))[0] == 413
@@ -158,7 +158,7 @@ async def test_a_body_that_breaks_off_or_is_packed_badly_is_no_fault(
     assert not caplog.records
 
 
-async def test_the_loop_goes_on_while_objects_are_checked_one_at_a_time(unused_tcp_port: int) -> None:
+async def test_the_event_loop_continues_during_checks(unused_tcp_port: int) -> None:
     at_once, most = 0, 0
 
     def check(*given: Any) -> list[str]:
@@ -180,9 +180,7 @@ async def test_the_loop_goes_on_while_objects_are_checked_one_at_a_time(unused_t
     assert beats >= 10
 
 
-async def test_who_never_ends_a_question_is_not_waited_for(
-    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unfinished_request_is_aborted(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "ARRIVAL", 0.3)
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
@@ -219,7 +217,7 @@ async def test_slow_questions_deny_no_other(unused_tcp_port: int) -> None:
             writer.close()
 
 
-async def test_large_questions_are_read_while_there_is_room_for_them(
+async def test_large_requests_are_read_while_memory_permits(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of those of one address; others have room of their own, and small questions need none."""
@@ -247,7 +245,7 @@ async def test_large_questions_are_read_while_there_is_room_for_them(
             writer.close()
 
 
-async def test_many_large_questions_at_once_are_all_answered(unused_tcp_port: int) -> None:
+async def test_many_concurrent_large_requests_all_get_responses(unused_tcp_port: int) -> None:
     large = json.dumps({"request": about(named(spec={"x": "x" * 2_800_000}))}).encode()
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
@@ -332,7 +330,7 @@ async def test_of_very_many_connections_those_without_a_question_are_closed(
             writer.close()
 
 
-async def test_too_many_at_once_are_told_so(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_concurrent_requests_are_rejected(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "TURN", 0.1)
 
     def check(*given: Any) -> list[str]:
@@ -362,7 +360,7 @@ def floods(many: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("many", [MANY, FEW])
-def test_very_many_errors_of_any_kind_take_no_time_and_are_not_all_told(many: int) -> None:
+def test_very_many_errors_of_any_type_are_found_fast_and_not_all_reported(many: int) -> None:
     check = partial(errors_of, settings=settings(Options()))
     for kind, spec in floods(many):
         obj = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}

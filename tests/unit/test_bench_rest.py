@@ -65,7 +65,7 @@ def test_each_of_n_times_is_a_sample_and_the_note_is_of_the_worst(log: Path) -> 
     assert [len(figure.samples) for figure in figures.values()] == [3] * 8
 
 
-def test_without_an_operator_there_is_no_figure(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_operator_no_figure_is_printed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest, "processes", lambda client, *place: set())
     with pytest.raises(BenchError, match="no process of the operator"):
         list(rest.measure(Options(n=None, seconds=1.0, **OPTIONS)))

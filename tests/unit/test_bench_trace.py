@@ -43,7 +43,7 @@ def test_work_without_length_and_no_work_at_all() -> None:
     assert critical([Span("at once", 3, 3)]) == []
 
 
-def test_the_path_is_told_from_the_origin() -> None:
+def test_the_path_is_printed_from_the_origin() -> None:
     assert told([Span("a", 100, 106), Span("b", 106, 110)], 95) == "a 5-11, b 11-15"
 
 

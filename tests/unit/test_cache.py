@@ -21,7 +21,7 @@ def store(*kinds):
     return made
 
 
-def test_an_event_that_is_told_again_or_late_is_no_news():
+def test_a_repeated_or_late_event_is_ignored():
     made = store(CONFIGMAP)
     assert made.put(CONFIGMAP, obj(5, data={"a": "5"}))
     assert not made.put(CONFIGMAP, obj(5))
@@ -30,7 +30,7 @@ def test_an_event_that_is_told_again_or_late_is_no_news():
     assert made.put(CONFIGMAP, obj(6))
 
 
-def test_our_own_write_is_seen_at_once_and_is_news_when_the_watch_tells_of_it():
+def test_an_own_write_is_cached_at_once_and_wakes_others_with_its_watch_event():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     made.keep(CONFIGMAP, obj(6, data={"a": "6"}))
@@ -58,7 +58,7 @@ def test_the_end_of_an_object_does_not_take_the_next_one_of_its_name():
     assert made.put(CONFIGMAP, obj(10, "newest"))
 
 
-def test_what_is_not_watched_is_not_kept_but_passed_on():
+def test_unwatched_kinds_are_read_from_the_api():
     made = store(CONFIGMAP)
     assert made.put(POD, obj())
     made.keep(POD, obj())
@@ -112,7 +112,7 @@ async def test_watched_kinds_are_read_from_the_store_and_others_from_the_api():
     assert cluster.reads == {"get Pod": 1, "list Pod": 1}
 
 
-async def test_a_secret_without_our_label_is_asked_for_because_its_watch_does_not_show_it():
+async def test_a_secret_without_our_label_is_read_from_the_api():
     cluster = MemoryCluster()
     cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "x"}})
     reader = CachedReader(store(SECRET), cluster)
@@ -132,7 +132,7 @@ async def test_writes_go_through_and_their_answers_are_kept():
     assert made.get(CONFIGMAP, KEY) is None, "the answer to the last finalizer's removal is the end of the object"
 
 
-async def test_the_answer_of_a_write_is_not_kept_where_no_watch_tells_of_the_next_change():
+async def test_the_response_of_a_write_is_not_cached_without_a_watch():
     cluster, made = MemoryCluster(), store(CONFIGMAP)
     through = WriteThrough(made, cluster)
     meta = {"namespace": "n", "name": "x"}
@@ -178,7 +178,7 @@ def test_what_came_since_the_list_began_is_newer_than_the_list():
     assert not made.put(CONFIGMAP, obj(5)) and made.told(CONFIGMAP, KEY)["metadata"]["resourceVersion"] == "7"
 
 
-def test_a_list_does_not_bring_back_what_was_deleted_since_it_began():
+def test_a_list_does_not_restore_objects_deleted_since_its_start():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     known = made.known(CONFIGMAP)
@@ -188,7 +188,7 @@ def test_a_list_does_not_bring_back_what_was_deleted_since_it_began():
     assert made.get(CONFIGMAP, KEY) is None
 
 
-def test_what_was_deleted_is_back_when_a_later_list_shows_it():
+def test_a_deleted_object_returns_with_a_later_list():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     made.drop(CONFIGMAP, obj(9000))
@@ -228,7 +228,7 @@ def test_another_object_of_the_same_version_is_another_one():
     assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "new"
 
 
-def test_a_list_is_about_its_own_kind_and_what_is_not_watched_is_nothing_to_it():
+def test_a_list_affects_only_its_kind_and_watched_objects():
     made = store(CONFIGMAP, SECRET)
     made.put(SECRET, obj(9000))
     made.overrule(made.known(CONFIGMAP), obj(5))

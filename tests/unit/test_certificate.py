@@ -199,7 +199,9 @@ async def test_a_clock_that_steps_is_followed(world: World, step: float) -> None
 
 
 @pytest.mark.looptime
-async def test_an_api_server_that_does_not_answer_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_to_an_unresponsive_api_server_is_repeated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await world.own.ensure()
     first = world.kept()["tls.crt"]
     keeping = asyncio.create_task(world.own.keep())
@@ -253,7 +255,7 @@ async def connected(port: int) -> tuple[bytes, asyncio.StreamReader, asyncio.Str
     return writer.get_extra_info("ssl_object").getpeercert(binary_form=True), reader, writer
 
 
-async def test_the_operator_goes_on_looking_after_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_operator_renews_its_certificate_later_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `operate` runs beside the watches ends with it, and it is the care for the certificate."""
     ran: list[str] = []
 

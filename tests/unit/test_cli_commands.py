@@ -91,7 +91,7 @@ def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> 
     assert not cluster.writes
 
 
-def test_without_a_cloud_it_says_what_to_do(cluster: MemoryCluster) -> None:
+def test_without_a_cloud_the_message_names_the_next_step(cluster: MemoryCluster) -> None:
     assert "stackwright apply -f" in called("status").stdout
     for words in (["plan"], ["wait"], ["plan", "--delete", "x"], ["status", "x"], ["logs", "nova"], ["shell"]):
         result = called(*words)
@@ -117,7 +117,7 @@ def test_a_draft_changes_nothing(cluster: MemoryCluster) -> None:
 
 
 @pytest.mark.parametrize(("command", "told"), [("plan", "changed"), ("apply", "applied")])
-def test_changes_that_the_api_would_refuse_are_told_all_at_once(
+def test_changes_that_the_api_would_reject_are_reported_together(
     cluster: MemoryCluster, command: str, told: str
 ) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
@@ -220,7 +220,7 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: Me
     assert "machine" not in result.stdout
 
 
-def test_doctor_says_that_the_variable_names_no_file(
+def test_doctor_reports_that_the_variable_names_no_file(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(doctor, "examine", lambda _: [])

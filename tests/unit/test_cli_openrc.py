@@ -141,7 +141,7 @@ def test_two_clouds_of_one_name_have_files_of_their_own(home: Path, memory: Memo
     assert [Path(each).read_text() for each in (first, second)] == ["PEM\n", "ANOTHER\n"]
 
 
-def test_the_local_cloud_has_its_file_beside_its_data_and_others_of_its_cluster_have_not(home: Path) -> None:
+def test_only_the_local_cloud_has_its_file_next_to_its_data(home: Path) -> None:
     local = home / "local/kubeconfig"
     assert default_ca_file(local, "openstack", "a", "PEM") == home / "local/ca.crt"
     assert default_ca_file(local, "another", "a", "PEM").parent == home / ".config/openstack"
@@ -165,12 +165,12 @@ def test_a_renewed_password_and_authority_replace_the_former(home: Path, memory:
 @pytest.mark.parametrize(
     "there", ["a text", [], {"region_name": "R"}, {"auth": None}, {"auth": {"auth_url": "x", "b": 1}}]
 )
-def test_what_is_there_by_that_name_is_not_replaced_if_it_is_another(there: Any) -> None:
+def test_a_foreign_file_of_that_name_is_not_replaced(there: Any) -> None:
     with pytest.raises(ValueError, match="another address or account"):
         with_cloud({"clouds": {"a": there}}, "a", {"auth": {"auth_url": "x", "password": "p"}})
 
 
-def test_a_file_that_is_no_clouds_yaml_is_left_alone(home: Path) -> None:
+def test_a_file_that_is_no_clouds_yaml_is_not_changed(home: Path) -> None:
     path = home / ".config/openstack/clouds.yaml"
     path.parent.mkdir(parents=True)
     for content in (b"- a list\n", b"clouds: [a]\n", b"a: b: c\n", b"[" * 5000, b"a: \xff\n"):
@@ -241,7 +241,7 @@ def reader(*objects: tuple[Kind, dict[str, Any]]) -> MemoryCluster:
     return memory
 
 
-async def test_credentials_with_an_address_of_the_cluster_lead_by_the_public_endpoints(
+async def test_credentials_with_an_internal_address_use_the_public_endpoints(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")

@@ -44,7 +44,7 @@ def test_all_that_people_read_passes_one_function() -> None:
 
 
 @pytest.mark.parametrize("err", [False, True])
-def test_what_a_terminal_obeys_is_escaped(capsys: pytest.CaptureFixture[str], err: bool) -> None:
+def test_terminal_control_sequences_are_escaped(capsys: pytest.CaptureFixture[str], err: bool) -> None:
     common.echo(f"{EVIL}\n\tb", err=err)
     assert capsys.readouterr()[err] == f"{SEEN}\n\tb\n"
 

@@ -81,7 +81,7 @@ def test_question_and_change_are_of_one_namespace(
     assert [each.obj for each in asked] == [found] * ask
 
 
-def test_who_applies_a_file_twice_is_asked_what_the_second_takes(
+def test_a_second_apply_of_a_file_confirms_its_losses(
     cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path
 ) -> None:
     path = file(tmp_path, CLOUD)
@@ -102,7 +102,7 @@ def test_namespaces_are_made_as_apply_makes_them(cluster: MemoryCluster, tmp_pat
     assert [each["kind"] for each in applied(file(tmp_path, CLOUD, space))] == ["Namespace", "OpenStackDeployment"]
 
 
-def test_a_file_with_mistakes_is_told_before_anything_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_in_a_file_are_reported_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bringup, "up", lambda *words: pytest.fail("it begins"))
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: nullcontext())

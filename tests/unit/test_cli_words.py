@@ -39,7 +39,7 @@ def test_a_directory_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> Non
         assert len(result.stderr.splitlines()) == 1
 
 
-def test_the_version_is_told_without_a_cluster(tmp_path: Path) -> None:
+def test_the_version_is_printed_without_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text("")
     result = called("version", "-o", "json", "--kubeconfig", str(tmp_path / "kubeconfig"))
     assert result.exit_code == 0
@@ -55,7 +55,7 @@ def test_durations(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "m", "0s", "-5m", "1d", "5m2h", "٣s9"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         duration(text)
 

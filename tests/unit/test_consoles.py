@@ -29,7 +29,7 @@ def values(**asked: Any) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     return libvirt.values(context), SERVICE.charts[1].values(context), names
 
 
-def test_hypervisors_let_in_who_has_a_certificate_and_the_proxy_has_one() -> None:
+def test_hypervisors_accept_clients_with_a_certificate_as_the_proxy_has() -> None:
     hypervisor, nova, certificates = values()
     assert hypervisor["conf"]["qemu"]["vnc_tls"] is True
     assert nova["secrets"]["tls"]["novncproxy"] in certificates
@@ -105,7 +105,7 @@ def test_the_proxy_reaches_a_hypervisor_at_its_own_address_only(wrap: Any, tmp_p
             asked(wrap, hypervisor(written(tmp_path / name, authority, address)), proxy)
 
 
-def test_a_hypervisor_lets_nobody_in_without_a_certificate_of_the_cloud(wrap: Any, tmp_path: Path) -> None:
+def test_a_hypervisor_rejects_clients_without_a_certificate_of_the_cloud(wrap: Any, tmp_path: Path) -> None:
     ours = x509.authority("ours", time.time())
     here = written(tmp_path / "here", ours, "127.0.0.1")
     stranger = written(tmp_path / "stranger", x509.authority("theirs", time.time()), "127.0.0.9")

@@ -77,17 +77,17 @@ def test_a_feature_that_is_off_may_be_spelled_out(path):
 
 
 @pytest.mark.parametrize("path", ["neutron.dvr", "ssl.tls_proxy", "database.cleanup.heat"])
-def test_what_is_on_where_nothing_is_said_must_be_switched_off(path):
+def test_a_section_that_is_on_by_default_must_be_disabled(path):
     (told,) = parse_deployment(cloud(nested(path, {})))[1]
     assert told == f"spec.features.{path}: {NOT}; remove it, or write enabled: false"
 
 
-def test_tls_of_consoles_may_be_asked_for_as_it_is_always_on():
+def test_tls_of_consoles_may_be_requested_because_it_is_always_on():
     assert parse_deployment(cloud(nested("nova.console.novnc.tls.enabled", True)))[1] == []
     assert parse_deployment(cloud(nested("nova.console.novnc.tls.enabled", False)))[1]
 
 
-def test_urls_of_artifacts_are_taken_and_told_as_unused():
+def test_urls_of_artifacts_are_accepted_and_reported_as_unused():
     urls = {"images_base_url": "mirantis.azurecr.io", "binary_base_url": "https://binary.mirantis.com"}
     for artifacts, unused in ((urls, "images_base_url, spec.artifacts.binary_base_url are"), ({}, "")):
         obj = cloud(artifacts=artifacts)
@@ -199,7 +199,7 @@ def test_what_upstream_writes_to_ask_for_nothing_is_taken(sections):
         ({"keystone": {"template": {"nodeSelector": {"a": "b"}}}}, "spec.keystone.template.nodeSelector"),
     ],
 )
-def test_what_asks_for_something_is_named(sections, told):
+def test_an_effective_value_of_an_unsupported_field_is_named(sections, told):
     (error,) = parse_control_plane(control_plane(**sections))[1]
     assert error.startswith(f"{told}: {NOT}")
 

@@ -79,7 +79,7 @@ def test_every_text_and_map_of_a_tenant_has_a_bound(resource):
 
 
 @each_kind
-def test_every_field_says_what_it_is(resource):
+def test_every_field_has_a_description(resource):
     for path, node in nodes(schema_of(resource)):
         if path and not path.endswith(("[]", ".*")):
             assert node.get("description"), f"{resource.KIND.kind}{path} has no description"
@@ -153,7 +153,7 @@ def test_every_unsupported_field_is_refused_by_name_at_its_place():
                 assert any(rule["fieldPath"] == ".enabled" for rule in child["x-kubernetes-validations"][:1]), path
 
 
-def test_unknown_fields_reach_the_webhook_only_in_the_kinds_that_stand_for_a_cloud():
+def test_unknown_fields_reach_the_webhook_only_in_the_kinds_of_a_whole_cloud():
     for resource in RESOURCES:
         kept = schema_of(resource)["properties"]["spec"].get(KEEP, False)
         assert kept is (resource in CLOUD_KINDS)

@@ -49,7 +49,7 @@ def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypa
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     broken = [target for target in links(page) if not (page.parent / target).exists()]
     assert not broken
 
@@ -90,7 +90,7 @@ def test_every_reason_is_explained() -> None:
     assert reasons() <= told, f"docs/reference/conditions.md does not explain {sorted(reasons() - told)}"
 
 
-def test_no_threat_stands_twice() -> None:
+def test_no_threat_is_listed_twice() -> None:
     lines = (ROOT / "docs/explanation/security.md").read_text().splitlines()
     threats = [line.split(" | ")[0] for line in lines if line.startswith("| ")]
     assert len(threats) > 50

@@ -21,7 +21,7 @@ def errors(spec, model=OpenStackDeploymentSpec):
     return messages(caught.value, model)
 
 
-def test_all_errors_are_told_at_once():
+def test_all_errors_are_reported_together():
     found = errors({"preset": "huge", "features": {"telemetry": {}, "typo": 1}, "draft": "maybe"})
     assert [line.split(":")[0] for line in sorted(found)] == [
         "spec.draft", "spec.features.telemetry", "spec.features.typo",
@@ -53,7 +53,7 @@ def test_all_errors_are_told_at_once():
         ({"features": {"logging": {"cadf": {}}}}, "spec.features.logging.cadf.enabled: is required"),
     ],
 )
-def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, expected):
+def test_an_error_names_place_cause_and_allowed_values(change, expected):
     (found,) = errors({**GOOD, **change})
     assert found.startswith(expected)
 
@@ -79,20 +79,20 @@ def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, exp
         ({"common": {"infra": {"typo": 1}}}, "spec.common.infra.typo", "releases, repositories, values"),
     ],
 )
-def test_an_unknown_field_is_told_with_its_whole_path_and_the_names_that_are_allowed(change, where, allowed):
+def test_an_unknown_field_is_reported_with_its_path_and_the_allowed_names(change, where, allowed):
     (found,) = errors({**GOOD, **change})
     assert found.startswith(f"{where}: unknown field; allowed: ")
     assert allowed in found
 
 
-def test_an_unknown_field_in_a_list_is_told_with_its_index():
+def test_an_unknown_field_in_a_list_is_reported_with_its_index():
     found = errors({"releases": [{"name": "a", "chart": "b"}, {"name": "c", "chart": "d", "typo": 1}]}, HelmBundleSpec)
     allowed = "chart, chartDigest, name, namespace, startTimeout, timeout, values, version"
     assert found == [f"spec.releases[1].typo: unknown field; allowed: {allowed}"]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
-def test_no_model_has_a_union_because_its_branches_would_stand_in_the_paths_of_errors(resource):
+def test_no_model_has_a_union_because_paths_of_errors_would_contain_its_branches(resource):
     def unions(node):
         if isinstance(node, list):
             return [found for each in node for found in unions(each)]

@@ -82,7 +82,7 @@ FORM = f"new etcd-0={URL.format(0)},etcd-1={URL.format(1)},etcd-2={URL.format(2)
 
 
 @pytest.mark.parametrize("states", [(), ("empty",), ("member", "member")])
-def test_a_member_with_data_goes_on_with_it_whatever_others_say(world: World, states: tuple[str, ...]) -> None:
+def test_a_member_with_data_continues_with_any_state_of_others(world: World, states: tuple[str, ...]) -> None:
     world.has(WAL)
     assert world.decides(*states) == "existing"
     assert world.asked() == []
@@ -95,7 +95,7 @@ def test_without_data_a_cluster_is_formed_when_all_are_here(world: World, states
 
 
 @pytest.mark.parametrize("states", [(), ("empty",), ("forming",)])
-def test_one_without_data_waits_for_those_who_do_not_answer(world: World, states: tuple[str, ...]) -> None:
+def test_a_member_without_data_waits_for_unresponsive_ones(world: World, states: tuple[str, ...]) -> None:
     """They may have a cluster."""
     assert world.decides(*states) == ""
     assert not (world.folder / "forming").exists()
@@ -116,7 +116,7 @@ def test_where_a_cluster_works_a_lost_member_is_taken_out_and_a_new_one_joins(
     assert world.asked() == ["member list", "member remove a1", add]
 
 
-def test_one_that_the_cluster_does_not_know_takes_nobody_out(world: World) -> None:
+def test_an_unknown_member_removes_no_other(world: World) -> None:
     (world.folder / "members").write_text(f"a0, started, etcd-0, {URL.format(0)}, https://etcd-0:2379, false\n")
     assert world.decides("member", "empty") == "existing all-of-them"
     assert [asked.split()[1] for asked in world.asked()] == ["list", "add"]
@@ -157,7 +157,7 @@ def test_one_that_was_killed_between_its_addition_and_its_start_starts_as_that_m
 
 
 @pytest.mark.parametrize("lost", ["volume", "data"])
-def test_one_that_may_have_voted_and_lost_what_it_had_is_not_that_member_any_more(world: World, lost: str) -> None:
+def test_a_member_that_lost_its_data_after_voting_becomes_a_new_one(world: World, lost: str) -> None:
     added_and_killed(world)
     if lost == "data":
         world.has(WAL)
@@ -180,7 +180,7 @@ def test_one_that_may_have_voted_and_lost_what_it_had_is_not_that_member_any_mor
         (("volume/formed",), "empty"),
     ],
 )
-def test_a_member_tells_its_peers_what_it_is(world: World, files: tuple[str, ...], state: str) -> None:
+def test_a_member_reports_its_state_to_its_peers(world: World, files: tuple[str, ...], state: str) -> None:
     """Data alone is no sign that the cluster has worked, and without data nobody is a member."""
     world.has(*files)
     assert world.run(world.text("state.sh")) == state

@@ -40,7 +40,7 @@ def services_of(name: str) -> dict[str, dict[str, Any]]:
     return {wanted.name: service_object(cloud, spec, wanted) for wanted in wanted_services(spec)}
 
 
-def test_all_are_there() -> None:
+def test_all_examples_exist() -> None:
     assert [path.stem for path in FILES] == NAMES
 
 
@@ -63,7 +63,7 @@ def test_every_object_is_in_a_namespace_that_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_says_what_it_is(path: Path) -> None:
+def test_an_example_explains_itself(path: Path) -> None:
     assert path.read_text().startswith("# ")
 
 
@@ -89,7 +89,7 @@ def wanted(document: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_says_which_cloud_it_needs_and_that_cloud_has_what_it_uses(path: Path) -> None:
+def test_an_example_names_a_cloud_that_has_its_references(path: Path) -> None:
     told = needed(path)
     uses = set().union(*map(wanted, documents(path.stem)))
     if told.startswith("none, it is "):

@@ -27,14 +27,14 @@ def primary(keys):
 
 
 @given(st.integers(3, 10), st.integers(1, 25))
-def test_what_was_staged_is_the_next_primary(max_active, count):
+def test_the_staged_key_is_the_next_primary(max_active, count):
     for before, after in itertools.pairwise(turns(count, max_active)):
         assert primary(after) == before["0"]
         assert after["0"] not in before.values()
 
 
 @given(st.integers(3, 10), st.integers(1, 25))
-def test_there_are_never_more_keys_than_allowed_and_no_key_is_there_twice(max_active, count):
+def test_keys_are_unique_and_never_more_than_allowed(max_active, count):
     for keys in turns(count, max_active):
         assert len(keys) <= max_active
         assert len(set(keys.values())) == len(keys)

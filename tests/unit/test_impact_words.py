@@ -61,7 +61,7 @@ def workload(kind: str, content: int = 1, name: str = "a", **spec: Any) -> dict[
         ),
     ],
 )
-def test_who_serves_while_pods_restart(kind: str, spec: dict[str, Any], expected: Restart) -> None:
+def test_which_service_is_available_while_pods_restart(kind: str, spec: dict[str, Any], expected: Restart) -> None:
     assert restarts([workload(kind, 1, **spec)], [workload(kind, 2, **spec)]) == (expected,)
 
 
@@ -72,7 +72,7 @@ def test_only_pods_whose_template_differs_restart() -> None:
     assert restarts(before, [{"kind": "ConfigMap", "metadata": {"name": "a"}}]) == ()
 
 
-def test_where_nobody_knows_what_runs_all_may_restart() -> None:
+def test_without_knowledge_of_running_pods_all_may_restart() -> None:
     after = [workload("Deployment"), workload("StatefulSet", name="b")]
     assert [each.workload for each in restarts(None, after)] == ["Deployment a", "StatefulSet b"]
 
@@ -88,7 +88,7 @@ def test_where_nobody_knows_what_runs_all_may_restart() -> None:
         {"kind": "Deployment", "metadata": ["name"], "spec": {"template": "x"}},
     ],
 )
-def test_a_record_that_cannot_be_read_says_nothing_of_what_runs(broken: dict[str, Any]) -> None:
+def test_an_unreadable_record_gives_no_knowledge_of_running_pods(broken: dict[str, Any]) -> None:
     after = [workload("Deployment"), workload("StatefulSet", name="b")]
     assert restarts([*after, broken], after) == restarts(None, after)
     assert restarts([*after, {"kind": ["Deployment"]}, {}], after) == ()

@@ -15,7 +15,7 @@ from stackwright.core.ports import Conflict, NotServed, TerminalError
 CALL = Call("get", MACHINE, "ns/m")
 
 
-def test_a_kind_that_is_not_installed_is_not_an_object_that_is_not_there() -> None:
+def test_an_uninstalled_kind_differs_from_an_absent_object() -> None:
     """The API server answers in plain text where it does not know the path."""
     assert isinstance(error_of(CALL, 404, b"404 page not found\n"), NotServed)
     status = {"message": 'machines "m" not found', "details": {"name": "m", "kind": "machines"}}
@@ -39,7 +39,7 @@ def test_an_object_that_was_replaced_by_one_of_its_name_is_looked_at_again() -> 
     assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), TerminalError)
 
 
-async def test_what_is_deleted_takes_along_what_it_owns() -> None:
+async def test_a_deletion_includes_owned_objects() -> None:
     """Else pods of a Deployment would run on without it."""
     server = Server()
     await server.cluster.delete(DEPLOYMENT, ("ns", "api"))

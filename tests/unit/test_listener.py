@@ -103,7 +103,7 @@ async def test_connections_without_a_handshake_take_little_memory(unused_tcp_por
         assert together < HANDSHAKES * 320_000 + (8 << 20)
 
 
-async def test_connections_without_a_handshake_keep_nobody_out(unused_tcp_port: int, tmp_path: Path) -> None:
+async def test_connections_without_a_handshake_do_not_block_others(unused_tcp_port: int, tmp_path: Path) -> None:
     async with listening(unused_tcp_port, tmp_path) as there:
         await there.say_nothing(200, "127.0.0.2", "127.0.0.3", "127.0.0.4")
         for _ in range(3):
@@ -112,7 +112,7 @@ async def test_connections_without_a_handshake_keep_nobody_out(unused_tcp_port: 
             assert time.monotonic() - start < 1, "seconds"
 
 
-async def test_a_handshake_that_does_not_end_is_given_up(
+async def test_an_endless_handshake_is_aborted(
     unused_tcp_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "HANDSHAKE", 0.3)
@@ -183,7 +183,7 @@ async def test_an_honest_burst_is_answered(unused_tcp_port: int, tmp_path: Path)
     assert all(b" 200 " in each for each in answers)
 
 
-async def test_what_is_no_tls_is_no_fault(
+async def test_a_connection_without_tls_is_no_fault(
     unused_tcp_port: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with listening(unused_tcp_port, tmp_path) as there:

@@ -40,7 +40,7 @@ def serving(folder: Path) -> Iterator[int]:
     server.server_close()
 
 
-def test_a_process_follows_a_cluster_that_was_made_anew(tmp_path: Path) -> None:
+def test_a_process_follows_a_recreated_cluster(tmp_path: Path) -> None:
     for _ in range(2):
         for file in tmp_path.iterdir():
             file.unlink()

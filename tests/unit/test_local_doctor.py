@@ -40,7 +40,7 @@ class Api:
         )
 
 
-def test_what_is_stuck_is_told_once_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stuck_object_is_reported_once_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "of", lambda cluster: Api())
     [found] = doctor._stuck(LocalCluster.discover())
     assert found.level == "problem" and found.text == CAUSE

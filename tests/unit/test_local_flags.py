@@ -19,7 +19,7 @@ def test_etcd_is_durable_and_private() -> None:
     assert given["listen-client-urls"] == "https://127.0.0.1:2379"
 
 
-def test_the_apiserver_refuses_what_it_should() -> None:
+def test_the_apiserver_has_its_security_options() -> None:
     given = options(flags.apiserver(PKI, flags.Endpoints()))
     assert given["authorization-mode"] == "Node,RBAC"
     assert given["enable-admission-plugins"] == "NodeRestriction"

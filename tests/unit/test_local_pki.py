@@ -61,7 +61,7 @@ def test_secrets_are_encrypted_before_anything_else_is_tried() -> None:
     assert text.index("secretbox") < text.index("identity")
 
 
-def test_kubelets_are_who_the_node_authorizer_knows() -> None:
+def test_kubelets_have_the_identity_of_the_node_authorizer() -> None:
     node = LocalCluster(Path("/s"), Path("/c")).node(3)
     client, serving = identities.of_node(node)
     assert (client.name, client.group) == ("system:node:node3", "system:nodes")

@@ -31,7 +31,7 @@ def test_a_changed_configuration_makes_another_service() -> None:
     assert one.spec() != other.spec()
 
 
-def test_a_supervisor_that_does_not_listen_yet_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_to_a_starting_supervisor_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([False, False, True])
     monkeypatch.setattr(services, "succeeds", lambda argv: next(answers))
     monkeypatch.setattr(services, "_is_same", lambda cluster, service: True)

@@ -108,7 +108,7 @@ def test_an_image_that_a_running_node_lacks_is_loaded_into_it(running: Context) 
     assert runtimes.done(running)
 
 
-def test_a_runtime_whose_configuration_changed_is_not_current_until_it_is_started_again(
+def test_a_runtime_with_changed_configuration_is_outdated_until_its_restart(
     running: Context, supervisor: Supervisor
 ) -> None:
     (node,) = running.nodes
@@ -140,7 +140,7 @@ def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
     assert ctx.surplus == []
 
 
-def test_a_node_is_done_again_for_another_configuration_and_for_a_service_that_is_gone(
+def test_a_node_is_done_again_for_a_changed_configuration_or_a_missing_service(
     ctx: Context, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api, "of", lambda cluster: Api())
@@ -195,7 +195,7 @@ class Helm:
     ("status", "description", "deployed"),
     [("deployed", "wanted", True), ("deployed", "other", False), ("failed", "wanted", False)],
 )
-def test_a_release_is_deployed_when_helm_ended_well_with_what_is_wanted(
+def test_a_release_is_deployed_when_helm_succeeded_with_the_desired_values(
     ctx: Context, monkeypatch: pytest.MonkeyPatch, status: str, description: str, deployed: bool
 ) -> None:
     monkeypatch.setattr(charts, "helm", Helm(status, description))
@@ -298,7 +298,7 @@ def test_a_cloud_that_waits_is_given_the_whole_limit(
     assert cloud.LIMIT < clock.now < cloud.LIMIT + 5
 
 
-def test_a_token_is_asked_for_in_the_pod_of_the_client_and_kept(
+def test_a_token_is_requested_in_the_pod_of_the_client_and_kept(
     ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubectl = Clouds(clock)
@@ -333,7 +333,7 @@ NOT_ASKED = 'Error from server (InternalError): failed calling webhook "validate
         ("open kubeconfig: permission denied", False),
     ],
 )
-def test_an_operator_is_there_when_it_has_checked_an_object(
+def test_an_operator_is_ready_when_it_has_checked_an_object(
     monkeypatch: pytest.MonkeyPatch, said: str, done: bool
 ) -> None:
     """After a restart of the machine its pod is listed as ready before it runs."""

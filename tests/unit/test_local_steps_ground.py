@@ -108,7 +108,7 @@ def test_a_node_that_is_off_is_cut_off_before_it_starts_and_others_go_on(ctx: Co
     assert (ctx.cluster.run / "service").exists(), "something lives, and this is of it"
 
 
-def test_what_a_machine_left_that_lost_its_power_is_removed_first(ctx: Context, there: Machine) -> None:
+def test_leftovers_of_a_power_failure_are_removed_first(ctx: Context, there: Machine) -> None:
     there.processes = set()
     (ctx.cluster.run / "service").mkdir(parents=True)
     host_setup.run(ctx, quiet)
@@ -119,7 +119,7 @@ def test_what_a_machine_left_that_lost_its_power_is_removed_first(ctx: Context, 
 # ---- certificates, control plane, names of the cluster
 
 
-def test_a_kubeconfig_that_is_gone_is_made_again(ctx: Context) -> None:
+def test_a_missing_kubeconfig_is_recreated(ctx: Context) -> None:
     certificates.run(ctx, quiet)
     assert certificates.done(ctx)
     every = [path for path, _ in certificates._kubeconfigs(ctx.cluster, ctx.nodes)]
@@ -131,7 +131,7 @@ def test_a_kubeconfig_that_is_gone_is_made_again(ctx: Context) -> None:
         assert certificates.done(ctx)
 
 
-def test_the_control_plane_is_there_when_its_api_answers(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_control_plane_is_done_when_its_api_responds(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[str | None] = ["connection refused", None]
     monkeypatch.setattr(services, "is_current", lambda cluster, service: True)
     monkeypatch.setattr(api, "of", lambda cluster: SimpleNamespace(unready=lambda: answers.pop(0)))
@@ -165,7 +165,7 @@ def test_questions_go_on_to_servers_of_the_machine_that_a_pod_can_reach(
     assert ("forward . " in json.dumps(dns.wanted(ctx))) is upstream
 
 
-def test_pods_of_cluster_dns_are_made_anew_for_another_configuration_and_only_for_that(
+def test_pods_of_cluster_dns_are_recreated_only_for_another_configuration(
     ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def annotations(server: str, image: str = "1") -> Any:
@@ -195,7 +195,7 @@ def test_each_service_has_its_public_name_on_this_machine(ctx: Context, monkeypa
     assert set(two[1:]) == {f"{name}.b.example" for name in wanted}
 
 
-def test_one_problem_of_the_machine_ends_it_and_all_are_told(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_problem_of_the_machine_ends_up_and_all_are_reported(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     found = ["no room: add a disk", "port 6443 is taken"]
     monkeypatch.setattr(machine, "problems", lambda cluster: found)
     for count in (2, 1):

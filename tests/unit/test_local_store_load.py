@@ -45,7 +45,7 @@ def load(monkeypatch: pytest.MonkeyPatch, containerd: Containerd) -> list[str]:
     return store.load_missing(LocalCluster.discover(), Path("/socket"), IMAGES)
 
 
-def test_only_what_is_missing_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_missing_images_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     containerd = Containerd({IMAGES[0].reference, IMAGES[1].reference}, other_build=False)
     assert load(monkeypatch, containerd) == [IMAGES[2].reference]
     assert containerd.imported == ["operator"]

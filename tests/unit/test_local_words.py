@@ -160,7 +160,7 @@ def test_old_revisions_do_not_pile_up(ctx: Context, programs: Programs, chart: P
     assert 1 < len(programs.releases["ns", "r"]) < HELM_KEEPS
 
 
-def test_a_program_that_fails_is_told_with_its_words(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_program_is_reported_with_its_output(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "execute", commands.run)
     monkeypatch.setattr(tools, "binary", lambda name, cluster: Path("/bin/false"))
     for program in (charts.helm, charts.kubectl):
@@ -168,9 +168,7 @@ def test_a_program_that_fails_is_told_with_its_words(ctx: Context, monkeypatch: 
             program(ctx, "get", "pods")
 
 
-def test_kinds_are_there_before_the_operator_that_serves_them_and_it_is_waited_for(
-    ctx: Context, programs: Programs
-) -> None:
+def test_kinds_are_installed_before_the_operator_which_is_awaited(ctx: Context, programs: Programs) -> None:
     """Helm installs the CustomResourceDefinitions of a chart once and never again."""
     operator.run(ctx, quiet)
     kinds = ("--filename", str(operator.chart() / "crds"))
@@ -221,9 +219,7 @@ def test_a_cloud_is_applied_over_the_fields_of_others(ctx: Context, programs: Pr
     assert str(read[1]).endswith("examples/cloud.yaml")
 
 
-def test_who_does_not_want_what_a_manifest_deletes_is_heard_before_it_is_applied(
-    ctx: Context, programs: Programs
-) -> None:
+def test_losses_of_a_manifest_can_be_declined_before_it_is_applied(ctx: Context, programs: Programs) -> None:
     def refuse(manifest: Path) -> str:
         raise LocalError(f"{manifest} would delete the cloud")
 

@@ -43,7 +43,7 @@ def test_a_flavor_in_any_spelling(flavor: dict[str, Any], field: str, value: str
     assert {name: found.get(name) for name in ("flavor", "flavorID") if name in found} == {field: value}
 
 
-def test_what_is_not_said_is_not_written() -> None:
+def test_absent_fields_are_not_written() -> None:
     found = server_spec(machine(), PLACE, availabilityZone=None, userDataRef=None)
     assert found == {
         "image": {"id": ID},
@@ -58,7 +58,7 @@ def test_what_is_not_said_is_not_written() -> None:
     }
 
 
-def test_a_port_that_says_a_subnet_is_there_and_not_in_the_clusters_network() -> None:
+def test_a_port_with_a_subnet_is_in_it_and_not_in_the_clusters_network() -> None:
     port = {"fixedIPs": [{"subnet": {"id": ID}}]}
     assert server_spec(machine(ports=[port]), PLACE)["ports"] == [port]
     assert not lacks_network(machine(ports=[port]), ClusterDefaults({}))
@@ -87,7 +87,7 @@ def spec(**more: Any) -> dict[str, Any]:
     return {**server_spec(machine(), PLACE), **more}
 
 
-def test_what_only_says_a_default_or_can_change_makes_no_other_server() -> None:
+def test_explicit_defaults_and_mutable_fields_do_not_change_the_server() -> None:
     said = {"trunk": False, "tags": [], "recreatePolicy": "Always", "credentialsLostPolicy": "Orphan"}
     other = {"type": "Secret", "name": "others", "cloudName": "mine"}
     assert made_of(spec(**said, identityRef=other)) == made_of(spec())

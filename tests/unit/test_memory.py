@@ -63,7 +63,7 @@ def contains(obj: Any, part: Any) -> bool:
 
 
 @given(specs, specs)
-def test_what_was_applied_last_is_there(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_the_last_applied_values_exist(first: dict[str, Any], second: dict[str, Any]) -> None:
     assert contains(applied(("a", first), ("b", second))["spec"], second)
 
 
@@ -74,7 +74,7 @@ def test_the_same_again_changes_nothing(spec: dict[str, Any]) -> None:
 
 
 @given(specs, specs)
-def test_one_manager_alone_gets_what_it_applied_last(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_a_single_manager_gets_its_last_applied_values(first: dict[str, Any], second: dict[str, Any]) -> None:
     """As if the first had never been, except that maps emptied on the way are null."""
     try:
         both = applied(("a", first), ("a", second))

@@ -44,13 +44,13 @@ async def after(what: ResourceKey, id_: str, **body: Any) -> dict[str, CloudReso
     return {thing.id: thing for thing in (await look(clouds, CLOUD, ASKER)).things}
 
 
-def test_what_is_there_is_as_it_was_told_to_be() -> None:
+def test_existing_resources_have_the_requested_state() -> None:
     found = asyncio.run(after(("server", ""), "s", metadata={"a": "1"}))
     assert found["s"].facts == {**SERVER.facts, "metadata": {"a": "1"}}
     assert found["p"] == PORT
 
 
-def test_what_is_attached_to_a_server_is_there_then() -> None:
+def test_attached_resources_exist_afterwards() -> None:
     found = asyncio.run(after(("server", ""), "s", add_volume="v"))
     assert found["s"].facts["volumes"] == ["v"]
     found = asyncio.run(after(("server", ""), "s", add_port="p"))

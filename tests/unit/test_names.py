@@ -26,19 +26,19 @@ def test_one_of_that_name_is_meant() -> None:
 
 
 @pytest.mark.parametrize(("found", "told"), [((), "found none"), (("b", "a"), "a, b")])
-def test_none_or_several_of_that_name_are_told_and_none_is_taken(found: tuple[str, ...], told: str) -> None:
+def test_no_or_several_matches_of_a_name_are_reported_and_none_is_used(found: tuple[str, ...], told: str) -> None:
     """The first of two would be another one tomorrow."""
     resolver, thing = resolved({"filter": {"name": "private"}}, *found)
     assert thing is None
     assert resolver.problems == [f"spec.ports[0].network: network with name private must match exactly one: {told}"]
 
 
-def test_what_is_not_known_yet_is_asked_for_and_no_problem() -> None:
+def test_an_unknown_name_causes_a_query_and_no_error() -> None:
     resolver, thing = resolved({"filter": {"name": "private"}}, None)
     assert (thing, resolver.problems, list(resolver.missing)) == (None, [], [BY_NAME])
 
 
-def test_what_is_named_by_its_id_is_taken_as_it_is_unless_more_of_it_is_needed() -> None:
+def test_an_id_is_used_without_a_query_unless_more_fields_are_needed() -> None:
     resolver, thing = resolved({"id": "x"})
     assert thing == CloudResource("network", "x")
     assert list(resolver.missing) == []

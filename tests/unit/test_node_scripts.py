@@ -82,7 +82,7 @@ def test_nova_compute_leaves_the_cause_where_kubernetes_shows_it(tmp_path: Path,
     ("port", "listens"), [("6080", True), ("5672", False), ("8774", False), ("54323", False)], ids=str
 )
 @pytest.mark.parametrize("file", ["tcp", "tcp6"])
-def test_a_port_listens_when_the_kernel_says_so(tmp_path: Path, file: str, port: str, listens: bool) -> None:
+def test_a_port_listens_by_the_kernels_table(tmp_path: Path, file: str, port: str, listens: bool) -> None:
     (tmp_path / "proc/net").mkdir(parents=True)
     for name in ("tcp", "tcp6"):
         (tmp_path / "proc/net" / name).write_text(SOCKETS if name == file else SOCKETS.splitlines()[0] + "\n")
@@ -140,14 +140,14 @@ def agent(folder: Path, switch: str, *files: str) -> subprocess.CompletedProcess
     return run("neutron", "agent.sh", folder, *AGENT, SWITCH=switch, PATIENCE="1")
 
 
-def test_an_agent_is_told_what_its_node_is_like(tmp_path: Path) -> None:
+def test_an_agent_gets_the_options_of_its_node(tmp_path: Path) -> None:
     done = agent(tmp_path, "yes", "datapath", "tunnel-address")
     assert done.stdout == f"{tmp_path}/neutron-agent {' '.join(AGENT[1:])} --config-dir {tmp_path}/tmp/node.d\n"
     text = (tmp_path / "tmp/node.d/node.conf").read_text()
     assert text == "[DEFAULT]\nhost = node1\n[ovs]\nlocal_ip = 10.9.0.1\ndatapath_type = netdev\n"
 
 
-def test_an_agent_waits_for_all_that_the_switch_tells(tmp_path: Path) -> None:
+def test_an_agent_waits_for_all_facts_of_the_switch(tmp_path: Path) -> None:
     done = agent(tmp_path, "yes", "datapath")
     assert done.returncode == 1
     assert "Open vSwitch on node node1 is not ready after 1 s" in done.stderr

@@ -29,7 +29,7 @@ ODD = {field: mutated(GIVEN[field], VERSION, VERSION[:-1] + b"\x09") for field i
 
 
 @pytest.mark.parametrize("field", ODD)
-def test_a_certificate_of_a_version_that_there_is_not_is_refused(field: str) -> None:
+def test_a_certificate_of_an_unknown_version_is_rejected(field: str) -> None:
     assert problems(GIVEN) == {}
     assert list(problems(GIVEN | {field: ODD[field]})) == [field]
 

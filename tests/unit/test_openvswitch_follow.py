@@ -39,7 +39,7 @@ sleep() { now=$((now + $1)); tick; }
         pytest.param("row=", False, id="its port is gone already"),
     ],
 )  # fmt: skip
-def test_only_a_port_that_stays_without_a_device_goes(tick: str, gone: bool) -> None:
+def test_only_a_port_without_a_device_is_deleted(tick: str, gone: bool) -> None:
     text = f'{WORLD}\ntick() {{ {tick or ":"}; }}\n{SCRIPT.read_text()}\nforget tap1\necho "gone:$gone_port"'
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=20, check=True)
     assert done.stdout.strip().rpartition("gone:")[2] == ("tap1" if gone else ""), done.stderr
@@ -72,7 +72,7 @@ UP, DOWN = "BROADCAST,MULTICAST,UP,LOWER_UP", "BROADCAST,MULTICAST"
         ([link("qvo1", DOWN), link("eth0", UP, deleted=True)], []),
     ],
 )
-def test_what_the_kernel_tells_of_taps_is_acted_on(lines: list[str], did: list[str]) -> None:
+def test_kernel_events_of_taps_are_handled(lines: list[str], did: list[str]) -> None:
     """LOWER_UP alone is no UP. What came again is opened anew once."""
     told = "\n".join(lines)
     stubs = "".join(f'{name}() {{ echo "{name} $1"; }}\n' for name in ("raise", "forget", "reopen"))

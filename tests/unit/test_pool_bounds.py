@@ -107,7 +107,7 @@ def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
     assert "All 51 floating IPs of the pool are in use" in stage(plan).message
 
 
-def test_a_claim_is_served_whatever_else_is_of_no_use() -> None:
+def test_a_claim_is_served_despite_unusable_addresses() -> None:
     plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a",))
     assert [type(each) for each in plan.actions if isinstance(each, Apply)] == [Apply]
     assert stage(plan).status

@@ -53,7 +53,7 @@ def on(count, ready=None):
         (holder(), [], [], ""),
     ],
 )  # fmt: skip
-def test_what_is_still_awaited(found, nodes, images, expected):
+def test_nodes_without_the_images_are_awaited(found, nodes, images, expected):
     assert precache.lacking(found, nodes, images) == expected
 
 
@@ -65,12 +65,12 @@ def test_its_pods_hold_each_image_once_and_mount_none():
     assert container["image"] == "pause" and "volumeMounts" not in container
 
 
-def test_the_same_images_are_the_same_object_in_whatever_order():
+def test_the_same_images_in_any_order_are_the_same_object():
     assert precache.daemonset(CLOUD, ["a", "b"], "p") == precache.daemonset(CLOUD, ["b", "a"], "p")
     assert precache.daemonset(CLOUD, ["a"], "p") != precache.daemonset(CLOUD, ["b"], "p")
 
 
-def test_its_pods_have_no_rights_and_go_at_once():
+def test_its_pods_have_no_rights_and_end_at_once():
     made = precache.daemonset(CLOUD, ["a"], "pause")
     pod = made["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False

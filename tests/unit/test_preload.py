@@ -27,7 +27,7 @@ def preloaded(folder: Path, second: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_modules_are_imported_and_left_alone_by_the_garbage_collector(tmp_path: Path) -> None:
+def test_modules_are_imported_and_excluded_from_garbage_collection(tmp_path: Path) -> None:
     done = preloaded(tmp_path, "")
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["True", "True", "True"], "")
 

@@ -14,7 +14,7 @@ def errors(**features):
     return errors_of({"kind": "OpenStackDeployment", "metadata": {"name": "c", "namespace": "n"}, "spec": spec})
 
 
-def test_a_service_that_others_need_cannot_be_taken_away():
+def test_a_service_that_others_require_cannot_be_removed():
     (told,) = errors(services=["~database"])
     assert told == (
         "spec.features.services: ~database removes a service that identity, image, placement, block-storage, "

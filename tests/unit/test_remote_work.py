@@ -100,7 +100,7 @@ class Operator:
 
 
 @pytest.mark.looptime
-async def test_a_namespace_whose_clouds_are_slow_holds_up_nothing_else() -> None:
+async def test_a_namespace_with_slow_clouds_delays_no_other() -> None:
     operator = Operator("slow", calls=10)
     operator.add("slow", 500)
     await asyncio.sleep(30)
@@ -133,12 +133,12 @@ async def test_a_namespace_that_keeps_helm_busy_holds_up_nothing_else_and_slow_c
     await operator.close()
 
 
-def test_what_waits_for_helm_says_so() -> None:
+def test_controllers_that_wait_for_helm_declare_it() -> None:
     assert [each.name for each in controllers(Settings({}, {}), clouds=Mock()) if each.helm] == ["helmbundle"]
 
 
 @pytest.mark.looptime
-async def test_however_many_namespaces_have_slow_clouds_what_asks_none_is_worked_on_at_once() -> None:
+async def test_slow_clouds_of_many_namespaces_do_not_delay_other_work() -> None:
     slow = [f"slow-{n}" for n in range(100)]
     operator = Operator(*slow)
     for each in slow:
@@ -191,7 +191,7 @@ async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None
 
 
 @pytest.mark.looptime
-async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() -> None:
+async def test_a_plan_deletes_a_few_resources_and_the_next_reconcile_the_rest() -> None:
     """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
     operator = Operator()
     mine = mark(UID, ("port", "root"))
@@ -220,7 +220,7 @@ async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() 
     await operator.close()
 
 
-def test_who_removes_something_looks_again_after_a_moment() -> None:
+def test_a_removal_is_followed_by_a_reconcile_soon() -> None:
     cloud = CloudRef(("ns", "clouds"), "mine")
     made, gone = (CloudCall(cloud, do, ("port", "0"), UID) for do in ("create", "delete"))
     assert bounded(Plan((made,), requeue=0.0)).requeue == 0.0
@@ -229,7 +229,7 @@ def test_who_removes_something_looks_again_after_a_moment() -> None:
         assert bounded(Plan((gone,), requeue=requeue)).requeue == requeue
 
 
-def test_whatever_asks_clouds_of_users_says_so() -> None:
+def test_controllers_that_use_users_clouds_declare_it() -> None:
     clouds = Mock()
     asking = {
         each.name: each.remote

@@ -121,7 +121,7 @@ async def test_a_failure_whose_message_differs_each_time_is_retried_with_backoff
     assert operator.condition()["message"].startswith("attempt")
 
 
-async def test_a_change_by_somebody_else_still_brings_a_retry_forward():
+async def test_a_foreign_change_brings_a_retry_forward():
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
     failing(operator, lambda: TransientError(f"attempt {'x' * next(WORDS)} failed"))
@@ -145,7 +145,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
-async def test_a_change_that_a_watch_tells_together_with_our_own_report_brings_a_retry_forward(changed):
+async def test_a_change_in_the_event_of_our_own_report_brings_a_retry_forward(changed):
     """Kopf tells the last of several versions: the change was taken for our own write, and seen a minute later."""
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
@@ -168,7 +168,7 @@ async def test_a_change_that_a_watch_tells_together_with_our_own_report_brings_a
     await running
 
 
-async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
+async def test_the_status_of_a_failing_controller_wakes_another_one():
     heard = []
 
     def hear(seen):
@@ -257,13 +257,13 @@ async def test_a_status_with_another_message_only_brings_no_retry_forward():
         told(endpoints=["a"]),
     ],
 )
-async def test_a_status_that_says_something_else_brings_a_retry_forward(status):
+async def test_a_changed_status_brings_a_retry_forward(status):
     async with neighbour(told()) as operator:
         await operator.write(status)
         assert await operator.tried() == 1
 
 
-async def test_a_message_that_a_watch_tells_together_with_something_else_brings_a_retry_forward():
+async def test_a_message_with_another_change_in_one_event_brings_a_retry_forward():
     """A watch may tell the last of several versions only."""
     async with neighbour(told()) as operator:
         operator.deaf = True
@@ -273,7 +273,7 @@ async def test_a_message_that_a_watch_tells_together_with_something_else_brings_
         assert await operator.tried() == 1
 
 
-async def test_a_message_that_a_watch_tells_together_with_a_label_brings_a_retry_forward():
+async def test_a_message_with_a_changed_label_brings_a_retry_forward():
     async with neighbour(told()) as operator:
         operator.deaf = True
         live = operator.cluster.peek(Memcached.KIND, KEY)
@@ -305,7 +305,7 @@ async def test_another_value_in_a_secret_brings_a_retry_forward():
     await running
 
 
-async def test_a_success_is_looked_at_again_when_its_own_report_comes_back():
+async def test_a_success_is_reconciled_again_with_the_event_of_its_report():
     """Some decide one step at a time, and read the last one from their own status."""
 
     def decide(seen):
@@ -358,7 +358,7 @@ def test_what_differs_at_each_attempt_is_not_in_a_message(text):
         "version 10.11.6 is older than 11.4",
     ],
 )
-def test_what_a_message_says_is_kept(text):
+def test_the_text_of_a_message_is_kept(text):
     assert steady(text) == text
 
 
@@ -373,7 +373,7 @@ def test_what_a_message_says_is_kept(text):
     ],
     ids=["not to be printed", "lines", "long", "spaces", "words"],
 )
-def test_a_message_is_one_short_line_whatever_it_repeats(text, line):
+def test_a_message_is_one_short_line_with_any_content(text, line):
     """A tenant's OpenStack gives a server's fault: 40,000 spaces held up the operator for minutes."""
     assert steady(text).strip() == line.strip()
     assert steady(steady(text)) == steady(text)
@@ -397,7 +397,7 @@ async def test_a_message_with_a_request_id_is_written_once():
     assert [write.verb for write in operator.cluster.writes].count("apply_status") == 1
 
 
-async def test_an_event_asks_only_the_watches_for_owners_that_the_object_has(monkeypatch):
+async def test_an_event_uses_only_watches_of_existing_owners(monkeypatch):
     """A Secret may belong to an object of thirty kinds; at 5,000 Secrets a call for each would be 150,000 calls."""
     asked = []
     works = ByOwner.__call__

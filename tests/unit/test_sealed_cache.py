@@ -101,7 +101,7 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return made
 
 
-def test_keystone_reads_what_it_wrote_and_nobody_else_does(client: Any) -> None:
+def test_only_clients_with_the_key_read_cache_entries(client: Any) -> None:
     stored: dict[str, tuple[bool, bytes]] = {}
     keystone = client("secret", stored)
     keystone.set("a", ("value", 1))
@@ -163,7 +163,7 @@ def test_what_bootstrap_changes_is_no_longer_answered_as_before(client: Any, mon
     assert api.get("region of assignments") == "after"
 
 
-def test_no_client_of_memcached_unpickles_what_it_reads(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_client_of_memcached_unpickles_entries(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """keystonemiddleware looks at signatures after its client has made values of what a server sent."""
     monkeypatch.syspath_prepend(str(BIN / "lib/bin"))
     __import__("no_pickles").install()
@@ -195,7 +195,7 @@ def serde(monkeypatch: pytest.MonkeyPatch) -> Any:
     return __import__("session_cache").Serde
 
 
-def test_a_session_of_horizon_comes_back_as_it_was(serde: Any) -> None:
+def test_a_session_of_horizon_is_read_unchanged(serde: Any) -> None:
     token = Token("t", datetime(2026, 1, 1, tzinfo=UTC), {"name": "demo"})
     session = {"token": token, "allowed": {"valid_for": token, "panel": True}, "start": "2026-01-01"}
     raw, flags = serde("secret").serialize(b":1:session", session)

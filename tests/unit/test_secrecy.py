@@ -163,7 +163,7 @@ def test_what_explains_is_kept(text: str) -> None:
     assert hidden(text) == text
 
 
-def test_what_is_around_a_secret_in_a_line_is_kept() -> None:
+def test_text_around_a_secret_in_a_line_is_kept() -> None:
     assert hidden("refused: user=a password=hunter2 host=b") == "refused: user=a password=*** host=b"
     assert hidden("refused: user=a,password=hun,ter2,host=b") == "refused: user=a,password=***,host=b"
     assert hidden('{"password":"hunter2","user":"b"}') == '{"password":***,"user":"b"}'
@@ -192,7 +192,7 @@ def test_a_value_of_several_lines_is_hidden_in_yaml(style: str, end: str) -> Non
         ("a > b\n  kept", "a > b\n  kept"),
     ],
 )
-def test_what_is_around_such_a_value_is_kept(text: str, left: str) -> None:
+def test_text_around_such_a_value_is_kept(text: str, left: str) -> None:
     assert hidden(text) == left
 
 

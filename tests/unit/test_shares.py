@@ -20,7 +20,7 @@ def test_users_have_their_turn_one_after_the_other() -> None:
     assert shares.unused
 
 
-def test_of_one_user_the_lower_rank_comes_first() -> None:
+def test_the_lower_rank_of_one_user_comes_first() -> None:
     shares: Shares[str] = Shares(1, 1)
     for item, rank in (("large", 9), ("small", 1), ("larger", 10), ("later", 1)):
         shares.wait("a", item, rank=rank)

@@ -91,7 +91,7 @@ async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: 
 
 @SIMULATED
 @pytest.mark.parametrize("name", [each.name for each in REMOTE])
-async def test_a_look_at_a_cloud_that_never_answers_ends_and_says_so(name: str) -> None:
+async def test_a_look_at_an_unresponsive_cloud_times_out_and_reports_it(name: str) -> None:
     seen = await looked(lambda *_: asyncio.sleep(1e6), lambda *_: asyncio.sleep(1e6), name)
     assert now() == LONGEST
     assert (seen.trouble.reason, seen.trouble.message) == ("Unreachable", LATE)
@@ -223,7 +223,7 @@ async def test_a_hostile_cloud_never_has_the_operator_restarted(monkeypatch: pyt
 
 
 @SIMULATED
-async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_worker_is_still_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(Cloud(monkeypatch))
     await world.make()
     world.runtime.reader.get = lambda *_: asyncio.sleep(1e6)  # type: ignore[method-assign, assignment]
@@ -232,7 +232,7 @@ async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch
 
 
 @SIMULATED
-async def test_what_waits_for_its_turn_at_a_slow_cloud_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_queued_request_to_a_slow_cloud_times_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
     Cloud(monkeypatch)
     line = Line(Login("d", {"auth": {}}, "", 0.0))
     monkeypatch.setattr(connection_pool, "in_thread_of", lambda *_: asyncio.sleep(1e6))
@@ -311,7 +311,7 @@ def line(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
     made.close()
 
 
-async def test_an_action_of_very_many_requests_is_given_up_and_goes_on_next_time(neutron: Neutron, line: Line) -> None:
+async def test_an_action_of_very_many_requests_times_out_and_continues_next_time(neutron: Neutron, line: Line) -> None:
     """It is for a cloud to say how many interfaces a router has: 1000 were 1000 requests of one action."""
     await warm(neutron, line)
     left = len(neutron.ports)

@@ -106,7 +106,7 @@ async def test_all_questions_are_answered_in_the_end(
     assert cloud.asked <= count * 1.05, "hardly any answer was for nothing"
 
 
-async def test_a_cloud_that_does_one_thing_at_a_time_is_resolved_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_references_are_resolved_in_a_sequential_cloud_too(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.65)
     cloud._free = asyncio.Semaphore(1)
     cloud.project.line.check = Mock()
@@ -114,7 +114,7 @@ async def test_a_cloud_that_does_one_thing_at_a_time_is_resolved_too(monkeypatch
     assert cloud.asked <= 512 * 1.05
 
 
-async def test_errors_now_and_then_do_not_begin_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_occasional_errors_do_not_restart_the_resolution(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
     for _ in range(3):
         with pytest.raises(TransientCloudError):
@@ -174,7 +174,7 @@ async def test_nothing_holds_for_longer_than_an_hour(monkeypatch: pytest.MonkeyP
     assert not cloud.project.answers
 
 
-async def test_what_is_kept_for_looks_that_have_not_ended_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_responses_kept_for_unfinished_looks_use_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.0, things=50)
     for number in range(10):
         with pytest.raises(TransientCloudError):
@@ -185,7 +185,7 @@ async def test_what_is_kept_for_looks_that_have_not_ended_takes_little_memory(mo
     assert ANSWERS / 2 < sum(each.weight for each in cloud.project.answers.values()) <= ANSWERS
 
 
-async def test_who_could_not_wait_hears_of_an_answer_and_not_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deferred_caller_is_woken_by_a_response_and_not_by_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 6.0)
     for fail in (True, False):
         cloud.fail = fail

@@ -81,7 +81,7 @@ class Stage:
                 await consume()
 
 
-async def test_after_each_list_it_is_told_what_is_there(monkeypatch):
+async def test_after_each_list_the_existing_keys_are_passed_on(monkeypatch):
     first = [*listed("a", "b"), LISTED, {"type": "ADDED", "object": obj("c")}]
     stage = Stage(monkeypatch, first, [*listed("b"), LISTED], [LISTED])
     await stage.run(5)
@@ -90,7 +90,7 @@ async def test_after_each_list_it_is_told_what_is_there(monkeypatch):
     assert stage.shown == [(0, "a"), (0, "b"), (1, "b")], "compared with what was known before the list began"
 
 
-async def test_a_list_that_breaks_off_tells_nothing(monkeypatch):
+async def test_an_interrupted_list_is_ignored(monkeypatch):
     stage = Stage(monkeypatch, listed("a"), [*listed("b"), LISTED])
     await stage.run(5)
     assert stage.told == [(KIND, {("n", "b")})]
@@ -104,7 +104,7 @@ async def test_a_list_that_breaks_off_tells_nothing(monkeypatch):
         ValueError("Chunk too big"),
     ],
 )
-async def test_an_error_of_a_watch_starts_it_anew_and_ends_nothing(monkeypatch, error):
+async def test_an_error_restarts_a_watch_and_ends_nothing(monkeypatch, error):
     stage = Stage(monkeypatch, [LISTED, error], [error], [*listed("a"), LISTED])
     with structlog.testing.capture_logs() as logs:
         await stage.run(3 * PAUSE)
@@ -113,7 +113,7 @@ async def test_an_error_of_a_watch_starts_it_anew_and_ends_nothing(monkeypatch, 
     assert [entry["event"] for entry in logs] == ["watch failed"] * 2
 
 
-async def test_a_watch_of_kopfs_own_is_none_of_ours(monkeypatch):
+async def test_kopfs_own_watches_are_ignored(monkeypatch):
     stage = Stage(monkeypatch, [*listed("a"), LISTED])
     await stage.run(5, Resource("", "v1", "namespaces"))
     assert not stage.told and len(stage.events) == 2
@@ -162,7 +162,7 @@ async def loaded(*names):
     running.cancel()
 
 
-async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
+async def test_a_deletion_without_an_event_is_detected_at_the_next_list():
     async with loaded("x") as operator:
         operator.deaf = True
         operator.cluster.remove(KIND, KEY)
@@ -173,7 +173,7 @@ async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
         assert await operator.runtime.queue.get() == ("test", KEY)
 
 
-async def test_what_a_list_of_a_restored_etcd_shows_is_taken_at_once():
+async def test_a_list_of_a_restored_etcd_is_accepted_at_once():
     async with loaded("x") as operator:
         older = operator.runtime.store.get(KIND, KEY)
         operator.cluster.put(KIND, {**older, "spec": {"size": "small"}})
@@ -187,7 +187,7 @@ async def test_what_a_list_of_a_restored_etcd_shows_is_taken_at_once():
         assert await operator.runtime.queue.get() == ("test", KEY)
 
 
-async def test_what_was_made_since_the_list_stays():
+async def test_objects_created_since_the_list_remain():
     async with loaded("x") as operator:
         await operator.runtime.on_listed(KIND, set())
         await asyncio.sleep(0.01)
@@ -227,7 +227,7 @@ def unlabelled(cluster, first):
 
 
 @pytest.mark.parametrize("change", [made_anew({}), made_anew({"app.kubernetes.io/managed-by": "Helm"}), unlabelled])
-async def test_a_secret_that_its_watch_tells_of_no_more_is_read_from_the_api(change):
+async def test_a_secret_that_left_its_watch_is_read_from_the_api(change):
     """A user made one of that name, or took our label away, while nobody listened."""
     assert await partly_watched(change) == ({"new": "eQ=="}, set())
 
@@ -243,7 +243,7 @@ async def test_another_object_of_the_name_is_not_the_one_that_a_list_lacked():
 
 
 @pytest.mark.parametrize("error", [TransientError("away"), TerminalError("no"), RuntimeError("odd")])
-async def test_a_deletion_of_which_nobody_can_be_asked_holds_up_no_other_and_is_asked_of_again(error):
+async def test_an_unconfirmed_deletion_blocks_no_other_and_is_queried_again(error):
     """Long before the resync, and also where several attempts fail."""
     async with loaded("x", "y", "z") as operator:
         operator.deaf, real, failed = True, operator.cluster.get, []

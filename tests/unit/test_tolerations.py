@@ -96,7 +96,7 @@ def holder(*tolerations):
     return made
 
 
-def test_nodes_that_nobody_tolerates_are_not_waited_for_and_others_are():
+def test_only_nodes_with_tolerated_taints_are_awaited():
     up = {"conditions": [{"type": "Ready", "status": "True"}]}
     nodes = [{**node(), "status": up}, {**node(MAINTENANCE), "status": up}]
     for each in nodes:
@@ -108,7 +108,7 @@ def test_nodes_that_nobody_tolerates_are_not_waited_for_and_others_are():
     assert told == "DaemonSet image-precaching to tolerate maintenance"
 
 
-def test_the_daemonset_has_each_toleration_once_and_none_where_none_is_asked_for():
+def test_the_daemonset_has_each_requested_toleration_once():
     spec = holder(*GOOD, *reversed(GOOD))["spec"]["template"]["spec"]
     assert len(spec["tolerations"]) == len(GOOD)
     assert holder(*GOOD) == holder(*reversed(GOOD))

@@ -138,7 +138,7 @@ def test_a_claim_that_has_its_volume_needs_nothing() -> None:
         ({"dataSource": {"kind": "VolumeSnapshot", "name": "x"}}, "dataSource"),
     ],
 )
-def test_what_no_directory_can_give_is_said(asked: Object, word: str) -> None:
+def test_unsupported_requests_of_a_claim_are_reported(asked: Object, word: str) -> None:
     (warning,) = decide_claim(Claim(PLACE, claim(spec=asked), storage_class())).actions
     assert isinstance(warning, Warn)
     assert word in warning.message
@@ -161,7 +161,7 @@ def test_a_retained_volume_stays() -> None:
     assert decide_volume(look(pv(spec={"persistentVolumeReclaimPolicy": "Retain"}))) == Plan()
 
 
-def test_a_volume_whose_claim_is_still_here_stays() -> None:
+def test_a_volume_with_an_existing_claim_remains() -> None:
     assert decide_volume(look(pv(), owner=claim())) == Plan()
 
 
