@@ -1,4 +1,4 @@
-"""Looks at accounts, at a provider that says it is ready and does not answer."""
+"""Checks of accounts at a provider that is ready but does not respond."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADMIN = ("n", "root")
 
 
 class Sql(MemorySql):
-    """Hangs, fails or answers. `asked` has for whom, and whether with a password."""
+    """Hangs, fails or responds. `asked` has the user of each query, and whether it had a password."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ async def test_a_changed_account_is_checked_by_name_only() -> None:
 
 
 async def test_what_an_earlier_process_saw_counts_as_an_answer_of_the_start() -> None:
-    """Else a restart with 5,000 accounts would ask 5,000 times at once."""
+    """Otherwise a restart with 5,000 accounts would send 5,000 queries at once."""
     sql = Sql()
     sql.hangs = False
     made = checks(sql)

@@ -1,4 +1,4 @@
-"""HelmCli with a stand-in for the program, its errors in words, chart digests, and Helm's records."""
+"""HelmCli with a stand-in for the program: messages of errors, chart digests, and Helm's records."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ async def test_a_slot_granted_at_the_timeout_passes_to_the_next_caller() -> None
 
 
 async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_path: Path) -> None:
-    """Who changes a record while others of Helm's calls run is found out."""
+    """A change of a record while other calls of Helm run is detected."""
     told: list[str] = []
 
     class Records:

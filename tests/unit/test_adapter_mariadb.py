@@ -54,14 +54,14 @@ def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the
 
 
 def test_rights_are_on_this_database_and_on_no_other_that_is_like_it() -> None:
-    """In GRANT, and only there, _ stands for any character: nova_api would be novaXapi too."""
+    """In GRANT, and only there, _ matches any character: nova_api would match novaXapi too."""
     texts = [text for text, _ in statements(account(database="nova_api"), "x")]
     assert texts[0].startswith("CREATE DATABASE IF NOT EXISTS `nova_api` ")
     assert texts[-1] == r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO %s@'%%'"
 
 
 class Connection:
-    """Takes statements and shows the grants it was made with."""
+    """Receives statements and returns its initial grants."""
 
     def __init__(self, *grants: str) -> None:
         self.grants, self.ran = grants, list[tuple[str, Any]]()
@@ -123,7 +123,7 @@ async def test_rights_on_what_the_spec_does_not_name_are_taken_back(monkeypatch:
 async def test_rights_on_any_pattern_are_taken_back_by_the_driver(
     monkeypatch: pytest.MonkeyPatch, pattern: str
 ) -> None:
-    """What was given by hand: a % in it is no place for a value."""
+    """Rights that were granted manually: a % in them is not a placeholder for a value."""
     connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     await MariaDbSql().account(account(username="nova"), {"password": "root-pw"}, "pw")
@@ -161,7 +161,7 @@ HASH = "IDENTIFIED BY PASSWORD '*0123 WITH GRANT'"
 async def test_rights_on_all_databases_and_roles_are_taken_back(
     monkeypatch: pytest.MonkeyPatch, held: str, taken: list[str]
 ) -> None:
-    """What was given by hand, and what it is to have stays."""
+    """Manually granted rights; the desired rights remain."""
     connection = Connection(held, r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`", *GRANTS[5:])
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     await MariaDbSql().account(account(username="nova", database="nova_api"), {"password": "root-pw"}, "pw")
@@ -182,7 +182,7 @@ async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPa
 
 
 async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing was made for it, so nothing goes: neither the administrator nor a database."""
+    """Nothing was created for it, so nothing is deleted: neither the administrator nor a database."""
     connection = Connection()
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     gone = account(username="nova", absent=True, dropped=("keystone",))
@@ -209,7 +209,7 @@ async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(m
 async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
     monkeypatch: pytest.MonkeyPatch, held: str, wanted: tuple[str, ...], ran: list[str]
 ) -> None:
-    """A + stands for WITH GRANT OPTION: an account could give its rights to others, and have them after all."""
+    """A + means WITH GRANT OPTION: the account could grant its rights to others and get them back."""
     passed_on = " WITH GRANT OPTION" * held.endswith("+")
     connection = Connection(rf"GRANT {held.strip('+')} ON `nova\_api`.* TO `nova`@`%`{passed_on}", *GRANTS[5:])
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)

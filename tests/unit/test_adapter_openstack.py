@@ -1,4 +1,4 @@
-"""What KeystoneIdentity asks of the SDK, by a stand-in for its identity proxy."""
+"""Requests of KeystoneIdentity to the SDK, with a stand-in for its identity proxy."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_a_disabled_user_is_enabled_again(identity: Identity) -> None:
 async def test_after_a_failure_the_login_to_keystone_is_repeated(
     identity: Identity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that was made anew has another catalog, and takes none of the tokens of before."""
+    """A new Keystone has another catalog, and rejects all earlier tokens."""
     made: list[Any] = []
 
     def connect(*_: Any, **__: Any) -> Any:
@@ -258,7 +258,7 @@ def test_wrong_passwords_cannot_lock_a_service_out(identity: Identity) -> None:
 
 
 class SlowKeystone:
-    """Each of its answers comes in time, and each page of roles names a next one."""
+    """Each of its responses arrives in time, and each page of roles names a next one."""
 
     def __init__(self) -> None:
         self.asked = asked = []  # type: list[str]

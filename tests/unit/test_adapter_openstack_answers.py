@@ -28,7 +28,7 @@ from stackwright.adapters.openstack.transport.shapes import json_of
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.openstack.errors import TransientCloudError
 
-# openstacksdk warns of what it tries to import.
+# openstacksdk warns about its optional imports.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 HIDDEN = "INTERNAL-BODY"
 Answer = tuple[int, dict[str, str], bytes]
@@ -138,7 +138,9 @@ async def test_the_number_of_values_in_a_response_is_bounded_by_memory(web: Web,
     ids=["text", "values"],
 )
 def test_many_concurrent_responses_fit_in_the_operators_memory(web: Web, body: str) -> None:
-    """One character of four bytes has Python take four for each: eight answers took the operator's memory."""
+    """One character of four bytes makes Python use four bytes for each: eight responses exhausted the operator's
+    memory.
+    """
     chart = yaml.safe_load((Path(__file__).parents[2] / "charts/stackwright/values.yaml").read_text())
     limit = int(chart["pod"]["resources"]["operator"]["limits"]["memory"].removesuffix("Mi")) << 20
     web.otherwise = (200, {"Content-Encoding": "gzip"}, gzip.compress(body.encode()))
@@ -316,7 +318,7 @@ def refusal(body: bytes, *, own: bool = False) -> Response:
     ids=["values", "words", "no text"],
 )  # fmt: skip
 def test_nothing_is_read_of_an_error_that_is_longer_than_any(body: bytes) -> None:
-    """One of 24 KiB on the wire took 527 MiB, be it of values or of words."""
+    """An error of 24 KiB on the wire took 527 MiB, either as values or as text."""
     refused = refusal(body, own=True)
     tracemalloc.start()
     try:

@@ -159,7 +159,7 @@ def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
     ],
 )
 def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
-    """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
+    """Cinder copies the metadata of the source volume into it, including our mark."""
     its = mark(UID, ("volume", "n"))
     found = thing_of("volume", {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
     assert found.mark == (its if ours else "")
@@ -167,7 +167,7 @@ def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, met
 
 
 def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
-    """Or another one would be made."""
+    """Otherwise another one would be created."""
 
     def refused(method: str, path: str, body: Any) -> Response:
         return Response(409, {}) if "metadata" in path else Response(202, {"volume": {"id": "1", "status": "creating"}})
@@ -393,7 +393,7 @@ def test_a_time_to_come_back_that_is_no_number_of_seconds_does_not_count(
 
 
 def test_a_private_flavor_is_found_by_its_name_also_by_an_administrator() -> None:
-    """To whom Nova lists only public ones otherwise."""
+    """To an administrator, Nova lists only public flavors by default."""
 
     def answer(method: str, path: str, params: Any) -> Response:
         private = [{"id": "p", "name": "gpu"}] if params.get("is_public") == "None" else []
@@ -413,7 +413,7 @@ def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
 
 
 class Endless:
-    """A cloud whose lists have no end: each page has this many items, of this size, and names a next one."""
+    """A cloud with endless lists: each page has this many items of this size, and names a next one."""
 
     def __init__(self, items: int, size: int = 1, again: bool = False, values: int = 0) -> None:
         self.asked, self._made = 0, itertools.cycle(range(items)) if again else itertools.count()
@@ -450,7 +450,7 @@ def test_an_endless_list_is_aborted(cloud: Endless, told: str, asked: int) -> No
 
 
 def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> None:
-    """Neutron tells them what all projects have; Nova and Cinder do not, unless they are asked to."""
+    """Neutron returns the resources of all projects to administrators; Nova and Cinder do so only on request."""
     for project, filters in (("p", {"project_id": "p"}), (None, {})):
         for what in owned_types():
             key = REST[what].keys
@@ -460,7 +460,7 @@ def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> No
 
 
 def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) -> tuple[list[str], Any]:
-    """Whose things are found where these have one each, and what Neutron was asked for."""
+    """The projects of the results if each project has one resource, and the queries to Neutron."""
 
     def answer(method: str, path: str, params: Any) -> Response:
         key = path.strip("/").replace("-", "_")
@@ -591,7 +591,7 @@ def test_a_slow_list_is_requested_less_often() -> None:
 
 
 def test_a_whole_list_does_not_revert_later_changes() -> None:
-    """It may take half a minute, and lists of what changed go on beside it."""
+    """It may take half a minute, while lists of changes run."""
     before, now = CloudResource("server", "1", state="BUILD"), CloudResource("server", "1", state="ACTIVE")
     snapshot = Snapshot()
     snapshot.replace("server", [before, CloudResource("server", "2")], began=1)
@@ -663,7 +663,7 @@ def test_the_view_of_an_object_has_recorded_and_marked_resources() -> None:
 
 
 class Lists:
-    """What `fetch` and `peek` bring, and how often they were asked."""
+    """The results of `fetch` and `peek`, and their number of calls."""
 
     def __init__(self) -> None:
         self.things: dict[str, list[CloudResource]] = {}
@@ -701,7 +701,7 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
 
 
 class Time:
-    """All clocks of the port, which stand still."""
+    """All clocks of the port, which are stopped."""
 
     def __init__(self) -> None:
         self.now = 100_000.0
@@ -782,7 +782,7 @@ async def test_a_call_decided_with_other_credentials_is_not_executed(lists: List
 
 
 async def test_changed_credentials_in_the_same_secret_are_used_at_once(lists: Lists, time: Time) -> None:
-    """A namespace that is deleted and made anew may be of another project."""
+    """A namespace that is deleted and recreated may belong to another project."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
     lists.things["server"] = [CloudResource("server", "1")]
@@ -832,7 +832,7 @@ async def test_only_waiting_subscribers_are_woken_by_changes(lists: Lists, monke
 
 
 async def refresh(port_: OpenStackClouds) -> Project:
-    """As the watch does, which sleeps while the clock stands still."""
+    """Like the watch, which sleeps while the clock is stopped."""
     (project,) = port_._projects.values()
     await port_._lists.refresh(CLOUD, project, "server", True)
     return project
@@ -871,7 +871,7 @@ async def test_peeks_run_twice_a_second_and_changes_are_listed_when_a_server_is_
     lists.things["server"] = [CloudResource("server", "1", state="BUILD"), CloudResource("server", "2", state="ACTIVE")]
 
     async def asked(seconds: float) -> tuple[int, int]:
-        """So many peeks, and lists of what changed."""
+        """Numbers of peeks, and of lists of changes."""
         peeks, parts = lists.peeks, lists.asked.count(("server", True))
         time.now += seconds
         await refresh(port_)
@@ -894,7 +894,7 @@ async def test_peeks_run_twice_a_second_and_changes_are_listed_when_a_server_is_
 
 
 def test_a_peek_shows_only_that_a_server_is_built() -> None:
-    """What Nova told of it while it was being built, that it had no volumes, say, would look like a loss."""
+    """Nova's data of a server in creation, for example without volumes, would look like a loss."""
     building = {"task_state": "spawning", "addresses": {}, "volumes": [], "tags": ["a"], "metadata": {}}
     running = {**building, "task_state": "deleting", "volumes": ["v"]}
     snapshot = Snapshot()
@@ -911,7 +911,7 @@ def test_a_peek_shows_only_that_a_server_is_built() -> None:
 
 
 async def test_a_waiting_subscriber_uses_a_recent_snapshot_as_it_is(lists: Lists, time: Time) -> None:
-    """Or who is told that his server is built would wait for the next look at the cloud."""
+    """Otherwise an object that is woken for its new server would wait for the next request to the cloud."""
     port_ = clouds([])
     await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
@@ -929,7 +929,7 @@ async def test_a_waiting_subscriber_uses_a_recent_snapshot_as_it_is(lists: Lists
 async def test_a_wait_for_a_server_needs_no_list_of_other_types(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of volumes that he does not have there is none, and the ports of many take Neutron seconds."""
+    """It has no volumes to list, and a list of many ports takes Neutron seconds."""
     free, slow = threading.Event(), False
 
     def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
@@ -1056,7 +1056,7 @@ async def test_a_wait_for_user_data_blocks_no_other_object(lists: Lists, monkeyp
 async def test_a_secret_value_that_is_no_text_is_an_error_of_the_user(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Packed user data goes as it is, a further key is not read, and a certificate must be text."""
+    """Packed user data is sent unchanged, other keys are not read, and a certificate must be text."""
     packed = gzip.compress(b"#cloud-config")
     written = b"clouds: {mine: {auth: {auth_url: 'https://k'}}}"
     found: dict[str, bytes] = {"clouds.yaml": written, "trust.jks": b"\xfe\xed", "value": packed}
@@ -1144,7 +1144,7 @@ async def test_a_cloud_without_volumes_is_a_cloud(
 
 @pytest.mark.parametrize("own", [True, False], ids=["own", "of a proxy"])
 async def test_one_404_makes_no_service_missing(lists: Lists, time: Time, own: bool) -> None:
-    """A volume with a mark, and without a record, would be left behind or made again."""
+    """A volume with a mark and without a record would be left behind or created again."""
     wrong = [problem(404, "default backend", own=own)]
 
     def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
@@ -1172,7 +1172,7 @@ async def test_one_404_makes_no_service_missing(lists: Lists, time: Time, own: b
 async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
     lists: Lists, time: Time, lacking: frozenset[str], begun: bool
 ) -> None:
-    """A server made by an earlier process could never be deleted: absent types counted as lists of time 0."""
+    """A server of an earlier process could never be deleted: absent types counted as lists of time 0."""
 
     def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if what in lacking:
@@ -1191,7 +1191,7 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
 
 
 async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lists, time: Time) -> None:
-    """One wrong 404 must not make a volume look deleted; later the service is asked again."""
+    """One wrong 404 must not make a volume look deleted; the service is queried again later."""
     lacking = {"volume"}
     things = [CloudResource("volume", "v1")]
 
@@ -1219,7 +1219,7 @@ async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lis
 async def test_the_deletion_of_an_unrecorded_marked_resource_is_visible(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As of a volume whose creator died before it could write the id down."""
+    """For example a volume whose creator ended before it wrote the id."""
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (call.id, {}))
     lists.things["volume"] = [CloudResource("volume", "v", state="available", mark=mark(UID, ("volume", "root")))]
     port_, one = clouds([]), Subscription("server", ("ns", "web"), UID, KINDS, waits=True)
@@ -1358,7 +1358,7 @@ async def test_questions_are_forgotten_too(lists: Lists, time: Time, monkeypatch
 async def test_questions_and_answers_of_a_project_take_little_memory_together(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, count: int, text: str, many: int
 ) -> None:
-    """Thirty, each of which a cloud answered with a full list, took 233 MiB for an hour."""
+    """Thirty queries with a full list as response used 233 MiB for an hour."""
     things = tuple(CloudResource("image", f"{n:036}", "name of an image") for n in range(many))
     monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: things)
     port_ = clouds([])
@@ -1511,7 +1511,7 @@ async def test_the_object_of_a_port_is_woken_at_once_by_a_new_floating_ip(
 
 
 def test_an_answer_without_tags_is_no_word_about_tags() -> None:
-    """Who sets them back, or adds a mark, would take away what he does not know of."""
+    """A caller that reverts tags or adds a mark would delete unknown tags."""
     assert "tags" not in thing_of("server", {"id": "s"}).facts
     assert thing_of("server", {"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
 

@@ -1,4 +1,4 @@
-"""One wrong answer of a cloud: no list that is short, empty or old makes anything be forgotten or made again."""
+"""One wrong response of a cloud: no short, empty or old list makes the operator forget or recreate a resource."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ IDS = [f"id-{number}" for number in range(4)]
 
 
 class Cloud(Lists):
-    """There is one thing or several of a kind; `wrong` is what a list of it says instead, None for the truth."""
+    """One resource or several of a type; `wrong` is the list that the cloud returns instead, None for the true one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ async def test_after_a_restart_an_empty_list_forgets_nothing(cloud: Cloud, time:
 async def test_a_list_that_suddenly_lacks_many_items_counts_once_another_one_agrees(
     cloud: Cloud, time: Time, what: str, kind: str, number: int
 ) -> None:
-    """Of what is known by its mark alone, there is no id to ask for."""
+    """A resource that is known only by its mark has no id to request."""
     cloud.things[what] = things(what, number)
     port_, asker = clouds([]), asks(what)
     assert (await look(port_, CLOUD, asker)).certain
@@ -252,7 +252,9 @@ def test_a_single_resource_is_requested_by_its_id(what: str) -> None:
 
 
 def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bool:
-    """Whether lists that began then, and had so many of the things of before, are in doubt after the last."""
+    """Whether lists that began at these times, with these numbers of earlier resources, are in doubt after the last
+    one.
+    """
     doubts = PendingConfirmations(single={("port", each) for each in IDS[:single]})
     ids = {("port", each) for each in IDS[:expected]}
     for began, count in lists:

@@ -78,7 +78,7 @@ async def test_an_error_reaches_all_waiting_callers() -> None:
 
 
 class Late:
-    """A cloud whose answers take a tenth of a second."""
+    """A cloud whose responses take a tenth of a second."""
 
     def __init__(self, answer: list[CloudResource]) -> None:
         self.answer, self.asked, self.ended = answer, 0, 0

@@ -32,11 +32,11 @@ class Time:
 
 
 class Asked:
-    """What is done in a thread: it counts, takes its time, and then fails or does not."""
+    """A function for a thread: it counts its calls, takes its time, and then fails or not."""
 
     def __init__(self, time: Time) -> None:
         self.times, self.takes, self.fail = 0, 0.0, None
-        self.when: Callable[[], object] = lambda: None  # it goes on
+        self.when: Callable[[], object] = lambda: None  # it continues
         self._time = time
 
     def __call__(self, connection: Any) -> str:
@@ -187,7 +187,7 @@ async def test_a_service_that_rejects_requests_counts_as_responding(time: Time, 
 
 
 async def test_two_failures_of_a_kind_read_the_same(time: Time, line: Line, asked: Asked) -> None:
-    """Else each would be written into the status, which is an event, which asks again."""
+    """Otherwise each would be written to the status, which is an event, which causes another request."""
     pool = "HTTPConnectionPool(host='nova', port=1): Max retries exceeded with url: /servers?changes-since="
     cause = "(Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f3a{0}>: refused'))"
     told = set()
@@ -254,7 +254,7 @@ async def test_the_wait_for_a_thread_is_not_an_error_of_the_service(
 
 
 async def test_a_shorter_pause_ends_no_longer_one(time: Time, line: Line, asked: Asked) -> None:
-    """Of two requests that were on their way, the one that is answered last may be told of the shorter one."""
+    """Of two requests in progress, the one with the later response may get the shorter pause."""
     both = Barrier(2)
     first, second = Asked(time), Asked(time)
     first.fail, second.fail = problem(429, "Too many", "40"), problem(429, "Too many", "5")

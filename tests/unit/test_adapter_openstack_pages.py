@@ -27,8 +27,8 @@ class Lists:
         self._most, self._links = most, links
         self.current_project_id = "p"
         self.network = self.compute = self.block_storage = Mock(request=self._request)
-        self.gone: str = ""  # a thing that goes after the first answer
-        self.status = 404  # of an answer to a marker that is not there
+        self.gone: str = ""  # a resource that is deleted after the first response
+        self.status = 404  # of a response to an absent marker
 
     def _request(self, path: str, method: str, params: Any, **_: Any) -> Mock:
         self.asked += 1
@@ -44,7 +44,7 @@ class Lists:
 
 
 def neutron(found: list[str], limit: int) -> Any:
-    """As its get_pagination_links: whoever sets a limit is always told of a previous page, even on the first."""
+    """Like its get_pagination_links: a request with a limit always gets a previous page, even on the first one."""
     more = [{"rel": "next", "href": "http://n"}] if len(found) >= limit else []
     return [*more, {"rel": "previous", "href": "http://n"}]
 
@@ -70,7 +70,7 @@ def test_links_in_another_format_are_followed(links: Any) -> None:
 
 @pytest.mark.parametrize(("what", "status"), [("port", 404), ("trunk", 404), ("volume", 404), ("server", 400)])
 def test_a_marker_that_was_deleted_meanwhile_is_no_word_about_the_service(what: str, status: int) -> None:
-    """Of trunks and volumes a 404 would mean that the cloud has no such service, and a 400 is nobody's to mend."""
+    """For trunks and volumes, a 404 would mean that the cloud lacks this service, and no user can resolve a 400."""
     lists = Lists(["1", "2", "3"], 2, nova)
     lists.gone, lists.status = "2", status
     with pytest.raises(TransientCloudError) as raised:

@@ -218,7 +218,7 @@ MANY = 100_000
     ],
 )
 def test_to_check_an_answer_takes_no_memory(found: Any, field: str) -> None:
-    """With errors of all values, an answer of 3 MiB took 2 GiB, which is the end of the operator."""
+    """With errors for all values, a response of 3 MiB used 2 GiB, more than the operator has."""
     tracemalloc.start()
     try:
         with pytest.raises(LibraryFailed, match=rf"wrong {field}\)"):

@@ -91,7 +91,7 @@ def test_an_endless_request_does_not_block_others(turns: ConcurrencyLimiter) -> 
 
 
 def served(turns: ConcurrencyLimiter, seconds: Any, count: int) -> None:
-    """So many, each of which takes `seconds(how many there are at a time)`; all come at once."""
+    """This many requests, each of which takes `seconds(number of concurrent ones)`; all start together."""
     now, number, going = 0.0, 0, []
     while number < count or going:
         while number < count and take(turns, number, now):
@@ -226,7 +226,7 @@ def test_a_list_of_servers_counts_as_a_creation_but_one_creation_always_runs() -
 
 
 def test_a_repeated_request_is_measured_from_its_first_start() -> None:
-    """Else what is slow would count as quick, and more would begin."""
+    """Otherwise a slow request would count as fast, and raise the limit."""
     turns = ConcurrencyLimiter("Servers are built", LEAST, MOST)
     assert take(turns, 1, 0.0)
     turns.end("uid1", 10.0)

@@ -35,7 +35,7 @@ Ask = Callable[..., Any]
 
 @asynccontextmanager
 async def serving(port: int, check: Any) -> AsyncIterator[Ask]:
-    """A function that asks an admission server, and returns the HTTP status and the answer."""
+    """A function that sends a request to an admission server, and returns the HTTP status and the response."""
     task = asyncio.create_task(Admission(check, None).serve(port))
     async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
 
@@ -117,7 +117,7 @@ async def test_an_object_over_the_limit_is_not_parsed(unused_tcp_port: int) -> N
 
 
 async def posted(port: int, headers: str, body: bytes) -> bytes:
-    """The first line of the answer to what a client sends."""
+    """The first line of the response to a client's bytes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"POST /validate HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n".encode() + body)
     try:

@@ -1,4 +1,4 @@
-"""The kinds of infrastructure.cluster.x-k8s.io: what is refused and in which words, and what both spellings mean."""
+"""The kinds of infrastructure.cluster.x-k8s.io: rejected values with their messages, and both spellings of fields."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_valid_specs_are_accepted(kind: str) -> None:
 
 
 REFUSED = [
-    # names of what is in the OpenStack
+    # names of resources in the OpenStack
     (
         "OpenStackServer",
         {"image": {"id": ID, "imageRef": {"name": "x"}}},
@@ -441,7 +441,7 @@ def test_the_length_of_lists_is_bounded_and_a_longer_one_is_rejected_fast(
 
 
 def test_very_many_errors_are_found_fast_and_not_all_reported() -> None:
-    """Of `flavor` the API server keeps what it does not know."""
+    """The API server keeps unknown fields of `flavor`."""
     began = time.process_time()
     told = errors("OpenStackMachine", {"flavor": {"id": "f", **{f"x{number}": 1 for number in range(60_000)}}})
     assert len(told) <= ERRORS + 1

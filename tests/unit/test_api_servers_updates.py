@@ -180,7 +180,7 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("kind", "before", "after", "told"), UPDATES)
 def test_what_an_update_may_change(kind: str, before: dict[str, Any], after: dict[str, Any], told: list[str]) -> None:
     old = obj(kind, changed(GOOD[kind], before), status=FOUND if kind == "OpenStackCluster" else {})
-    # What the update says of the objects in `before` counts; what it does not say of them is gone.
+    # Values of the update count for the objects in `before`; values that it lacks are removed.
     new = obj(kind, changed(GOOD[kind], after))
     assert sorted(update_errors(old, new)) == sorted(told)
     assert update_errors(old, copy.deepcopy(old)) == []

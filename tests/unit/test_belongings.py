@@ -185,7 +185,7 @@ def test_a_deleted_duplicate_is_not_deleted_again(state: str) -> None:
 
 @pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_resources_other_than_servers_exist_while_they_are_listed(state: str) -> None:
-    """A cloud that says so of each port that is made would have them made without end."""
+    """A cloud that reports this for each new port would cause endless creations."""
     look = ProjectView((thing(PORT, "p1", state),))
     assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, look).whole
     assert [call.id for call in plan_removal(OWNER, {PORT: "p1"}, look).calls] == ["p1"]
@@ -253,7 +253,7 @@ COPIES = pytest.mark.parametrize(
 
 @COPIES
 def test_a_copy_of_our_volume_is_not_treated_as_a_duplicate(ours: CloudResource | None, copy: CloudResource) -> None:
-    """The mark comes along with its backup, say; when ours is lost it may be all that there is."""
+    """A backup, for example, contains the mark; after the loss of ours, its copy may be all that exists."""
     found = plan_next(OWNER, parts(DISK), {DISK: "v1"}, ProjectView((*filter(None, [ours]), copy)))
     assert (found.calls, found.record) == ((), {DISK: "v1"})
     assert found.lost == (() if ours else (DISK,))
@@ -272,7 +272,7 @@ def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | 
 
 
 def test_of_volumes_with_one_mark_the_oldest_is_taken_over() -> None:
-    """Of those whose request was answered: they are no copies."""
+    """Among those with a response to their request, which are no copies."""
     look = ProjectView((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
     found = plan_next(OWNER, parts(DISK), {}, look)
     assert found.record == {DISK: "v3"}
@@ -280,7 +280,7 @@ def test_of_volumes_with_one_mark_the_oldest_is_taken_over() -> None:
 
 
 def test_of_volumes_with_one_mark_none_is_taken_over_or_deleted_if_none_is_surely_ours() -> None:
-    """One of them may be older than ours, and somebody's."""
+    """One of them may be older than ours and belong to another client."""
     both = disk("ours", 9000.0, answered=False), disk("users", 1000.0, answered=False)
     found = plan_next(OWNER, parts(DISK, SERVER), {}, ProjectView(both))
     assert (found.calls, found.record, found.ambiguous, found.copies) == ((), {}, both[::-1], ())
@@ -304,7 +304,7 @@ def test_without_a_record_only_a_volume_with_a_unique_mark_is_deleted(answered: 
 
 
 def test_what_two_slots_have_stays_as_long_as_one_is_a_part() -> None:
-    """Neutron answers a rule that says the same as another with that one."""
+    """Neutron returns an existing equal rule for a new one."""
     one: ResourceKey = ("security-group-rule", "one")
     other: ResourceKey = ("security-group-rule", "other")
     look = ProjectView((CloudResource("security-group-rule", "r1"),))

@@ -1,4 +1,4 @@
-"""The cloud at rest: each time is a sample, and whoever wrote is told."""
+"""The cloud at rest: each time is a sample, and all writers are listed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def event(user: str, verb: str, at: datetime) -> str:
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a cluster whose time goes by only while somebody sleeps."""
+    """Of a cluster whose time passes only during sleeps."""
     now = [1_800_000_000.0]
     path = tmp_path / "audit/audit.log"
     path.parent.mkdir()

@@ -1,4 +1,4 @@
-"""The page of figures says what the stored runs say, and nothing else."""
+"""The page of figures contains the stored runs, and nothing else."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_each_bench_is_on_the_page() -> None:
 def test_a_run_of_uncommitted_code_is_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, changed: bool
 ) -> None:
-    """A figure of a commit that nobody else can check out would be no figure of that commit."""
+    """A figure of a commit that is not available to others would not be a figure of that commit."""
     monkeypatch.setattr(store, "_git", lambda *words: {"rev-parse": "0123456789ab", "status": status}[words[0]])
     save("help", [Figure("it", "s", [1.0])], 7, tmp_path)
     text = page(f"{BEGIN}{END}", load(tmp_path), ("help",))

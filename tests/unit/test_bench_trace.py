@@ -1,4 +1,4 @@
-"""What the benches make of a cluster's times and processes, without a cluster."""
+"""Results of the benches from a cluster's times and processes, without a cluster."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ def test_a_bench_throws_the_cluster_away_without_a_question(monkeypatch: pytest.
 
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
     (tmp_path / "kubeconfig").touch()
-    monkeypatch.setattr(lock, "exclusive", lambda _: nullcontext())  # there is one for the machine; others may hold it
+    monkeypatch.setattr(
+        lock, "exclusive", lambda _: nullcontext()
+    )  # one exists per machine; other processes may hold it
     monkeypatch.setattr(teardown, "down", lambda *_, purge, **__: gone.append(purge))
     monkeypatch.setattr(bringup, "run", called)
     bringup.down()

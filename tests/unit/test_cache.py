@@ -1,4 +1,4 @@
-"""What the watches have brought, and our own writes in between."""
+"""Objects from the watches, and our own writes in between."""
 
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, NODE, POD, SECRET
 from stackwright.core.objects import MANAGED
@@ -145,7 +145,7 @@ async def test_the_response_of_a_write_is_not_cached_without_a_watch():
 
 
 def test_a_list_that_shows_an_older_version_than_was_known_before_is_believed():
-    """Etcd was restored from a snapshot: what was known is of a time that never was."""
+    """Etcd was restored from a snapshot: the cached objects are from a state that no longer exists."""
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(9000, data={"a": "lost"}))
     known = made.known(CONFIGMAP)
@@ -208,7 +208,7 @@ def test_the_object_before_is_back_under_its_name():
 
 
 def test_an_object_made_after_the_restoration_is_not_taken_for_the_one_that_was_lost():
-    """The list lacks it, and the API says that it is gone; the next one of its name has a lower version."""
+    """The list lacks the object, and the API confirms its deletion; the next one of its name has a lower version."""
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(9000, "lost"))
     made.drop(CONFIGMAP, obj(9000, "lost"))

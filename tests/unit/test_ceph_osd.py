@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 BIN = Path(__file__).parents[2] / "charts/ceph/bin"
-# In the place of programs. The monitors know the OSDs in `tree`, if there is one; `deaf` has the code of a ceph that
+# Stand-ins for programs. The monitors know the OSDs in `tree`, if it exists; `deaf` has the exit code of a ceph that
 # fails.
 PROGRAMS = {
     "ceph": """shift 2
@@ -26,7 +26,7 @@ esac""",
 
 
 class World:
-    """The pod osd-0, whose volume is empty."""
+    """The pod osd-0 with an empty volume."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

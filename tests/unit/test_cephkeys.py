@@ -1,4 +1,4 @@
-"""What the Ceph side hands over, in both of its forms, and what a client makes of it."""
+"""The data from Ceph, in both formats, and the result for a client."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class World:
         return {base64.b64decode(hook["clientConfig"].get("caBundle", "")).decode() for hook in hooks}
 
     def accepts(self, trusted: set[str]) -> bool:
-        """Whether the API server does, now, of whoever answers now."""
+        """Whether the API server now accepts the current server."""
         return all(accepted(served(self.own.context), bundle, self.clock.now()) for bundle in trusted)
 
     def keep(self, data: dict[str, str]) -> None:
@@ -70,7 +70,7 @@ class World:
 
 
 def served(context: ssl.SSLContext) -> library.Certificate:
-    """What a client gets that connects."""
+    """The result of a client's connection."""
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -187,7 +187,7 @@ async def test_a_wrong_one_is_replaced_at_the_start_and_while_it_runs(world: Wor
 @pytest.mark.looptime
 @pytest.mark.parametrize("step", [-3600.0, -400 * DAY, 300 * DAY, 20 * 365 * DAY])
 async def test_a_clock_that_steps_is_followed(world: World, step: float) -> None:
-    """Back again too: what was issued meanwhile must not stay."""
+    """Also back again: certificates issued in between must not remain."""
     await world.own.ensure()
     keeping = asyncio.create_task(world.own.keep())
     for by in (step, -step):
@@ -256,7 +256,7 @@ async def connected(port: int) -> tuple[bytes, asyncio.StreamReader, asyncio.Str
 
 
 async def test_the_operator_renews_its_certificate_later_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `operate` runs beside the watches ends with it, and it is the care for the certificate."""
+    """Tasks next to the watches end with `operate`; the renewal of the certificate is one of them."""
     ran: list[str] = []
 
     class Own:

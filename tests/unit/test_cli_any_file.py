@@ -22,7 +22,7 @@ __all__ = ["cluster"]
 SLOW = settings(
     max_examples=settings.default.max_examples * 3 // 2, deadline=None, suppress_health_check=list(HealthCheck)
 )
-# What YAML can write, and what it means to its reader is another matter.
+# YAML that is valid, but whose meaning is another matter.
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -35,7 +35,7 @@ SCALARS = st.one_of(
         ["on", "5", "22:30", "2026-11-24", "{{ name }}", "~", "NO", "1e3", "0x1f", "../x", "a\nb", "9" * 30]
     ),
 )
-# What only somebody who knows the program would understand.
+# Text that only a developer of the program would understand.
 PYTHON = r"Input should|Keys should|valid dictionary|instance of|NoneType|\b(True|False|None)\b|, not '…'|[a-z]Spec\b"
 KEYS = st.text(max_size=6) | st.integers() | st.booleans() | st.dates() | st.none()
 VALUES = st.recursive(

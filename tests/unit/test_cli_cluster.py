@@ -128,7 +128,7 @@ def test_an_error_in_a_file_is_reported_in_one_line(
 
 
 def test_help_and_status_do_not_import_what_they_do_not_need() -> None:
-    """It is what makes them answer at once."""
+    """These imports would slow down every command."""
     heavy = "{'kopf', 'openstack', 'pymysql', 'cryptography', 'prometheus_client'}"
     code = (
         "import sys, stackwright.cli.app as app, stackwright.cli.cluster, stackwright.cli.output\n"

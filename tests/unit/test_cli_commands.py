@@ -1,4 +1,4 @@
-"""Commands as they are called: arguments, exit codes, and what goes to which stream."""
+"""Calls of commands: arguments, exit codes, and the output of each stream."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ spec: {flavor: small, image: {filter: {name: guest}}, sshKeyName: key, ports: [{
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
-    """The commands' cluster is in memory, and there is no local one."""
+    """The commands use a cluster in memory, without a local one."""
     memory = MemoryCluster()
     memory.put(NAMESPACE, {"metadata": {"name": "openstack"}})
     memory.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
@@ -183,7 +183,7 @@ def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
     assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
     assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
     assert "was not ready" in result.stderr
-    gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud is there
+    gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud exists
     assert (gone.exit_code, json.loads(gone.stdout)) == (0, None)
 
 
@@ -244,7 +244,7 @@ def test_a_cloud_that_is_in_a_manifest_is_not_planned_to_be_deleted(cluster: Mem
 def test_a_fault_of_our_own_is_one_line_and_its_place(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verbose: bool
 ) -> None:
-    """The text of an exception may quote any value, so it is for those who ask for details."""
+    """The text of an exception may contain any value, so it is shown only on request."""
 
     def fails(*args: object) -> object:
         raise KeyError("hunter2")

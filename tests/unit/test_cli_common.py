@@ -68,7 +68,7 @@ def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: 
 
     monkeypatch.setattr(KubernetesCluster, "from_file", from_file)
     for words in (["--context", "two"], []):
-        assert called("status", "--kubeconfig", str(kubeconfig), *words).exit_code == 1  # nobody listens there
+        assert called("status", "--kubeconfig", str(kubeconfig), *words).exit_code == 1  # no server listens there
     assert asked == ["two", None]
     result = called("status", "--kubeconfig", str(kubeconfig), "--context", "three")
     assert result.exit_code == 1

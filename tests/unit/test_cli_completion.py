@@ -1,4 +1,4 @@
-"""What a shell offers while a command is typed."""
+"""Completions of a shell while a command is typed."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ WORD, FORMER = "s3cr3t-word", "s3cr3t-before"
 
 
 def told(old: object, new: object) -> str:
-    """All that people and programs are told of it."""
+    """All output for people and programs."""
     found = changes(old, new, ("spec",))
     assert found, "that it changes is no secret"
     return "\n".join([*map(str, found), json.dumps([each.as_dict() for each in found])])

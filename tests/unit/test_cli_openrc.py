@@ -114,7 +114,7 @@ def test_other_clouds_stay(home: Path) -> None:
 
 
 def test_a_cloud_of_the_usual_name_that_is_another_one_stays(home: Path) -> None:
-    """Its entry, and the authority that it is verified by, also when only lines are printed."""
+    """Its entry and its CA, also if only lines are printed."""
     folder = home / ".config/openstack"
     folder.mkdir(parents=True)
     (folder / "stackwright-ca.crt").write_text("theirs")

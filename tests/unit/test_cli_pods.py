@@ -103,7 +103,7 @@ async def test_pods_of_one_part_of_a_service_and_of_a_broker() -> None:
 
 
 def test_a_line_as_text_has_nothing_that_a_terminal_obeys() -> None:
-    """JSON hides it; a tenant's OpenStack may have said it."""
+    """JSON escapes it; the text may be from a tenant's OpenStack."""
     line = {
         "event": "not yet\x1b[2J",
         "level": "info",

@@ -246,7 +246,7 @@ async def test_a_rollback_that_is_killed_leaves_one_spec_or_the_other(
 
 
 async def test_a_rollback_that_is_refused_has_taken_nothing(cluster: MemoryCluster) -> None:
-    """Else the next apply of what was applied before takes away what others have set."""
+    """Otherwise the next apply of the former manifest would remove fields of others."""
     await owned_by_others(cluster)
     before = cluster.peek(OpenStackDeployment.KIND, KEY)
     with pytest.raises(TerminalError, match="size"):
@@ -260,7 +260,7 @@ async def test_a_rollback_that_is_refused_has_taken_nothing(cluster: MemoryClust
 
 
 class Busy(FaultyCluster):
-    """Somebody else writes before each of the first patches."""
+    """Another client writes before each of the first patches."""
 
     def __init__(self, inner: MemoryCluster, times: int) -> None:
         super().__init__(inner)

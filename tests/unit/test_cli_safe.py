@@ -31,7 +31,7 @@ SEEN = "no \\x1b]0;evil\\x07\\x1b[2J\\x9b2J\\r\\u202e"
 
 
 def test_all_that_people_read_passes_one_function() -> None:
-    """`common.py` alone writes; what programs read is made by `dumped`, or is raw because somebody asked for that."""
+    """Only `common.py` writes; output for programs is from `dumped`, or raw on request of the user."""
     assert cli.__file__
     found = {
         path.name

@@ -47,7 +47,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Manifest]:
-    """About what was asked."""
+    """The objects of the prompt."""
     found: list[Manifest] = []
 
     async def foreseen(cluster: Any, manifests: list[Manifest]) -> list[str]:

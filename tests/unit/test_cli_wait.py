@@ -55,7 +55,7 @@ def named(name: str, status: Object) -> Object:
 
 
 class Told(list[str]):
-    """What was said; each saying may change the cluster, as time does."""
+    """The messages; each message may change the cluster, as time does."""
 
     def __init__(self, cluster: MemoryCluster, *then: Object | None) -> None:
         self.cluster, self.then = cluster, list(then)
@@ -75,7 +75,7 @@ QUICK = Patience(every=0.001, timeout=5)
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time goes by, however busy the machine is."""
+    """Time does not pass, however busy the machine is."""
     monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 0.0))
 
 
@@ -89,7 +89,7 @@ async def test_each_cause_is_printed_until_the_cloud_is_ready(still: None) -> No
 
 
 async def test_a_just_repaired_cloud_is_not_reported_as_blocked() -> None:
-    """The operator may not have looked yet."""
+    """The operator may not have reconciled it yet."""
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
     told = Told(cluster, cloud("True", "Ready"))
@@ -254,7 +254,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 async def test_only_the_time_counts_in_which_it_is_blocked(clock: Clock) -> None:
-    """Whatever it waited for before."""
+    """Independent of earlier waits."""
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "0"))
     waiting = [cloud("False", "Waiting", str(number)) for number in range(1, 20)]

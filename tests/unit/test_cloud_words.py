@@ -1,4 +1,4 @@
-"""What a cloud says becomes the message of a condition: without what differs each time it says the same."""
+"""Responses of a cloud become messages of conditions, without parts that vary between equal responses."""
 
 from __future__ import annotations
 

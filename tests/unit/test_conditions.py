@@ -93,7 +93,7 @@ def test_a_repeated_report_is_unchanged():
 
 
 def test_versions_that_differ_only_in_messages_are_recognised():
-    """What was only worded anew need not be looked at again; what looks the same may be a Secret of another value."""
+    """A reworded message needs no reconcile; an object that looks equal may be a Secret with another value."""
     before = {"metadata": {"name": "a", "resourceVersion": "1"}, "spec": {"x": 1}, "status": obj("False")["status"]}
     (entry,) = before["status"]["conditions"]
 

@@ -35,7 +35,7 @@ def test_the_policies_of_a_core_cloud_are_as_they_were_reviewed(golden):
 
 @functools.cache
 def rendered(chart):
-    """(kind, component) → texts of all objects that the golden cases of a chart make."""
+    """(kind, component) → texts of all objects in the golden cases of a chart."""
     found = {}
     for path in sorted(GOLDEN.glob(f"{chart}/*/rendered.yaml")):
         for text in path.read_text().split("\n---\n"):

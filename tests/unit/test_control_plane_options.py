@@ -120,7 +120,7 @@ def test_volumes_that_are_not_local_have_the_persistent_storage_class(volume, ex
     body = image_service(cloud(features, **classes))
     assert body["storageClass"] == "local"
     assert body["settings"]["backends"]["file"]["store"]["pvc"]["storage_class_name"] == expected
-    # Who names none has the object as before.
+    # Without a name the object is unchanged.
     assert image_service(cloud(features))["settings"]["backends"]["file"]["store"]["pvc"] == {"size": "10Gi", **volume}
 
 

@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions: what the API server demands of them, and what we do."""
+"""The CustomResourceDefinitions: requirements of the API server, and ours."""
 
 import functools
 import json
@@ -17,7 +17,7 @@ NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitio
 
 @functools.cache
 def crd(resource):
-    """Of each kind once; nobody here writes into it."""
+    """Each kind once; tests must not modify it."""
     return generated(resource)
 
 
@@ -65,7 +65,7 @@ def test_the_schema_is_structural(resource):
 
 @pytest.mark.parametrize("resource", (*SERVER_KINDS, *CONTRACT_KINDS), ids=lambda r: r.KIND.kind)
 def test_every_list_of_a_tenant_has_a_bound(resource):
-    """What a spec has is looked at again and again, and its names are questions to an OpenStack."""
+    """A spec is processed again and again, and its names become queries to an OpenStack."""
     for path, node in nodes(schema_of(resource)["properties"]["spec"]):
         assert node.get("type") != "array" or "maxItems" in node, f"{resource.KIND.kind}{path}"
 

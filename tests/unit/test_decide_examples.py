@@ -76,7 +76,7 @@ def test_a_server_is_well_also_while_its_ports_were_not_looked_at_yet() -> None:
 
 
 def test_no_state_of_a_server_is_reported_while_its_list_is_in_progress() -> None:
-    """At a start with hundreds of them it takes a while, and nothing shall be written for what is well."""
+    """A start with hundreds of them takes a while, and must not write anything for healthy ones."""
     plan = decide(server(ProjectView(unseen=frozenset({"server", "port", "trunk", "volume"}))))
     assert plan == Plan(requeue=plan.requeue)
     assert plan.requeue
@@ -93,7 +93,7 @@ def test_an_unobserved_resource_is_neither_missed_nor_created_nor_gone() -> None
 
 
 def test_the_disks_of_a_server_that_is_lost_are_looked_at_before_it_is_forgotten() -> None:
-    """They go before the next one is made; a start of the operator made it forget them."""
+    """They are deleted before the next server is created; a start of the operator lost them."""
     lost = server(replace(YOUNG, things=()), ("root",), rootVolume={"sizeGiB": 10}, recreatePolicy="Always")
     plan = decide(lost)
     assert plan.status["instanceID"] == uuid(1)
@@ -101,7 +101,7 @@ def test_the_disks_of_a_server_that_is_lost_are_looked_at_before_it_is_forgotten
 
 
 def test_no_state_is_reported_of_a_server_that_will_be_recreated() -> None:
-    """Its machine took the state for that of a server without an id, and told Kubernetes so."""
+    """Its machine treated this state as a server without an id, and reported it to Kubernetes."""
     plan = decide(server(ProjectView((thing(PORT, uuid(2)),)), recreatePolicy="Always"))
     assert (plan.status["instanceID"], plan.status["instanceState"], plan.status["addresses"]) == ("", "", [])
 
@@ -124,7 +124,7 @@ def test_a_volume_in_error_is_reported_and_checked_again() -> None:
 
 
 def test_a_finished_request_is_followed_at_once_by_the_next_step() -> None:
-    """A second for each port, disk and server adds up where a cluster makes hundreds of machines."""
+    """A second per port, disk and server adds up when a cluster creates hundreds of machines."""
     seen = server(ProjectView((thing(PORT, uuid(2)),)), rootVolume={"sizeGiB": 10})
     seen.obj["status"]["instanceID"] = ""
     plan = decide(seen)
@@ -188,7 +188,7 @@ def machine(spec: Object, **more: Any) -> MachineSeen:
     [{"flavor": {"filter": {"name": ""}}, "image": {"id": ID}}, {"flavor": "s", "image": {"filter": {"tags": []}}}],
 )
 def test_an_invalid_server_is_left_to_the_api_servers_validation(spec: Object) -> None:
-    """Which is told; what was raised instead, nobody saw."""
+    """Which reports it; the exception that was raised before was not visible to users."""
     (apply,) = decide_machine(machine(spec)).actions
     assert isinstance(apply, Apply)
     assert OpenStackServer.parsed(apply.obj)[1]
@@ -231,7 +231,7 @@ def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
 
 
 def lost_root(**more: Any) -> Observed:
-    """A server with two disks, one of which somebody deleted."""
+    """A server with two disks, one of which was deleted by others."""
     device = {"name": "data", "sizeGiB": 1, "storage": {"type": "Volume"}}
     seen = server(ProjectView(), ("root", "data"), rootVolume={"sizeGiB": 10}, additionalBlockDevices=[device], **more)
     disks = [{"name": "root", "id": uuid(5)}, {"name": "data", "id": uuid(6)}]
@@ -293,7 +293,7 @@ def test_a_machine_with_the_id_of_another_server_reports_it() -> None:
 
 
 def test_a_claim_is_served_once_it_is_known_which_address_its_server_has() -> None:
-    """After a restore it may have one already, of which a list that is not settled says nothing."""
+    """After a restore it may already have one, which is unknown until a list is settled."""
     obj, parsed = an(OpenStackFloatingIPPool, {"identityRef": SPEC["identityRef"]})
     obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
     look = ProjectView((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))

@@ -1,4 +1,4 @@
-"""What the declarations of services say fits together."""
+"""The declarations of services are consistent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) ->
     own = set(declared.settings.model_fields) - set(Settings.model_fields)
     if declared.features and issubclass(declared.settings, declared.features.model):
         own -= set(declared.features.model.model_fields)
-    elif declared.features:  # another model, made by Features.settings
+    elif declared.features:  # another model, built by Features.settings
         own = set()
     assert set(taken) == own - OTHERS.get(declared.name, set())
 

@@ -15,12 +15,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
-# Where a reason stands among the arguments of what makes a condition.
+# The position of the reason among the arguments of functions that build conditions.
 REASON = {"blocked": 1, "waiting": 2, "Condition": 2, "Trouble": 0, "Denied": 0}
 
 
 def links(page: Path) -> list[str]:
-    """Relative targets of a page; what stands in code is no link."""
+    """Relative targets of a page, without text in code."""
     return [target for target, _ in LINK.findall(re.sub(r"`[^`]*`", "", page.read_text()))]
 
 
@@ -68,7 +68,7 @@ def test_every_page_can_be_reached() -> None:
 
 
 def reasons() -> set[str]:
-    """All reasons that stand in the code as texts."""
+    """All reasons in the code, as texts."""
     found = set()
     folders = (ROOT / "src/stackwright" / name for name in ("adapters", "controllers", "core", "runtime", "services"))
     for path in (file for folder in folders for file in folder.rglob("*.py")):

@@ -1,4 +1,4 @@
-"""How the end-to-end tests judge what they saw: lost pings, a browser that is not there."""
+"""The judgments of the end-to-end tests: lost pings, a missing browser."""
 
 from __future__ import annotations
 

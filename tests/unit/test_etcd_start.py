@@ -11,7 +11,7 @@ import pytest
 
 BIN = Path(__file__).parents[2] / "charts/etcd/bin"
 URL = "https://etcd-{}.etcd-discovery:2380"
-# In the place of etcdctl: what the cluster has in `members`, and what it was asked to do in `asked`.
+# Stand-in for etcdctl: the cluster's members are in `members`, its calls in `asked`.
 ETCDCTL = """#!/bin/bash
 words=()
 for word; do [[ $word == --cert=* || $word == --key=* || $word == --cacert=* ]] || words+=("$word"); done
@@ -25,7 +25,7 @@ case "${words[*]:1}" in
         printf 'Member added\\n\\nETCD_NAME="x"\\nETCD_INITIAL_CLUSTER="all-of-them"\\n' ;;
 esac
 """
-# In the place of socat: what a member says of itself.
+# Stand-in for socat: the state that a member reports.
 SOCAT = """#!/bin/bash
 [[ $* =~ TCP:etcd-([0-9])\\.etcd-discovery:1, ]] && cat "$WORLD/state-${BASH_REMATCH[1]}"
 """
@@ -136,7 +136,7 @@ BOTH = f"existing etcd-0={URL.format(0)},etcd-1={URL.format(1)}"
 
 
 def added_and_killed(world: World) -> None:
-    """It grows from one member to more: it was made a member, and its pod ended before it had begun."""
+    """It grows from one member to more: the member was added, and its pod ended before it had started."""
     (world.folder / "members").write_text(ONE)
     world.has("killed")
     assert world.decides("member", "empty") == ""
@@ -146,7 +146,7 @@ def added_and_killed(world: World) -> None:
 def test_one_that_was_killed_between_its_addition_and_its_start_starts_as_that_member(
     world: World, trouble: str
 ) -> None:
-    """Without it the others may have no majority, so they neither list nor remove nor add anybody."""
+    """Without it the others may have no majority, so they cannot list, remove or add a member."""
     added_and_killed(world)
     (world.folder / "members").write_text(f"{ONE}a1, unstarted, , {URL.format(1)}, , false\n")
     world.has(trouble)
@@ -181,12 +181,12 @@ def test_a_member_that_lost_its_data_after_voting_becomes_a_new_one(world: World
     ],
 )
 def test_a_member_reports_its_state_to_its_peers(world: World, files: tuple[str, ...], state: str) -> None:
-    """Data alone is no sign that the cluster has worked, and without data nobody is a member."""
+    """Data alone does not prove that the cluster has worked, and without data no server is a member."""
     world.has(*files)
     assert world.run(world.text("state.sh")) == state
 
 
-# In the place of etcd, which runs until it is told to end. The Secret is written anew, and then with another authority.
+# Stand-in for etcd, which runs until SIGTERM. The Secret is rewritten, and later gets another CA.
 ETCD = """#!/bin/bash
 echo started >>"$WORLD/etcd-ran"
 trap 'echo ended >>"$WORLD/etcd-ran"; exit 0' TERM

@@ -1,4 +1,4 @@
-"""Every example is valid by our models, and the controllers can make something of it."""
+"""Every example is valid by our models, and the controllers can process it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 
 def services_of(name: str) -> dict[str, dict[str, Any]]:
-    """Name → service object, as the cloud controller would make them of an example."""
+    """Name → service object, as the cloud controller would create them for an example."""
     cloud = next(doc for doc in documents(name) if doc["kind"] == "OpenStackDeployment")
     cloud["metadata"]["uid"] = "u"
     spec, errors = parse(cloud)
@@ -75,7 +75,7 @@ def needed(path: Path) -> str:
 
 
 def wanted(document: dict[str, Any]) -> set[str]:
-    """Services that the kinds and fields of a document need of a cloud that is there already."""
+    """Existing services that the kinds and fields of a document need."""
     by_kind = {
         "DatabaseAccount": {"mariadb"}, "MessagingAccount": {"rabbitmq"}, "KeystoneService": {"keystone"},
     }  # fmt: skip

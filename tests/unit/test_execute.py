@@ -359,7 +359,7 @@ async def test_concurrent_issuers_share_one_ca(ports, owner, days):
     """The first one in a cloud, and the next one when that is old."""
 
     class Slow:
-        """Everybody has read before anybody writes."""
+        """All clients read before any of them writes."""
 
         def __getattr__(self, name):
             async def call(*given):

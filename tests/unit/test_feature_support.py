@@ -1,4 +1,4 @@
-"""Each value of a feature that the API accepts says which end-to-end test uses it, or that it is rendered only."""
+"""Each API value of a feature names the end-to-end test that uses it, or is marked as rendered only."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_clouds_of_tests_use_no_untested_value(example: str) -> None:
 
 
 def values(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Paths and values of a cloud, those too that nobody wrote there."""
+    """Paths and values of a cloud, including defaults."""
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
             yield from values(getattr(value, name), f"{path}.{name}")

@@ -1,4 +1,4 @@
-"""Features of a cloud: each rule names the field that breaks it and says what would be right."""
+"""Features of a cloud: each rule names the violating field and the allowed values."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

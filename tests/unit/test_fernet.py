@@ -1,4 +1,4 @@
-"""Key repositories: what is encrypted can be read for as long as the token lives."""
+"""Key repositories: encrypted data is readable for as long as the token lives."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, T
 
 
 def turns(count, max_active):
-    """The repositories from the start on, with keys that are numbered as they were made."""
+    """The repositories from the start, with keys numbered in their order of creation."""
     fresh = (f"k{number}" for number in itertools.count())
     keys = start(next(fresh), next(fresh))
     yield keys

@@ -95,7 +95,7 @@ def up(monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[Any, list[int]]:
     return CliRunner().invoke(app, ["up", *words]), begun
 
 
-# ---- what is remembered
+# ---- recorded state
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
@@ -204,7 +204,7 @@ def test_a_node_with_one_of_several_voting_servers_is_kept(
 
 
 def test_the_number_is_lowered_only_when_the_nodes_may_leave(three: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is refused there has the nodes that he had."""
+    """A rejected command keeps the former nodes."""
     for module in (host_setup.network, host_setup.kernel, host_setup.supervisor, host_setup.services, host_setup.power):
         for name in ("ensure", "start", "connect", "cut", "boot", "is_on"):
             monkeypatch.setattr(module, name, lambda *words: True, raising=False)

@@ -1,4 +1,4 @@
-"""Which rules of a security group say the same: as Neutron compares them."""
+"""Which rules of a security group are equal, as Neutron compares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helm is started only when the records of a release hold nothing but what is its own, in any way to read them."""
+"""Helm is started only if the records of a release contain only its own objects, for every parser."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_other_ways_to_quote_an_object_are_cut_off() -> None:
 
 @pytest.mark.parametrize("part", ["Invalid value: {", 'Invalid value: "', "patch list: ", "}: ", '": ', "[", "\\"])
 def test_a_hostile_cause_takes_no_time(part: str) -> None:
-    """It is read in the event loop, for each Secret of any namespace that says that Helm made it."""
+    """It is parsed in the event loop, for each Secret of any namespace with Helm's label."""
     hostile = secret(part * 7_500 + "}" * 100_000)
     since = time.process_time()
     assert len(releases([slim(SECRET, hostile)])["a"].cause) <= 300

@@ -1,4 +1,4 @@
-"""Recipes: what is declared is buildable, and a digest changes exactly when an image would."""
+"""Recipes: every declaration can be built, and a digest changes exactly when an image would."""
 
 import re
 import tomllib
@@ -45,7 +45,7 @@ def test_every_image_runs_as_the_user_of_its_recipe():
         assert (users[-1] if users else "0:0") == recipe.user, name
 
 
-# They make network devices and virtual machines of their node.
+# They create network devices and virtual machines of their node.
 RULE_A_NODE = {"libvirt", "openvswitch", "ovn"}
 
 

@@ -1,4 +1,4 @@
-"""What an upgrade restarts, and what a plan loses, as values."""
+"""Restarts of an upgrade and losses of a plan, as values."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ API = "client.authentication.k8s.io"
 
 
 def configured(folder: Path, user: dict[str, Any]) -> Path:
-    """A kubeconfig. Nothing listens at port 1: whoever has a token learns that."""
+    """A kubeconfig. Port 1 has no server, which a client with a token reports."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -162,7 +162,7 @@ async def _request(reader: asyncio.StreamReader) -> bytes:
 
 
 class Server:
-    """An API server with TLS. It notes who asks, and with which token; 401 to nobody, and to whom it does not know."""
+    """An API server with TLS. It records clients and tokens; unknown or anonymous clients get 401."""
 
     def __init__(self, folder: Path) -> None:
         self.issuer = x509.authority("authority", time.time())
@@ -174,7 +174,7 @@ class Server:
         return x509.issue(self.issuer, [name], [], time.time())[0]
 
     def answer(self, name: str, seconds: float | None = None, **more: str) -> None:
-        """What the command says from now on: a certificate of this name that ends in so many seconds."""
+        """The output of the command from now on: a certificate of this name that expires in this many seconds."""
         pair = self.certificate(name)
         status = {"clientCertificateData": pair["tls.crt"], "clientKeyData": pair["tls.key"], **more}
         if seconds is not None:
@@ -253,7 +253,7 @@ async def test_a_certificate_that_ended_or_is_refused_is_replaced(tmp_path: Path
             return server.seen
 
         server.answer("ann", seconds=-1)
-        assert await asked() == ["ann"]  # as client-go: what was just given is tried
+        assert await asked() == ["ann"]  # as client-go: the new credentials are tried
         server.answer("ben", seconds=3600)
         assert await asked() == ["ben"]
         server.answer("cid", token="t")
@@ -325,7 +325,7 @@ async def test_an_incomplete_credential_is_reported(tmp_path: Path, status: dict
 
 
 async def test_an_unusable_certificate_is_reported_without_its_text(tmp_path: Path) -> None:
-    """A key with a passphrase is one of them; nobody is asked for it."""
+    """For example a key with a passphrase, for which no user is prompted."""
     made = Server(tmp_path).certificate
     key = serialization.load_pem_private_key(made("ann")["tls.key"].encode(), None)
     sealed = key.private_bytes(
@@ -432,7 +432,7 @@ async def test_the_last_line_of_an_endless_command_is_shown(tmp_path: Path, monk
 
 @pytest.mark.parametrize("end", ["", "; exec >&-; sleep 0.5"], ids=["at once", "after its answer"])
 async def test_processes_left_by_a_command_are_not_awaited(tmp_path: Path, end: str) -> None:
-    """A browser, say, that keeps standard error open. The command may end some time after its answer."""
+    """For example a browser that keeps standard error open. The command may end some time after its output."""
     answer = json.dumps({"status": {"token": "t"}})
     start = time.monotonic()
     found = await told(tmp_path, command(f"sleep 20 >/dev/null & echo $! > {tmp_path}/pid; echo '{answer}'{end}"))
@@ -442,7 +442,7 @@ async def test_processes_left_by_a_command_are_not_awaited(tmp_path: Path, end: 
 
 
 async def information(folder: Path, user: dict[str, Any], tell: Any = None, **cluster: Any) -> dict[str, Any]:
-    """What a command is told by Kubernetes' variable, and all that it finds on standard input."""
+    """The content of Kubernetes' variable for a command, and of its standard input."""
     path = configured(folder, user)
     config = json.loads(path.read_text())
     config["clusters"][0]["cluster"] |= cluster

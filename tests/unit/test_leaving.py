@@ -53,7 +53,7 @@ def test_while_the_cloud_responds_all_resources_are_deleted_first(policy: str | 
     ],
 )
 def test_an_unreachable_cloud_causes_a_wait_with_a_remedy(policy: str | None, trouble: Any, way: str) -> None:
-    """Who detaches has lost the credentials; a cloud that only does not answer may be back soon."""
+    """A user who detaches has lost the credentials; an unresponsive cloud may recover soon."""
     plan = going(policy, trouble)
     assert plan.actions == ()
     assert plan.status == {"project": "p", "ready": False, "ports": ["1"]}

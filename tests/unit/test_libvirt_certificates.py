@@ -34,7 +34,7 @@ def node(tmp_path: Path) -> Path:
 
 
 def run(node: Path, script: str) -> str:
-    """What was told to libvirt."""
+    """The commands to libvirt."""
     text = SCRIPT.read_text().replace("/etc/pki", f"{node}/etc/pki")
     tell = 'virt-admin() { echo "$1" >>"$TOLD"; }; virsh() { echo "$4" >>"$TOLD"; }'
     once = "rounds=0; sleep() { ((rounds++ < 1)); }"

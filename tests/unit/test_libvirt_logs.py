@@ -1,4 +1,4 @@
-"""What a virtual machine writes to its console fills no disk, and the end of it can be read."""
+"""The console output of a virtual machine cannot fill a disk, and its end is readable."""
 
 from __future__ import annotations
 

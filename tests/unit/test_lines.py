@@ -18,7 +18,8 @@ from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.registry import RESOURCES
 from stackwright.services.registry import SERVICES
 
-# What several lines are made for. The names end the path of the field. Certificates are no texts any more when a model
+# Fields for texts of several lines. The names end the path of the field. Certificates are no texts any more when a
+# model
 # has read them: services/ingress/features.py.
 MANY_LINES = {
     "customServiceConfig": "an INI file, which is read option by option (test_an_option_of_an_ini_file_is_one_line)",

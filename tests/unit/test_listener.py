@@ -1,4 +1,4 @@
-"""Who connects takes neither memory nor descriptors of the operator, nor the connections of others."""
+"""Clients cannot exhaust the memory, the descriptors or the connections of the operator."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ async def test_a_connection_without_tls_is_no_fault(
 
 @pytest.mark.parametrize("what", ["health", "metrics"])
 async def test_ports_that_are_polled_have_few_connections(unused_tcp_port: int, what: str) -> None:
-    """prometheus_client has a thread for each; aiohttp's own server has as many as anybody makes."""
+    """prometheus_client uses a thread per connection; aiohttp's own server accepts any number."""
     serve = metrics.serve if what == "metrics" else Health(Mock(stuck=list), Mock(silent=dict)).serve
     task, said = asyncio.create_task(serve(unused_tcp_port)), list[socket.socket]()
     await asyncio.sleep(0.2)

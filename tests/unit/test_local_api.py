@@ -28,7 +28,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(folder: Path) -> Iterator[int]:
-    """Port of a server that lets in who has a certificate of this authority."""
+    """Port of a server that accepts clients with a certificate of this CA."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(folder / "ca.crt"))
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_cert_chain(folder / "apiserver.crt", folder / "apiserver.key")

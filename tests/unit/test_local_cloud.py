@@ -1,4 +1,4 @@
-"""The step of `up` that applies the cloud, while the operator that checks it is not there yet."""
+"""The step of `up` that applies the cloud while the operator that checks it does not exist yet."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_webhook_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch
 
 
 def doubts(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
-    """What the step waits for; empty when it is done."""
+    """The wait of the step; empty when it is done."""
     monkeypatch.setattr(charts, "kubectl", kubectl)
     ctx = Context(LocalCluster.discover())
     missing = cloud._missing(ctx, cloud.clouds(ctx))
@@ -137,7 +137,7 @@ def test_a_status_older_than_the_start_of_the_node_does_not_count(monkeypatch: p
 
 
 def test_whether_a_container_lives_does_not_depend_on_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of before the node's start may tell a later time than one of after it, where the clock was set back."""
+    """A container from before the node's start may have a later time than one after it, if the clock was set back."""
     before, after = pod("before", container_id=DEAD), pod("after")
     for each, start in ((before, "2026-11-24T13:00:00Z"), (after, "2026-11-24T12:00:00Z")):
         each["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = start

@@ -1,4 +1,4 @@
-"""What doctor says of objects that are stuck."""
+"""Output of doctor about stuck objects."""
 
 from __future__ import annotations
 

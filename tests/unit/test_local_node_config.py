@@ -35,7 +35,7 @@ def test_shims_have_a_cgroup_next_to_that_of_containerd() -> None:
 
 
 def test_containerd_does_not_ask_every_shim_each_second() -> None:
-    # Nobody reads these samples: kubelet has its figures from cgroups, unless it is told to take them from the runtime.
+    # These samples are not used: kubelet has its figures from cgroups, unless it is configured to use the runtime's.
     assert containerd(Machine())[RUNTIME]["stats_collect_period"] == "1h"
     gates = json.loads(node_config.kubelet(Path("/pki"), ONE, Machine())).get("featureGates", {})
     assert "PodAndContainerStatsFromCRI" not in gates

@@ -1,4 +1,4 @@
-"""What makes nodes of one machine separate: their directories, networks, and the machine's settings they need."""
+"""Separation of nodes on one machine: their directories, networks, and settings of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of `up`: when they are done, and what they run, with small fakes of the programs."""
+"""Steps of `up`: when they are done, and which commands they run, with small fakes of the programs."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_certificate_that_does_not_fit_any_more_is_made_again(ctx: Context) ->
 
 
 class Helm:
-    """Answers `list` as Helm does: what is pending or uninstalling only with --all."""
+    """`list` returns the same as Helm: pending or uninstalling releases only with --all."""
 
     def __init__(self, status: str, description: str = "") -> None:
         self.status, self.description = status, description
@@ -227,7 +227,7 @@ class Clock:
 
 
 class Clouds:
-    """The cloud's condition at each time it is asked for; what is applied is kept."""
+    """The cloud's condition at each query; applied objects are stored."""
 
     def __init__(self, clock: Clock, *conditions: dict[str, str], identity: bool = True) -> None:
         self.clock, self.conditions, self.identity = clock, list(conditions) or [{}], identity

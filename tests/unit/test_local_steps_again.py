@@ -1,4 +1,4 @@
-"""Steps of `up` that ran before: what makes them run again, and what they wait for."""
+"""Steps of `up` that ran before: causes for another run, and their waits."""
 
 from __future__ import annotations
 

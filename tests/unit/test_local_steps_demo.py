@@ -1,4 +1,4 @@
-"""The last step of `up`: when it is done, what it creates, and what it remembers."""
+"""The last step of `up`: when it is done, what it creates, and what it records."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def remember(ctx: Any, **known: str) -> None:
 
 
 class Demo:
-    """In place of the one that makes a machine: what it was given, and what comes of it."""
+    """Stand-in for the machine's creation: its arguments and its result."""
 
     given: tuple[Any, ...] = ()
     fails: Exception | None = None
@@ -126,7 +126,7 @@ def test_the_step_is_done_when_the_recorded_machine_responds(ctx: Any, monkeypat
 
 
 def test_no_machine_is_contacted_without_a_recorded_address(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that is none would be looked up at each `up`, and whoever answers to it would be taken for the machine."""
+    """An invalid name would be resolved at each `up`, and any host with that name would count as the machine."""
     monkeypatch.setattr(socket, "create_connection", lambda *words, **more: pytest.fail(f"asked {words}"))
     assert not step.done(ctx)
     remember(ctx)

@@ -1,4 +1,4 @@
-"""What the local cluster stands on, and the steps around it: when each has something to do, and in which order."""
+"""The base of the local cluster and the steps on it: when each has work, and in which order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ctx(tmp_path: Path) -> Context:
 
 
 class Machine:
-    """What is there, in place of the kernel, and what was done with it."""
+    """State and actions of a stand-in for the kernel."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.did: list[str] = []
@@ -99,7 +99,7 @@ def test_another_number_of_nodes_is_something_to_do(ctx: Context, there: Machine
 
 
 def test_a_node_that_is_off_is_cut_off_before_it_starts_and_others_go_on(ctx: Context, there: Machine) -> None:
-    """What a power cut left of it would be taken for its own."""
+    """Leftovers of a power failure would be treated as its own."""
     there.on = {"node1"}
     (ctx.cluster.run / "service").mkdir(parents=True)
     host_setup.run(ctx, quiet)
@@ -139,7 +139,7 @@ def test_the_control_plane_is_done_when_its_api_responds(ctx: Context, monkeypat
 
 
 def test_the_audit_log_and_the_data_of_etcd_are_for_root_alone(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They hold what Secrets hold, and who asked for it."""
+    """They contain the content of Secrets, and the users that requested it."""
     monkeypatch.setattr(services, "ensure", lambda cluster, *wanted: None)
     control_plane.run(ctx, quiet)
     for path in (ctx.cluster.logs / "audit", ctx.cluster.etcd_data):
@@ -159,7 +159,7 @@ def test_the_audit_log_and_the_data_of_etcd_are_for_root_alone(ctx: Context, mon
 def test_questions_go_on_to_servers_of_the_machine_that_a_pod_can_reach(
     ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, upstream: bool
 ) -> None:
-    """One at a loopback address would be asked in the pod itself, which asks itself again."""
+    """A query to a loopback address would reach the pod itself, which would query itself again."""
     (tmp_path / "resolv.conf").write_text(text)
     monkeypatch.setattr(machine, "resolv_conf", lambda: tmp_path / "resolv.conf")
     assert ("forward . " in json.dumps(dns.wanted(ctx))) is upstream

@@ -1,4 +1,4 @@
-"""Importing images: only what is missing, and all of a build when what is there is of another one."""
+"""Importing images: only missing ones, and all of a build if the existing ones are of another build."""
 
 from __future__ import annotations
 

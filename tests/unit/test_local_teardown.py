@@ -1,4 +1,4 @@
-"""`down`, and a node that leaves: what they end, undo and delete. Nothing of this machine can be reached from here."""
+"""`down`, and the removal of a node: what they end, revert and delete. The test cannot reach this machine."""
 
 from __future__ import annotations
 

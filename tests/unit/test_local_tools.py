@@ -42,7 +42,7 @@ def test_every_tool_has_its_source_and_its_own_digest() -> None:
 
 
 def test_a_wait_for_another_build_of_a_tool_ends_with_the_built_tool(tmp_path: Path) -> None:
-    """A cloud that starts and tests beside it build with the same cache."""
+    """A starting cloud and concurrent tests build with the same cache."""
     go, calls = tmp_path / "go", tmp_path / "calls"
     # go build -trimpath -ldflags FLAGS -o PLACE PACKAGE
     go.write_text(f'#!/bin/sh\necho "$7" >> {calls}\nsleep 0.3\ntouch "$6"\n')

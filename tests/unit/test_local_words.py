@@ -1,4 +1,4 @@
-"""What steps of `up` ask of Helm and kubectl, held against stand-ins that read their words as these programs do."""
+"""Calls of Helm and kubectl by steps of `up`, against stand-ins that parse arguments like these programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import charts, cloud, operator, volumes
 
 HELM_LISTS = ("deployed", "failed")
-HELM_KEEPS = 10  # revisions, unless it is told otherwise
+HELM_KEEPS = 10  # revisions, unless an option overrides it
 
 
 def image(name: str) -> Any:
@@ -106,7 +106,7 @@ class Programs:
 
 @pytest.fixture
 def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
-    """Somebody else's cluster; KUBECONFIG in the environment is that of a third one."""
+    """A foreign cluster; KUBECONFIG in the environment is that of a third one."""
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "third"))
     monkeypatch.setattr(tools, "binary", lambda name, cluster: Path("/tools") / name)
     made = Context(LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run"))
@@ -203,7 +203,7 @@ def test_clouds_of_all_namespaces_are_seen(ctx: Context, programs: Programs) -> 
 
 
 def test_a_cloud_is_applied_over_the_fields_of_others(ctx: Context, programs: Programs) -> None:
-    """Whoever calls `up` with a file means all that is in it."""
+    """A user who calls `up` with a file wants its complete content."""
     read: list[Path] = []
 
     def applicable(manifest: Path) -> str:

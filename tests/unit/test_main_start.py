@@ -1,4 +1,4 @@
-"""What a start of the operator leaves out of Python's search for cycles."""
+"""Objects that a start of the operator excludes from Python's garbage collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which server of a Galera cluster begins after all have ended, when a transfer is lost, and what is on a volume."""
+"""Which server of a Galera cluster starts first after all have ended, lost transfers, and the content of a volume."""
 
 from __future__ import annotations
 
@@ -131,14 +131,14 @@ def test_only_a_server_that_is_known_to_be_the_newest_begins(servers, size, rand
 
 
 def position(volume: Path, log: str = "") -> str:
-    """What start.sh finds on a volume; `log` is what mariadbd says when it is asked to recover its position."""
+    """The position that start.sh finds on a volume; `log` is mariadbd's output for the recovery of its position."""
     return ran(volume, f"mariadbd() {{ echo '{log}'; }}", "find_position", size=3)
 
 
 def ran(volume: Path, world: str, what: str, *arguments: str, size: int, script: str = "start.sh") -> str:
-    """What a script of the pod server-0 prints if `what` is called in the place of main.
+    """The output of a script of the pod server-0 that calls `what` instead of main.
 
-    world   functions in the place of programs
+    world   functions that replace programs
     script  with ? at its end it may fail
     """
     text = (BIN / script.removesuffix("?")).read_text().replace("\nmain\n", f"\n{what}\n")
@@ -291,14 +291,14 @@ def test_a_database_without_a_history_is_empty_only_if_it_was_made_here(tmp_path
 
 
 def view(volume: Path, *ordinals: int) -> None:
-    """MariaDB tells server 0 which servers are members now."""
+    """MariaDB reports the current members to server 0."""
     members = ",".join(f"{UUIDS[0]}/server-{ordinal}/10.0.0.{ordinal + 1}:3306" for ordinal in ordinals)
     told = ("--status", "synced", "--uuid", UUIDS[0], "--primary", "yes", "--index", "0", "--members", members)
     ran(volume, "", "", *told, size=1, script="view.sh")
 
 
 def decided(volume: Path, *peers: str, size: int = 1) -> str:
-    """How server 0 is to start whose data is at 100; peers are lines of servers 1, 2, …; "" is one that is away."""
+    """The start decision of server 0 with data at 100; peers are lines of servers 1, 2, …; "" is an absent one."""
     known = "\n".join(f"server-{i}.x) echo 10.0.0.{i} $2 ;;" for i, line in enumerate(peers, 1) if line)
     lines = "\n".join(f"TCP:10.0.0.{i}:*) echo '{i} {line}' ;;" for i, line in enumerate(peers, 1))
     world = f"""

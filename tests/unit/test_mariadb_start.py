@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 BIN = Path(__file__).parents[2] / "charts/mariadb/bin"
-# Told to end before it answers, it forgets that for good, as version 11.8 with Galera does.
+# A SIGTERM before it responds is lost, as in version 11.8 with Galera.
 MARIADBD = """#!/bin/bash
 [[ " $* " != *" --bootstrap "* ]] || { cat >/dev/null; exit; }
 trap 'echo early >>"$WORLD/told"' TERM
@@ -56,7 +56,7 @@ def started(
 
 
 def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tuple[str, str]:
-    """What mariadbd was told when the pod was to end while it started, and what the script said."""
+    """The signals to mariadbd when the pod ended during its start, and the output of the script."""
     try:
         while not (world / "begun").exists():
             time.sleep(0.02)

@@ -75,7 +75,7 @@ def test_the_same_again_changes_nothing(spec: dict[str, Any]) -> None:
 
 @given(specs, specs)
 def test_a_single_manager_gets_its_last_applied_values(first: dict[str, Any], second: dict[str, Any]) -> None:
-    """As if the first had never been, except that maps emptied on the way are null."""
+    """As without the first manager, except that maps that became empty are null."""
     try:
         both = applied(("a", first), ("a", second))
     except TerminalError:  # a declared map was emptied while it is still named

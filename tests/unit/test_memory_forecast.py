@@ -28,7 +28,7 @@ PORT = CloudResource("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00
 
 
 class Real:
-    """One that may be looked at and not be changed."""
+    """A cloud that may be read but not changed."""
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         pass
@@ -59,7 +59,7 @@ def test_attached_resources_exist_afterwards() -> None:
 
 
 class Slow(Real):
-    """Its lists take long, and lack what a second look has."""
+    """Its lists are slow, and lack resources that a second request returns."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -10,12 +10,12 @@ from stackwright.core.helm.merge import MergeConflict, merge
 
 NAMES = st.sampled_from("abcd")
 SCALARS = st.sampled_from(["x", "y", "z", 1, 2, 3])
-# Each name has one shape wherever it stands, so layers never disagree about shapes.
+# Each name has one type at every place, so layers never disagree about types.
 LAYERS = st.fixed_dictionaries(
     {},
     optional={
         "scalar": SCALARS,
-        # Not what is taken away and added in one layer: it moves to the end, and so each time.
+        # Except items that one layer removes and adds: they move to the end, each time.
         "list": st.lists(st.sampled_from(["x", "y", "z", "~x", "~y", 1, 2]), max_size=5).filter(
             lambda items: not {f"~{item}" for item in items} & {*items}
         ),

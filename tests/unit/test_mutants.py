@@ -1,4 +1,4 @@
-"""What `make mutants` tells of the mutants that it tried."""
+"""The output of `make mutants` about its mutants."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_excluded_tests_exist() -> None:
 
 
 def test_the_copy_is_a_separate_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that ask for the commit would fail in it, and without their success no mutant is tried."""
+    """Tests that read the commit would fail in it, and without their success no mutant runs."""
     source, to = tmp_path / "source", tmp_path / "copy"
     for folder in (source, to):
         folder.mkdir()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 CHARTS = Path(__file__).parents[2] / "charts"
-# /proc/net/tcp: 6080 (17C0) listens, 5672 (1628) is connected to from here, 8774 (2246) was left by somebody, and
+# /proc/net/tcp: 6080 (17C0) listens, 5672 (1628) has a connection from here, 8774 (2246) has a closed one, and
 # 54323 (D433) is closed.
 SOCKETS = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -25,7 +25,7 @@ PLACES = re.compile("/host/cgroup|/run/|/proc/net|/etc/|/tmp/|/dev/termination-l
 
 
 def run(chart: str, name: str, folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """With what is the node's, or the pod's own, below a folder."""
+    """With the files of the node, or of the pod, below a folder."""
     text = (CHARTS / chart / "bin" / name).read_text()
     text = text.replace(". /opt/stackwright/migration.sh", "migration_address() { echo 192.0.2.9; }")
     text = PLACES.sub(lambda place: f"{folder}{place[0]}", text)
@@ -106,7 +106,7 @@ def test_a_process_of_this_container_is_connected(tmp_path: Path, port: str, ino
 
 @pytest.mark.parametrize("groups", [["host/cgroup"], ["host/cgroup/memory", "host/cgroup/pids"]])
 def test_what_outlives_an_agent_leaves_its_control_group_first(tmp_path: Path, groups: list[str]) -> None:
-    """In version 1 there is a tree for each controller."""
+    """Version 1 has a tree per controller."""
     files = [tmp_path / group / "openstack-vms/node1/cgroup.procs" for group in groups]
     for file in files:
         file.parent.mkdir(parents=True)

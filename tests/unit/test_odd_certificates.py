@@ -42,7 +42,7 @@ def test_a_text_in_which_bytes_differ_is_taken_or_refused(field: str, data: st.D
         der[place] = data.draw(st.integers(0, 255))
     text = "\n".join([lines[0], base64.b64encode(bytes(der)).decode(), lines[-1]])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what a later version of the library refuses
+        warnings.simplefilter("ignore")  # rejected by a later version of the library
         assert set(problems(GIVEN | {field: text})) <= set(GIVEN)
 
 

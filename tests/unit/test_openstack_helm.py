@@ -1,4 +1,4 @@
-"""The mapping of our values to OpenStack-Helm's: complete, as documented, and what it refuses."""
+"""The mapping of our values to OpenStack-Helm's: completeness, documentation, and rejected values."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def result(chart: str, more: dict | None = None) -> Translated:
 
 
 def said(chart: str) -> dict:
-    """All that our chart is told, without what says nothing."""
+    """All values of our chart except empty ones."""
     return {
         ".".join(path): value
         for path, value in leaves(merged_layers(defaults(chart), values(chart)))
@@ -89,7 +89,7 @@ def test_each_rule_has_its_use(chart):
     assert not idle
 
 
-# What our charts take and no cloud of tests/golden/values asks for.
+# Values of our charts that no cloud of tests/golden/values uses.
 TAKEN = {
     "images": {"pull_secrets": []},
     "network": {"policies": {"api": []}},

@@ -1,4 +1,6 @@
-"""What follow.sh does with ports whose devices go, come and are down, on a switch and a clock of functions."""
+"""The handling of ports in follow.sh whose devices are deleted, appear or are down, with stand-ins for switch and
+clock.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "charts/openvswitch/bin/follow.sh"
-# `row` is the port in the database, `device` whether there is one; each second `tick` may change either.
+# `row` is the port in the database, `device` whether it exists; `tick` may change either each second.
 WORLD = """
 set -u
 row=one device= now=0 gone_port=
@@ -73,7 +75,7 @@ UP, DOWN = "BROADCAST,MULTICAST,UP,LOWER_UP", "BROADCAST,MULTICAST"
     ],
 )
 def test_kernel_events_of_taps_are_handled(lines: list[str], did: list[str]) -> None:
-    """LOWER_UP alone is no UP. What came again is opened anew once."""
+    """LOWER_UP alone is no UP. A returned device is opened again once."""
     told = "\n".join(lines)
     stubs = "".join(f'{name}() {{ echo "{name} $1"; }}\n' for name in ("raise", "forget", "reopen"))
     assert ran(f"{stubs}ip() {{ cat <<'END'\n{told}\nEND\n}}\nfollow_devices") == did

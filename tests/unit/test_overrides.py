@@ -89,7 +89,7 @@ RIGHT = [
     {},
     keystone(pod={"replicas": {"api": 3}}, conf={"keystone": {"ldap": {"password": MINE}}}),
     keystone(pod={"replicas": {"api": 3.0}}),
-    # Only a template finds what is wrong here; tests/e2e/packs/bad_input sees what becomes of it.
+    # Only a template detects this error; tests/e2e/packs/bad_input covers the result.
     keystone(conf={"keystone": {"token": {"allow_rescope": {"type": "many", "values": ["true"]}}}}),
     keystone(pod={"replicas": {"api": None}}, replicas=None),
     keystone(conf={"keystone": {"any": {"option": [1, "~x"]}}}),
@@ -151,7 +151,7 @@ def test_values_of_other_kinds_are_checked_too(kind, api, spec, told):
 
 
 def test_a_controller_does_not_block_a_cloud_for_earlier_admitted_values():
-    """A newer chart may refuse more; Helm then says so of one release."""
+    """A newer chart may reject more; Helm then reports it for one release."""
     assert errors_of(cloud(**keystone(pod={"replicas": {"api": "two"}}))) == []
 
 

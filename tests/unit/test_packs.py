@@ -44,7 +44,7 @@ THREE = Pack("three", 1, "full", ("charts/*/values.yaml",))
 
 
 def fixtures(folder: Path) -> set[str]:
-    """That its tests and its own fixtures ask for."""
+    """Fixtures that its tests and its own fixtures use."""
     found = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -130,7 +130,7 @@ def test_without_a_change_packs_take_turns_by_the_count_of_commits() -> None:
 
 
 def test_a_nearly_overdue_pack_runs_before_those_with_changed_sources() -> None:
-    """Else changes elsewhere would keep it away until `make test` fails because nobody ran it."""
+    """Otherwise changes elsewhere would displace it until `make test` fails because it never ran."""
     changed = {"one": ["src/a/y.py"], "two": ["src/b/x.py"]}
     assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS + 1}) == ["three", "two"]
     assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS}) == ["two", "one"]

@@ -71,7 +71,7 @@ OTHERS = pod("lost", ready=False, owner="another")
         (daemonset(2, 2, 1), [pod(), OTHERS], False, False),
         (daemonset(2, 2, 2), [pod(), pod()], True, False),
         (deployment(3, 3, 2), [pod(), pod(), GONE], True, True),
-        # Its pod was made anew elsewhere, and finds no place.
+        # Its pod was recreated elsewhere, and cannot be scheduled.
         (deployment(3, 3, 2), [pod(), pod(), GONE, PENDING], True, True),
         (deployment(3, 3, 2), [pod(), pod(), GONE, STARTING], False, False),
         # Pods that have ended are kept for a while, and others are in their place.
@@ -79,7 +79,7 @@ OTHERS = pod("lost", ready=False, owner="another")
         (deployment(3, 3, 2), [pod(), pod(), GONE, LOST_AND_EVICTED], True, True),
         (deployment(3, 3, 2), [pod(), STARTING, LOST_AND_EVICTED], False, False),
         (workload("Job", {"completions": 2}, succeeded=1), [SUCCEEDED, EVICTED, GONE], False, True),
-        # A DaemonSet makes another one on the same node only.
+        # A DaemonSet creates another one only on the same node.
         (daemonset(3, 2, 2), [pod(), pod(), pod("lost", ready=False, template="6", phase="Failed")], True, True),
         (daemonset(3, 2, 1), [pod(), EVICTED, GONE], False, False),
         (deployment(3, 2, 2, replicas=4), [pod(), pod(), GONE], False, True),

@@ -48,7 +48,7 @@ def address(name: str, ip: str) -> Object:
 def pool(
     *things: CloudResource, claims: tuple[str, ...] = (), served: dict[str, str] | None = None, **spec: Any
 ) -> Plan:
-    """What is decided of a pool that has recorded nothing."""
+    """The decision for a pool without a record."""
     addresses = tuple(address(name, ip) for name, ip in (served or {}).items())
     taken = frozenset((served or {}).values())
     return decide(

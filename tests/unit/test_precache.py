@@ -1,4 +1,4 @@
-"""Image pre-caching: what the DaemonSet holds, and when the nodes hold enough of it."""
+"""Image pre-caching: the content of the DaemonSet, and when enough nodes have the images."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def on(count, ready=None):
         (holder(updatedNumberScheduled=1, numberReady=2), [CONTROL, COMPUTE], ["a"],
          "images on 1 of 2 nodes (DaemonSet image-precaching)"),
         (holder(), [CONTROL], [], "images on 1 of 1 nodes (DaemonSet image-precaching)"),
-        # A status about an earlier list of images says nothing.
+        # A status of an earlier list of images does not count.
         (holder(generation=3, **on(1)), [CONTROL], [], "images on 1 of 1 nodes (DaemonSet image-precaching)"),
         # Nodes that are away, or no part of the cloud, are not waited for.
         (holder(**on(1)), [CONTROL, LOST], ["a"], ""),

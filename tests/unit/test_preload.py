@@ -1,4 +1,4 @@
-"""What uWSGI's master imports before it makes workers: nothing of it may be open."""
+"""Imports of uWSGI's master before the fork: none may leave anything open."""
 
 import subprocess
 import sys

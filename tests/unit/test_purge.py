@@ -22,7 +22,7 @@ CACHE = ("tools/kubernetes-fd16747d548b", "images/nova-a7d657d65432", "store/01e
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalCluster:
-    """Whose machine has nothing to stop."""
+    """A machine without running processes."""
     made = LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run")
     monkeypatch.setattr(LocalCluster, "discover", classmethod(lambda cls, environ=None: made))
     for name in ("stop_agents", "clean", "end_pods", "end_processes"):
@@ -35,7 +35,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalCluster:
 
 @pytest.fixture
 def made(cluster: LocalCluster) -> LocalCluster:
-    """As `up` of an earlier version left it: no mark was made on purpose."""
+    """As `up` of an earlier version left it, intentionally without a mark."""
     for folder, parts in ((cluster.state, STATE), (cluster.cache, CACHE)):
         for part in parts:
             (folder / part).mkdir(parents=True)

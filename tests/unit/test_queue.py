@@ -47,7 +47,7 @@ async def test_a_delayed_item_is_returned_when_it_is_due(looptime):
 
 
 async def test_a_delay_shorter_than_a_timer_can_wait_passes_time_all_the_same(looptime):
-    """Else who finds a trace of the wait left, and asks for that, is looked at again at the same moment."""
+    """Otherwise a caller that finds a remaining wait and requests it again is returned at the same moment."""
     queue, left, looks = KeyedQueue(), 3.0, 0
     queue.add("a", left)
     while left > 0 and looks < 10:
@@ -297,7 +297,7 @@ async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_work
 
 
 async def rounds(queue, item, number, get):
-    """When an item is worked on that asks for it again each time."""
+    """The times at which an item is processed that is requeued each time."""
     loop, at = asyncio.get_running_loop(), []
     queue.add(item)
     for _ in range(number):
@@ -458,7 +458,7 @@ def test_every_added_item_is_processed_afterwards_and_never_concurrently(steps):
         async def take():
             item = await queue.get()
             assert item not in working
-            owed.pop(item, None)  # it may come once more than asked for, when it was asked for with a delay
+            owed.pop(item, None)  # it may return once more if it was added with a delay
             working.add(item)
 
         for step in steps:
@@ -499,7 +499,7 @@ def test_every_added_item_is_processed_afterwards_and_never_concurrently(steps):
 
 
 async def test_a_delay_of_before_brings_no_later_one_forward(looptime):
-    """Such as that of the next look at an object, which an event made come sooner and then failed."""
+    """For example that of the next reconcile of an object, which an event brought forward and which then failed."""
     queue = KeyedQueue(first=60)
     queue.add("a", 5)
     queue.add("a")

@@ -1,4 +1,4 @@
-"""Every field of the shapes that we take over is known by its name: supported, or refused as not supported.
+"""Every field of the adopted schemas is known by name: supported, or rejected as not supported.
 
 The lists name the fields of OpenStackDeployment (Rockoon 1.3), OpenStackControlPlane (openstack-k8s-operators v1beta1)
 and the kinds of Cluster API Provider OpenStack (v1alpha1, v1beta1, v1beta2). `<…>` stands for any name, `[]` for an
@@ -326,7 +326,7 @@ def holding(parts: list[str]) -> Any:
     return [inner] if parts[0] == "[]" else {parts[0]: inner}
 
 
-# Without these, some checks are not made.
+# Without these, some checks do not run.
 NEEDED = {
     "OpenStackDeployment": {"openstack_version": "epoxy", "preset": "core", "size": "single"},
     "OpenStackControlPlane": {"secret": "osp-secret", "storageClass": ""},
@@ -334,7 +334,7 @@ NEEDED = {
 
 
 def refused(kind: str, parts: list[str]) -> list[str]:
-    """What is wrong with an object that has nothing but one field."""
+    """The errors of an object that has only one field."""
     resource = BY_KIND[kind].KIND
     meta = {"name": "thing", "namespace": "openstack"} if resource.namespaced else {"name": "thing"}
     spec = {**NEEDED.get(kind, {}), **holding(parts)}
@@ -343,7 +343,7 @@ def refused(kind: str, parts: list[str]) -> list[str]:
 
 
 def unknown(kind: str, parts: list[str]) -> list[str]:
-    """What is said against a field because its name, or one above it, is not known."""
+    """The errors of a field because its name, or that of a parent, is unknown."""
     return [error for error in refused(kind, parts) if ": unknown" in error]
 
 

@@ -1,4 +1,4 @@
-"""Clouds of users that let the operator wait hold up their own namespace, and nobody else. In simulated time."""
+"""Slow clouds of users delay only their own namespace. In simulated time."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None
 
 @pytest.mark.looptime
 async def test_a_plan_deletes_a_few_resources_and_the_next_reconcile_the_rest() -> None:
-    """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
+    """The cloud determines how many resources have our mark: 25,000 deletions held a worker until all were done."""
     operator = Operator()
     mine = mark(UID, ("port", "root"))
     there = {f"v{n}": CloudResource("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}

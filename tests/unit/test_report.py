@@ -1,4 +1,4 @@
-"""What is written to a status, and when not."""
+"""What is written to a status, and when nothing is written."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The two tables of resource types agree, and a type needs nothing beside its two entries."""
+"""The two tables of resource types agree, and a type needs only its two entries."""
 
 from __future__ import annotations
 

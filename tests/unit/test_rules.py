@@ -1,4 +1,4 @@
-"""Rules over several fields, where a field has a wrong type: the field tells it, and no rule breaks over it."""
+"""Rules over several fields with a wrong type: the field reports it, and no rule raises an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop itself: what wakes it, and what a failure leads to. In memory and in simulated time."""
+"""The loop: wake-ups, and the results of failures. In memory and in simulated time."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ def plan(*actions):
 
 
 class Operator:
-    """A runtime over a cluster in memory whose watches tell of each change at once, unless they are deaf."""
+    """A runtime over a cluster in memory whose watches report each change at once, unless they are deaf."""
 
     def __init__(self, *controllers, latency=0.0):
         self.cluster = MemoryCluster(clock=FrozenClock())
@@ -112,7 +112,7 @@ WORDS = itertools.count()
 @pytest.mark.parametrize("latency", [0.0, 0.2])
 @pytest.mark.parametrize("kind", [TransientError, TerminalError])
 async def test_a_failure_whose_message_differs_each_time_is_retried_with_backoff(kind, latency):
-    """Whatever is in the message, the status that we write must not bring the retry forward."""
+    """With any message, the status that we write must not bring the retry forward."""
     operator = Operator(controller(decide=lambda seen: plan(SAME)), latency=latency)
     put(operator)
     failing(operator, lambda: kind(f"attempt {'x' * next(WORDS)} failed"))
@@ -146,7 +146,9 @@ CHANGES = {
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
 async def test_a_change_in_the_event_of_our_own_report_brings_a_retry_forward(changed):
-    """Kopf tells the last of several versions: the change was taken for our own write, and seen a minute later."""
+    """Kopf reports only the last of several versions: the change was treated as our own write, and detected a minute
+    later.
+    """
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
     failing(operator, lambda: TransientError(f"attempt {'x' * next(WORDS)} failed"))
@@ -188,7 +190,7 @@ async def test_the_status_of_a_failing_controller_wakes_another_one():
 
 
 async def test_a_success_is_not_looked_at_again_when_its_own_report_differs_in_words_only():
-    """What it looks at may say something else each time."""
+    """The observed state may have another message each time."""
     operator = Operator(
         controller(decide=lambda seen: Plan((), (*summary([waiting("Made", "x" * (next(WORDS) + 1))]),)))
     )
@@ -203,7 +205,7 @@ def told(reason="Waiting", message="one", **status):
 
 
 class Neighbour(Operator):
-    """A controller that has failed for a while, and next to it an object whose status another one of ours writes."""
+    """A controller that has failed for a while, and an object whose status another of our controllers writes."""
 
     def __init__(self):
         watches = [Watch(Memcached.KIND, lambda obj, lookup: [key_of(obj)])]
@@ -264,7 +266,7 @@ async def test_a_changed_status_brings_a_retry_forward(status):
 
 
 async def test_a_message_with_another_change_in_one_event_brings_a_retry_forward():
-    """A watch may tell the last of several versions only."""
+    """A watch may report only the last of several versions."""
     async with neighbour(told()) as operator:
         operator.deaf = True
         await operator.write(told(reason="Installing"))
@@ -306,7 +308,7 @@ async def test_another_value_in_a_secret_brings_a_retry_forward():
 
 
 async def test_a_success_is_reconciled_again_with_the_event_of_its_report():
-    """Some decide one step at a time, and read the last one from their own status."""
+    """Some controllers decide one step per reconcile, and read the last step from their own status."""
 
     def decide(seen):
         step = int((seen.obj.get("status") or {}).get("progress") or 0)

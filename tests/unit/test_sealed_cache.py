@@ -1,4 +1,4 @@
-"""What services keep in memcached: whoever else reaches it can neither read nor make it, nor run code through it."""
+"""Entries of services in memcached: other clients can neither read nor create them, nor run code through them."""
 
 import pickle
 import runpy
@@ -30,7 +30,7 @@ class Evil:
 
 
 class Memcached:
-    """python-memcached's client: what is not bytes goes as a pickle."""
+    """python-memcached's client: values other than bytes are pickled."""
 
     stored: dict[str, tuple[bool, bytes]]
 
@@ -76,7 +76,7 @@ def _nothing_ran() -> Iterator[None]:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """What Keystone's cache makes its connections of."""
+    """The class from which Keystone's cache creates its connections."""
     memcache = ModuleType("memcache")
     memcache.Client = type("Client", (Memcached,), {"__init__": Memcached.__init__})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "memcache", memcache)
@@ -142,7 +142,7 @@ def test_values_of_before_the_seal_are_neither_read_nor_replaced(client: Any) ->
 
 
 def test_what_bootstrap_changes_is_no_longer_answered_as_before(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks Keystone during its bootstrap makes it cache that the administrator has no role."""
+    """A request to Keystone during its bootstrap makes it cache that the administrator has no role."""
     stored: dict[str, tuple[bool, bytes]] = {}
     api = client("secret", stored)
     api.set("region of assignments", "before")
@@ -164,7 +164,7 @@ def test_what_bootstrap_changes_is_no_longer_answered_as_before(client: Any, mon
 
 
 def test_no_client_of_memcached_unpickles_entries(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """keystonemiddleware looks at signatures after its client has made values of what a server sent."""
+    """keystonemiddleware checks signatures only after its client has deserialized the response of a server."""
     monkeypatch.syspath_prepend(str(BIN / "lib/bin"))
     __import__("no_pickles").install()
     stored = {"pickle": (True, pickle.dumps(Evil()))}

@@ -1,4 +1,4 @@
-"""A Secret that has an owner is written for nobody else: names of Secrets are the choice of users."""
+"""A Secret with an owner is written for no other object: users choose the names of Secrets."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ async def test_the_secret_of_another_owner_is_refused_by_name_and_stays_as_it_is
 async def test_what_belongs_to_the_operator_itself_is_refused_too(
     ports: Any, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as the authority of a cloud, and what an external gateway of Ceph gets."""
+    """For example the CA of a cloud, and the credentials of an external gateway of Ceph."""
     before = copy.deepcopy(there(ports, labels=MANAGED))
     with pytest.raises(TerminalError, match=r"^Secret n/keystone-admin belongs to stackwright; "):
         await execute([ACTIONS[action](made(ports, "mine", monkeypatch))], ports, "m")

@@ -1,4 +1,4 @@
-"""Values of Secrets in configuration: one line each, quoted where it is read back; told by key, never repeated."""
+"""Values of Secrets in configuration: one line each, quoted for their reader; reported by key, never repeated."""
 
 from __future__ import annotations
 

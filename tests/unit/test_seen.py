@@ -1,4 +1,4 @@
-"""What a controller sees: when to look again, and that what it has is where its credentials lead."""
+"""The observation of a controller: the next reconcile, and that its resources are in the project of its credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values, contracts and conditions of Nova and its hypervisors, from what a cloud asks of them."""
+"""Values, contracts and conditions of Nova and its hypervisors, derived from a cloud."""
 
 import json
 from dataclasses import replace
@@ -134,6 +134,6 @@ def test_migrations_come_in_where_the_nodes_say_and_the_certificate_is_for_that_
 
 
 def test_nova_only_reads_images_in_ceph() -> None:
-    """Of these it makes clones; with a right to write it could change what everybody boots from."""
+    """It clones images; with write access it could change the boot disks of all users."""
     (disks,) = [each for each in nova.SERVICE.contracts(context(images={"backend": "ceph"})) if each.stage == "Storage"]
     assert {pool["role"]: pool["readOnly"] for pool in disks.spec["pools"]} == {"vms": False, "images": True}

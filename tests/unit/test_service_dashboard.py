@@ -1,4 +1,4 @@
-"""Horizon's values, and the script of its chart that turns them into settings: data only, whatever is in it."""
+"""Horizon's values, and the script of its chart that turns them into settings: only data, with any content."""
 
 import json
 import runpy

@@ -1,4 +1,4 @@
-"""Values of Glance and Placement, from what a cloud asks of them."""
+"""Values of Glance and Placement, derived from a cloud."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Values of Cinder and etcd, from what a cloud asks of them."""
+"""Values of Cinder and etcd, derived from a cloud."""
 
 import re
 

@@ -23,7 +23,7 @@ from stackwright.core.openstack.errors import TerminalCloudError, TransientCloud
 pytestmark = pytest.mark.looptime(noop_cycles=3)
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 WHO = "floatingippool", ("ns", "a")
-PAUSES = (10.0, 20.0, 40.0, 60.0)  # seconds after which one who failed is tried again
+PAUSES = (10.0, 20.0, 40.0, 60.0)  # seconds until a retry after a failure
 
 
 def now() -> float:
@@ -31,7 +31,7 @@ def now() -> float:
 
 
 class Slow:
-    """A cloud whose answers take `takes` seconds, and as many threads as a line has; `things` of each."""
+    """A cloud whose responses take `takes` seconds, with as many threads as a connection; `things` per query."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, takes: float, things: int = 1) -> None:
         self.takes, self.things, self.asked, self.fail = takes, things, 0, False
@@ -61,7 +61,7 @@ class Slow:
             return tuple(CloudResource("floating-ip", f"{self.asked}-{n}", "x" * 200) for n in range(self.things))
 
     async def look(self, count: int, who: Any = WHO) -> int:
-        """How many of so many questions were answered."""
+        """How many of these queries got a response."""
         async with self.port.in_time(*who):
             return len((await resolve_references(self.port, CLOUD, partial(resolve, count))).answers)
 

@@ -1,4 +1,4 @@
-"""What watches do beside bringing events, with a list and a watch that the test plays; and /healthz."""
+"""Tasks of watches besides events, with a list and a watch controlled by the test; and /healthz."""
 
 import asyncio
 import contextlib
@@ -54,7 +54,7 @@ class Stage:
         self.watches.listen()
 
     def _listing(self, kind):
-        """What a list shows, by how many had begun before it."""
+        """The content of a list, by the number of earlier lists."""
         begun = self.begun
         return lambda obj: self.shown.append((begun, obj["metadata"]["name"]))
 
@@ -148,7 +148,7 @@ async def test_a_watch_that_never_begins_is_dead_and_its_cause_is_known(monkeypa
 
 @contextlib.asynccontextmanager
 async def loaded(*names):
-    """An operator that knows these objects, and whose workers do nothing but what follows a list."""
+    """An operator that knows these objects, and whose workers process only the results of lists."""
     operator = Operator(controller())
     for name in names:
         operator.cluster.put(KIND, {"metadata": {"namespace": "n", "name": name}, "spec": {}})
@@ -195,7 +195,7 @@ async def test_objects_created_since_the_list_remain():
 
 
 async def partly_watched(change):
-    """What a reader sees of a Secret, after `change` that no watch told of; also its store's keys."""
+    """A reader's view of a Secret after a `change` without a watch event; also the keys of its store."""
     cluster, store = MemoryCluster(), Store()
     store.watch(SECRET)
     ports = SimpleNamespace(cluster=cluster, clock=None)
@@ -228,7 +228,7 @@ def unlabelled(cluster, first):
 
 @pytest.mark.parametrize("change", [made_anew({}), made_anew({"app.kubernetes.io/managed-by": "Helm"}), unlabelled])
 async def test_a_secret_that_left_its_watch_is_read_from_the_api(change):
-    """A user made one of that name, or took our label away, while nobody listened."""
+    """A user created one of that name, or removed our label, while no watch was active."""
     assert await partly_watched(change) == ({"new": "eQ=="}, set())
 
 
@@ -267,7 +267,7 @@ async def test_an_unconfirmed_deletion_blocks_no_other_and_is_queried_again(erro
 
 
 async def test_after_a_conflict_the_object_that_conflicted_is_looked_at_too():
-    """Its deletion was missed by the watch, so nothing else would mend the picture."""
+    """The watch missed its deletion, so nothing else would correct the cache."""
     other = Keystone.KIND
     seen_there = []
 

@@ -1,4 +1,4 @@
-"""The run of all tests: what its record says of a history, and that it leaves no cloud starting."""
+"""The run of all tests: its record of the history, and that it leaves no cloud starting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from packs import Pack, Run  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def _interruptible() -> Iterator[None]:
-    """A shell starts what it puts in the background deaf to Ctrl-C; that would be inherited."""
+    """A shell starts background jobs with SIGINT ignored, which they would inherit."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -250,7 +250,7 @@ class Steps:
 
 @pytest.fixture
 def started(history: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The program that starts the cloud, which comes up at once; the cluster runs before and after."""
+    """The program that starts the cloud, which is up at once; the cluster runs before and afterwards."""
     program = history.parent / "clouds.py"
     program.write_text("")
     monkeypatch.setattr(suite, "CLOUDS", program)

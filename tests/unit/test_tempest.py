@@ -1,4 +1,4 @@
-"""What is around Tempest: its configuration, its exclusions and their reasons, its results. Tempest itself is e2e."""
+"""The harness of Tempest: its configuration, its exclusions and their reasons, its results. Tempest itself is e2e."""
 
 from __future__ import annotations
 

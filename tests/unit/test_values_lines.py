@@ -1,4 +1,4 @@
-"""Options in free-form values are one line: told by level and path where values are built, before a chart is used."""
+"""Options in free-form values are one line: checked by level and path when values are built."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stackwright.services.values import merged_values
 
 CHARTS = Path(__file__).parents[2] / "charts"
 CASES = [(declared, chart) for declared in SERVICES for chart in declared.charts]
-# What makes a file of options of values: each line is one of them.
+# Builders of option files from values: each option is one line.
 MAKERS = r'include "(?:lib\.(?:oslo_conf|uwsgi_conf|dotted)|libvirt\.conf|nova\.ssh_conf)" [^}]*?\.Values\.conf\.(\w+)'
 
 
@@ -39,7 +39,7 @@ def test_each_file_of_options_is_declared(declared, chart) -> None:
 
 
 def everywhere(text: str) -> list[tuple[dict[str, Any], str]]:
-    """Values with a text at an option, in each of its parts; and what is told."""
+    """Values with a text at an option, in each of its parts; and the message."""
     return [
         ({"conf": {"nova": {"DEFAULT": {"a": text}}}}, "conf.nova.DEFAULT.a"),
         ({"conf": {"nova": {"DEFAULT": {"a": ["ok", text]}}}}, "conf.nova.DEFAULT.a[1]"),

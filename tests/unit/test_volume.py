@@ -1,4 +1,4 @@
-"""Decisions of the local volume provisioner: whom it serves, and what it never touches."""
+"""Decisions of the local volume provisioner: which claims it serves, and which objects it never changes."""
 
 from __future__ import annotations
 

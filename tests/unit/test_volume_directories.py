@@ -1,4 +1,4 @@
-"""The file system under local volumes: what is made, what is removed, and what is refused."""
+"""The file system of local volumes: creation, removal, and rejected requests."""
 
 from __future__ import annotations
 

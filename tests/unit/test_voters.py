@@ -1,4 +1,4 @@
-"""Overrides never lower the number of servers that vote, at whatever level they stand."""
+"""Overrides never lower the number of voting servers, at any level."""
 
 from __future__ import annotations
 

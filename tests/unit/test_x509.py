@@ -1,4 +1,4 @@
-"""Keys and certificates: what an authority issues is what a client that trusts it accepts."""
+"""Keys and certificates: a client that trusts a CA accepts its certificates."""
 
 import datetime
 

@@ -53,7 +53,7 @@ def test_a_client_may_write_its_pools_and_only_read_others() -> None:
 def test_requests_to_our_own_ceph_are_in_its_namespace_and_are_deleted_with_it() -> None:
     action, health = decide(Observed(CEPH, TRIAL, (NOVA,))).actions
     assert isinstance(action, Apply) and isinstance(health, Apply)
-    # By its label the operator sees its changes, which the watch makes.
+    # The label makes the operator watch changes, which the watch pod writes.
     assert health.obj["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "stackwright"}
     assert health.obj["metadata"]["ownerReferences"][0]["uid"] == "u1"
     assert "data" not in health.obj
@@ -107,7 +107,7 @@ def test_requests_of_an_earlier_version_are_taken_over() -> None:
 
 
 def test_another_cloud_cannot_use_the_namespace_of_our_own_ceph() -> None:
-    """Another cloud that named it as that of its Ceph waits, whoever was first."""
+    """Another cloud that names this namespace for its Ceph waits, whichever cloud is older."""
     named = CephSettings(shared_namespace="openstack")
     second = {**OURS, "metadata": {**OURS["metadata"], "namespace": "second", "uid": "u3"}}
     asked = next(each for each in decide(Observed(second, named)).actions if isinstance(each, Apply)).obj

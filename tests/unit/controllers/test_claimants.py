@@ -26,7 +26,7 @@ FEW = st.sampled_from(["x", "y", "z"])
 
 
 class Cluster:
-    """All objects, by key; counts the lists that are made of them."""
+    """All objects, by key; counts the lists."""
 
     def __init__(self) -> None:
         self.objects: dict[Any, Object] = {}
@@ -122,7 +122,7 @@ async def test_all_objects_are_listed_once_however_many_are_looked_at() -> None:
 
 
 async def test_the_claims_of_an_object_are_computed_once_per_spec() -> None:
-    """At each start all accounts are told of, listed and looked at."""
+    """Each start reports, lists and observes all accounts."""
     asked: list[Any] = []
 
     def counted(spec: Any) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def test_a_section_without_one_that_it_needs_is_refused_by_both_names(name):
         assert f"{name} requires {need}" in error
 
 
-# --- what a template says
+# --- content of a template
 
 
 def test_a_template_reaches_the_features_of_its_service():
@@ -204,7 +204,7 @@ def test_the_password_is_named_and_never_read():
     assert refinement(spec_of(), wanted).settings == {"admin_password": {"name": "osp-secret", "key": "AdminPassword"}}
 
 
-# --- what is refused
+# --- rejected values
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def holder(spec=None):
 
 
 def seen(thing=None, others=(), there=None, held=None):
-    """What the controller sees when the nodes hold the images of a cloud of four services."""
+    """The observation of the controller when the nodes have the images of a cloud of four services."""
     return Observed(SETTINGS, thing or cloud(), others, there or {}, holder() if held is None else held, ())
 
 

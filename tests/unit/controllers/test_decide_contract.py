@@ -98,7 +98,7 @@ def test_an_account_waits_for_its_provider_and_reports_why(name):
 
 
 def with_serving(what, status, since):
-    """The same, whose provider tells whether it serves, and since when."""
+    """The same with a provider that reports whether it serves, and since when."""
     entry = {"type": "Serving", "status": status, "reason": "R", "message": "it starts", "lastTransitionTime": since}
     before = what.instance["status"]["conditions"]
     return replace(what, instance={**what.instance, "status": {"conditions": [*before, entry]}})
@@ -147,7 +147,9 @@ def test_users_of_keystone_that_differ_in_case_are_one():
 
 @each_contract
 def test_an_account_belongs_to_the_oldest_object_that_names_it(name):
-    """Two would set each other's password in turn, and the first that goes would take the account of both."""
+    """Two objects would alternately set their passwords, and the deletion of the first would delete the account of
+    both.
+    """
     what = seen(name)
     what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
     other = obj(CONTRACTS[name].kind, "other", SPECS[name])
@@ -169,7 +171,7 @@ def test_an_account_belongs_to_the_oldest_object_that_names_it(name):
 
 @each_contract
 def test_a_created_account_stays_recorded_despite_later_errors(name):
-    """Else whoever deletes the object meanwhile would leave the account behind."""
+    """Otherwise a deletion of the object in the meantime would leave the account behind."""
     made = decide(seen(name)).status
     what = seen(name, digest=made["digest"])
     what.obj["status"] |= {"providerUid": made["providerUid"], "losses": 3}
@@ -331,7 +333,7 @@ def test_no_password_is_in_an_action(name):
         ("True", "made", True, True),
         ("True", "", True, True),
         ("False", "made", False, False),
-        ("False", "", False, False),  # killed before the status told of what was made
+        ("False", "", False, False),  # killed before the status recorded the account
         ("gone", "made", False, True),
         (None, "made", False, True),
     ],
@@ -360,7 +362,7 @@ def test_rejected_grants_create_no_account_but_allow_its_deletion(grants):
 
 
 def test_accounts_of_an_earlier_version_are_made_once_more_so_that_their_rights_are_narrowed():
-    """Its digest is that of the same spec without what the newer version does beyond it."""
+    """Its digest covers the same spec without the additions of the newer version."""
     what = seen("database")
     for revision, again in ((DATABASE.revision[:1], True), (DATABASE.revision, False)):
         made = fulfilled(replace(DATABASE, revision=revision), what.obj, what.secret, what.instance)
@@ -440,7 +442,7 @@ def test_a_login_is_in_each_section_that_a_service_requests():
 
 
 def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
-    """With a random key of its own, which comes and goes with its password."""
+    """With its own random key, which is created and deleted with its password."""
     text = configparser.ConfigParser(interpolation=None)
     text.read_string(filled("identity")["keystone_authtoken.conf"])
     token = text["keystone_authtoken"]
@@ -450,7 +452,7 @@ def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
 
 @each_contract
 def test_since_when_its_provider_served_is_kept_until_the_account_was_looked_at(name):
-    """Else a provider that came back, and was not asked yet, would count as one that was."""
+    """Otherwise a restarted provider that was not checked yet would count as checked."""
     made = decide(seen(name)).status
     what = seen(name, digest=made["digest"])
     what.obj["status"] |= {"providerUid": made["providerUid"], "providerSince": "before"}

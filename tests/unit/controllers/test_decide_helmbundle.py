@@ -1,4 +1,4 @@
-"""What happens to Helm releases, from what Helm's records and the workloads say."""
+"""The lifecycle of Helm releases, from Helm's records and the state of workloads."""
 
 import time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a service object becomes: Secrets, contracts, its HelmBundle; and in which order."""
+"""The objects of a service object: Secrets, contracts, its HelmBundle; and their order."""
 
 import json
 from dataclasses import replace
@@ -67,7 +67,7 @@ async def test_keys_are_looked_at_again_when_the_next_turn_is_due():
 
 
 async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_no_more_than_itself():
-    """A small step changes nothing: a key that goes too early ends what it has encrypted."""
+    """A small step changes nothing: a key that is deleted too early makes its data unreadable."""
     stage = Stage()
     stage.clock.forward(1e9)
     await stage.do()
@@ -187,7 +187,7 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
     ("cadf", "needed"), [("", ["database"]), ("log", ["database"]), ("messagingv2", ["database", "messaging"])]
 )
 def test_a_cloud_has_a_bus_for_audit_events_that_go_there(cadf: str, needed: list[str]):
-    """Without it the account would wait for a RabbitMQ that nobody makes."""
+    """Without it the account would wait for a RabbitMQ that is never created."""
     assert [*keystone.SERVICE.requires(KeystoneSettings(cadf=cadf))] == needed
 
 
@@ -281,7 +281,7 @@ def voting(*counts, size="tiny"):
     ],
 )
 async def test_a_change_to_fewer_voting_servers_is_not_applied(old, new, by):
-    """Also where nobody was there to refuse it."""
+    """Also if admission did not reject it."""
     stage = Stage(etcd.SERVICE, old)
     stage.ready(Etcd.KIND, "etcd")
     for _ in range(4):
@@ -310,7 +310,7 @@ async def of_glance(**status):
 
 
 async def test_back_ends_are_noted_as_those_in_use_only_once_the_service_is_ready():
-    """Until then the former ones are, so that nothing in them is given up unseen."""
+    """Until then the former ones are recorded, so that no content is abandoned unseen."""
     plan = decide(await of_glance(backends=["former"]))
     assert not condition(plan).status
     assert plan.status["backends"] == ["former"]

@@ -167,7 +167,7 @@ LEVELS = (
 
 
 def spec_of(*levels):
-    """A spec in which some levels say who they are, each at `who`, at a place of its own, and in the list."""
+    """A spec in which some levels contain their own name: each at `who`, at a separate place, and in the list."""
     spec = {}
     for level in levels:
         values = {"who": level, level.replace(".", "_"): True, "list": [level]}

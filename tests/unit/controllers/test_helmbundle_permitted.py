@@ -158,7 +158,7 @@ async def test_values_give_no_rights_on_nodes():
 
 
 def test_only_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
-    """Admission is asked for all writers but the operator."""
+    """Admission checks all writers except the operator."""
     bundle = owned_by(NOVA)
     labelled = {**bundle, "metadata": {**bundle["metadata"], "labels": {"a": "b"}}}
     assert errors_of(labelled, bundle, settings=MAY) == []
@@ -168,7 +168,7 @@ def test_only_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
 
 
 def claimant(name, created, *, had=0, record="", names=("mc",)):
-    """A HelmBundle that names releases, what its status says of mc, and the record of the release."""
+    """A HelmBundle that names releases, with its status of mc, and the record of the release."""
     thing = obj(
         HelmBundle.KIND, name, {"releases": [{"name": each, "chart": "memcached"} for each in names]},
         finalizers=[FINALIZER], creationTimestamp=f"2026-01-01T00:00:0{created}Z",

@@ -24,7 +24,7 @@ def asked(found: Resolved) -> list[Any]:
 
 
 def test_groups_of_many_ports_are_queried_and_reported_once() -> None:
-    """Every port asked for each, and told of each: 64 ports, which name 30,000, took the operator's memory."""
+    """Every port queried and reported each group: 64 ports with 30,000 groups exhausted the operator's memory."""
     ports = [NETWORK] * 64
     found = resolved({}, *ports)
     assert asked(found) == [f"g{number}" for number in range(64)]

@@ -1,4 +1,4 @@
-"""What Nova tells of a server, and what it does not tell as soon as that is built."""
+"""The state of a server in Nova, including fields that are absent right after its creation."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_floating_ip_without_an_address_is_ignored() -> None:
 
 
 def test_a_report_of_many_addresses_is_fast() -> None:
-    """Each was looked for in the list of those before it: 40,000 held up the operator for ten seconds."""
+    """A linear search for each address: 40,000 addresses blocked the operator for ten seconds."""
     entries = [{"addr": f"{n:x}"} for n in range(100_000)]
     server = CloudResource("server", "s", "web", "ACTIVE", facts={"addresses": {"a": entries, "b": entries}})
     assert len(addresses({SERVER_KEY: server}, ProjectView())) == 100_001

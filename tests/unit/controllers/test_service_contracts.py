@@ -1,4 +1,4 @@
-"""What a service asks of others: several contracts of one kind, some of which its release waits for."""
+"""The requests of a service to others: several contracts of one kind, some of which block its release."""
 
 import pytest
 from builders import NAMESPACE, condition

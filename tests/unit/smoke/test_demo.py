@@ -1,4 +1,4 @@
-"""The machine that `up` ends with: made once, mended, and heard."""
+"""The machine at the end of `up`: created once, repaired, and reachable."""
 
 from __future__ import annotations
 

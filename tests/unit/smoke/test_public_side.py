@@ -1,4 +1,4 @@
-"""What this machine sees of a cloud over TLS, against a server with a certificate of an authority of our own."""
+"""The view of this machine on a cloud over TLS, against a server with a certificate of our own CA."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def authority() -> dict[str, str]:
 
 @contextmanager
 def serving(authority: dict[str, str], folder: Path, answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """One connection over TLS: its request is kept, the answer comes in two parts."""
+    """One connection over TLS: its request is stored, the response arrives in two parts."""
     made, _ = x509.issue(authority, ("localhost",), (), time.time())
     (folder / "crt").write_text(made["tls.crt"])
     (folder / "key").write_text(made["tls.key"])

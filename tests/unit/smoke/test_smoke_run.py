@@ -1,4 +1,4 @@
-"""The checks over a cloud in memory: what they find, how they fail, and that nothing remains."""
+"""The checks against a cloud in memory: their findings and failures, and that no resource remains."""
 
 from __future__ import annotations
 
