@@ -114,7 +114,7 @@ async def test_a_client_cannot_set_a_deletion_timestamp(away: KubernetesCluster,
     try:
         assert await refused(away, kind, (SPACE, "alive"), claim)
     except AssertionError as error:
-        assert "immutable" in str(error)  # the API server's own refusal, which comes first
+        assert "immutable" in str(error)  # the API server's own rejection, which has precedence
     left = await away.get(kind, (SPACE, "alive"))
     assert left and "deletionTimestamp" not in left["metadata"]
     assert "annotations" not in left["metadata"]

@@ -1,4 +1,4 @@
-"""`stackwright apply` is all or nothing, as far as a server-side dry run can tell."""
+"""`stackwright apply` is all or nothing, as far as a server-side dry run can detect errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`stackwright provisioner`: what it refuses before it starts."""
+"""`stackwright provisioner`: the arguments that it rejects before it starts."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def ready(world: World) -> int:
 
 
 def refused(world: World) -> bool:
-    """Whether nobody listens any more. No TLS: Python leaves a socket open that is reset just before its handshake."""
+    """Whether the port is closed. Without TLS: Python leaves a socket open that is reset just before its handshake."""
     try:
         socket.create_connection(("127.0.0.1", world.https), 5).close()
     except ConnectionError:
@@ -113,7 +113,7 @@ def test_an_upload_passes_through_without_being_kept(world: World, expect: dict[
 
 
 def test_slow_requests_occupy_no_pod(world: World) -> None:
-    """More of them than any pod has workers; a request of somebody else is answered at once."""
+    """More of them than any pod has workers; another client's request gets a response at once."""
     with contextlib.ExitStack() as stack:
         for _ in range(64):
             sock = stack.enter_context(world.connect(KEYSTONE))

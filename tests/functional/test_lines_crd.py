@@ -1,4 +1,4 @@
-"""The API server's own word on texts of one line, and on certificates that stand as text in the spec of a cloud."""
+"""The API server's validation of texts of one line, and of certificates as text in the spec of a cloud."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ async def test_the_namespace_of_a_protected_cloud_is_protected_too(policy: Kuber
     space = ""
 
     async def make_it() -> None:
-        nonlocal space  # one that was deleted before the policy was in use is on its way for good
+        nonlocal space  # one that was deleted before the policy was in use is deleted permanently
         space = f"kept-{uuid.uuid4().hex[:8]}"
         await policy.apply(NAMESPACE, {"metadata": {"name": space}}, "test")
         await make(policy, "cloud", "small", space)

@@ -1,4 +1,4 @@
-"""A rollback on a real API server: one spec or the other, whoever owned its fields and whenever it is killed."""
+"""A rollback on a real API server: one spec or the other, with any owner of its fields and a kill at any time."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, wri
 
 
 async def test_a_rejection_changes_no_field_of_any_manager(cluster: KubernetesCluster, space: str) -> None:
-    """Neither at once, nor by the next apply of what was applied before."""
+    """Neither at once, nor in the next apply of the former manifest."""
     meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
     theirs = {"features": {"services": ["block-storage"]}}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)

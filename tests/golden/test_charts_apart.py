@@ -1,4 +1,4 @@
-"""Servers with volumes of their own: a local volume binds each to a node for good, so they never share one."""
+"""Servers with their own volumes: a local volume binds each to a node permanently, so they never share one."""
 
 from __future__ import annotations
 

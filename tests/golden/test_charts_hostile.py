@@ -1,7 +1,7 @@
-"""Values are text, never code: every chart rendered with hostile strings in every free-text value, and read back.
+"""Values are text, never code: every chart is rendered with hostile strings in every free-text value, and parsed.
 
-What is rendered has the same objects, fields, types, sections and options as with harmless strings; or the chart
-refuses the value by name.
+The output has the same objects, fields, types, sections and options as with harmless strings; or the chart rejects
+the value by name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def free(values: Any, schema: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any
 
 
 def whole(path: tuple[Any, ...]) -> bool:
-    """What is not free: Kubernetes' own fields, how a value is read, and my.cnf, whose lines are its values."""
+    """Fields that are not free: Kubernetes' own fields, modes of parsing, and my.cnf, whose lines are its values."""
     text = ".".join(map(str, path))
     return bool(re.match(r"(pod|network\.policies|images\.pull_policy|manifests|overrides|labels)\b", text)) or (
         path[-1] in ("type", "config_override")

@@ -1,4 +1,4 @@
-"""An option is in a configuration file once: of two lines the program takes the last, and nobody chose that one."""
+"""An option is in a configuration file once: of two lines the program uses the last, perhaps not the intended one."""
 
 from __future__ import annotations
 

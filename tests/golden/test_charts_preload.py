@@ -1,4 +1,4 @@
-"""Several workers of an API share the modules that uWSGI's master imports before it makes them."""
+"""Several workers of an API share the modules that uWSGI's master imports before the fork."""
 
 import ast
 import configparser

@@ -1,4 +1,4 @@
-"""Charts with rights on nodes or in the cluster say so in Chart.yaml: only service objects may have them installed."""
+"""Charts with rights on nodes or in the cluster declare it in Chart.yaml: only service objects may install them."""
 
 import re
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_chart_declares_its_rights_on_nodes(chart: Path) -> None:
 
 
 def exceptions(pod: dict[str, Any], container: dict[str, Any]) -> frozenset[str]:
-    """What a container has beyond the safe default, in the words of the table."""
+    """Rights of a container beyond the safe default, in the words of the table."""
     context = {**(pod.get("securityContext") or {}), **(container.get("securityContext") or {})}
     privileged, capabilities = context.get("privileged"), context.get("capabilities") or {}
     assert privileged or capabilities["drop"] == ["ALL"]

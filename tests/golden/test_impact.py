@@ -1,4 +1,4 @@
-"""Which pods an upgrade of the real charts restarts, told by the real helm."""
+"""Which pods an upgrade of the real charts restarts, by the real helm."""
 
 from __future__ import annotations
 

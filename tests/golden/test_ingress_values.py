@@ -1,4 +1,4 @@
-"""The chart of the ingress takes the values that its declaration makes."""
+"""The chart of the ingress accepts the values of its declaration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody unpickles what memcached holds: each API that uWSGI runs has refused to before it makes its application."""
+"""No API unpickles data from memcached: each one under uWSGI disables this before it creates its application."""
 
 import configparser
 import importlib.abc

@@ -1,4 +1,4 @@
-"""Values for single nodes, as the library chart renders them: a chart of one agent, made here and thrown away."""
+"""Values for single nodes, as the library chart renders them: with a temporary chart of one agent."""
 
 import json
 import subprocess
@@ -76,7 +76,7 @@ def agents(found):
 
 
 def where(obj):
-    """What the labels of a DaemonSet's nodes must be, beyond its nodeSelector."""
+    """Required labels of a DaemonSet's nodes, beyond its nodeSelector."""
     affinity = obj["spec"]["template"]["spec"].get("affinity", {}).get("nodeAffinity")
     if affinity is None:
         return []

@@ -1,6 +1,6 @@
-"""Our values in OpenStack-Helm's charts: rendered by helm with charts written here, which read values as theirs do.
+"""Our values in OpenStack-Helm's charts: rendered by helm with test charts that read values like the published ones.
 
-`UPDATE_GOLDEN=1 pytest tests/golden/test_openstack_helm_charts.py` writes golden files anew; read the difference first.
+`UPDATE_GOLDEN=1 pytest tests/golden/test_openstack_helm_charts.py` rewrites golden files; read the difference first.
 """
 
 import functools
@@ -21,7 +21,7 @@ PASSWORD = "made-up-password"  # in the defaults of the charts written here
 RULES = [
     {"from": [{"podSelector": {"matchLabels": {"application": "nova"}}}], "ports": [{"port": 1, "protocol": "TCP"}]}
 ]
-# What tests/golden/values does not ask for.
+# Values that tests/golden/values does not use.
 TUNED = {
     "both": {
         "release_group": "blue",
@@ -324,7 +324,7 @@ def test_every_value_is_one_that_the_published_charts_know(case, chart):
 @pytest.mark.parametrize("chart", CHARTS)
 def test_the_test_charts_use_only_values_of_the_published_ones(chart):
     written = yaml.safe_load((HERE / "charts" / chart / "values.yaml").read_text())
-    # Only read where this mapping does not go: accounts, and what a manifest that is off would take.
+    # Read only outside of this mapping: accounts, and values of disabled manifests.
     aside = re.compile(r"endpoints\..*|secrets\..*|keep_pvc|conf\..*|manifests\..*|dependencies\..*")
     known = [*patterns(chart), aside]
     paths = [".".join(path) for path, _ in leaves(written)]

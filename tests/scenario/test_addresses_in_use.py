@@ -20,7 +20,7 @@ OR_ELSE = (
 
 
 def used(world: Clusters) -> tuple[CloudResource, CloudResource]:
-    """An address of the user's and the port of somebody else that has it."""
+    """A user's address on a port of another client."""
     port = world.foreigner("port", "theirs", device_id="vm")
     return world.foreigner("floating-ip", floating_ip_address=THEIRS, port_id=port.id), port
 

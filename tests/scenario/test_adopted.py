@@ -1,4 +1,4 @@
-"""A machine with a providerID and nothing else: its server is adopted, or the machine says why not."""
+"""A machine with only a providerID: its server is adopted, or the machine reports why not."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_an_adoption_killed_at_every_write_ends_with_one_server() -> None:
 
 
 async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_mark() -> None:
-    """Or a tenant who guesses an id, a name and those of its ports could have another one's server deleted."""
+    """Otherwise a tenant who guesses an id, a name and the ids of its ports could have a foreign server deleted."""
     world = await unknown()
     lent = {"secretRef": {"name": "clouds", "namespace": "admins"}}
     world.cluster.put(OpenStackClusterIdentity.KIND, {"metadata": {"name": "lent"}, "spec": lent})
@@ -90,7 +90,7 @@ async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_m
 
 async def test_a_machine_deleted_before_the_adoption_reports_what_remains() -> None:
     world = await unknown()
-    world.delete(CLUSTERS, "c")  # so it makes no server any more
+    world.delete(CLUSTERS, "c")  # so it creates no server
     await world.run(30)
     known, before = (world.get(MACHINES, "m") or {})["spec"]["providerID"], things(world)
     world.delete(MACHINES, "m")

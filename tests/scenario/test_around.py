@@ -160,7 +160,7 @@ async def test_keys_turn_for_days_and_no_token_outlives_the_key_that_reads_it():
         primary = before[max(before, key=int)]
         assert after[max(after, key=int)] == before["0"], "what was staged is primary now"
         assert len(after) <= MAX_ACTIVE_KEYS
-        # The last token of this primary was made at the moment of the turn.
+        # The last token of this primary was issued at the moment of the rotation.
         alive = [keys for when, keys in history if turned <= when < turned + WINDOW - 5]
         assert all(primary in keys.values() for keys in alive)
 
@@ -272,7 +272,7 @@ async def test_finalizers_of_others_are_never_lost():
     added = []
 
     def guard(event, kind, obj):
-        """Somebody who puts a finalizer of his own on each HelmBundle as soon as it is there."""
+        """Another client that adds its finalizer to each new HelmBundle."""
         if obj["kind"] == "HelmBundle" and event == "ADDED":
             added.append(obj["metadata"]["name"])
             live = world.get(kind, obj["metadata"]["name"])

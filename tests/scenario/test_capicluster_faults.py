@@ -66,7 +66,7 @@ async def empty(world: Clusters) -> None:
 
 
 async def whole(world: Clusters) -> None:
-    """All is there once, and the bastion can be reached."""
+    """All resources exist once, and the bastion is reachable."""
     await world.ready()
     assert world.there() == GUARDED
     assert len(world.clouds.all("security-group-rule")) == 20
@@ -176,7 +176,7 @@ async def test_a_rejection_with_varying_messages_is_reported_once() -> None:
     assert len(world.cluster.writes) == writes
 
 
-# Crashes, and requests of which nobody knows what became.
+# Crashes, and requests with an unknown result.
 
 
 async def test_a_request_that_is_done_after_all_makes_nothing_twice() -> None:

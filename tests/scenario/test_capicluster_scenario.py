@@ -1,4 +1,4 @@
-"""The life of an OpenStackCluster: made, changed, lost and taken away, with a crash at every write."""
+"""The lifecycle of an OpenStackCluster: created, changed, lost and deleted, with a crash at every write."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def address(world: Clusters, id_: str) -> CloudResource:
     return world.clouds.things["floating-ip", id_]
 
 
-# What is made.
+# The created resources.
 
 
 async def test_a_network_with_a_way_out_groups_and_an_address_for_the_api() -> None:
@@ -188,7 +188,7 @@ async def test_the_default_rules_permit_kubernetes_only() -> None:
 async def test_rules_of_the_user_are_added_changed_and_removed() -> None:
     def groups(port: int) -> Object:
         cni = {"name": "cni", "direction": "ingress", "protocol": "tcp", "portRangeMin": port, "portRangeMax": port}
-        # The second says what is let through anyway: Neutron holds no rule twice.
+        # The second one permits nothing new: Neutron stores no rule twice.
         twice = {"name": "api", "direction": "ingress", "protocol": "tcp", "portRangeMin": 6443, "portRangeMax": 6443}
         return {
             "clusterNodesSecurityGroupRules": [{**cni, "remoteManagedGroups": ["controlplane", "worker", "bastion"]}],
@@ -211,7 +211,7 @@ async def test_rules_of_the_user_are_added_changed_and_removed() -> None:
 
 
 async def test_a_rule_that_equals_another_in_other_notation_is_no_duplicate() -> None:
-    """Neutron holds none twice: what is removed from the spec must not take along what says the same."""
+    """Neutron stores none twice: the removal of a rule from the spec must not delete an equal one."""
     usual = (await made(managedSecurityGroups={})).rules("controlplane")
     ports = {"direction": "ingress", "portRangeMin": 6443, "portRangeMax": 6443}
     written = [("tcp", "0.0.0.0/0"), ("6", "0.0.0.0/0"), ("6", None), ("udp", None), ("17", "0.0.0.0/0")]
@@ -269,7 +269,7 @@ async def test_deletions_by_others_are_reported_or_recreated_by_policy() -> None
 
 
 async def test_a_lost_address_at_which_the_api_was_promised_is_not_replaced_by_another_one() -> None:
-    """Who has a kubeconfig knows that address, and the endpoint of a cluster never changes."""
+    """Users with a kubeconfig use that address, and the endpoint of a cluster never changes."""
     world = await made(recreatePolicy="Always")
     lost, router = world.status()["apiServerFloatingIP"], world.one("router").id
     world.clouds.remove("floating-ip", lost["id"])

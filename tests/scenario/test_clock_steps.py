@@ -16,7 +16,7 @@ steps = pytest.mark.parametrize("step", [HOUR_BACK, FORWARD])
 
 
 def touched(world):
-    """All HelmBundles are looked at again, as after an event."""
+    """All HelmBundles are queued, as after an event."""
     for name in ("memcached", "mariadb"):
         if obj := world.get(STATEFULSET, f"{name}-server" if name == "mariadb" else name):
             obj["metadata"].setdefault("annotations", {})["example.org/touched"] = str(world.clock.now())

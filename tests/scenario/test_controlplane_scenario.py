@@ -149,7 +149,7 @@ async def test_a_removed_section_removes_its_service(world):
 
 
 async def test_fewer_databases_are_reported_by_field_and_the_update_is_not_applied(world):
-    """Where nobody was there to refuse it."""
+    """For objects that admission did not reject."""
     written(world)
     await world.settle()
     before, calls = world.state()["objects"], len(world.helm.calls)

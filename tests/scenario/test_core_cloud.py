@@ -1,4 +1,4 @@
-"""The whole core cloud: all services from nothing to Ready, what it costs, and how one of them comes and goes."""
+"""The whole core cloud: all services from nothing to Ready, its cost, and adding and removing a service."""
 
 import json
 from dataclasses import replace
@@ -63,7 +63,7 @@ async def test_a_second_look_at_the_whole_cloud_writes_nothing():
 
 async def test_what_the_whole_cloud_costs():
     world, _ = await built_world(whole=True)
-    # Ceilings, not figures: who makes the operator chattier shall know it.
+    # Ceilings, not figures: a change that makes the operator write more must be noticed.
     assert len(world.reconciles) <= 780
     assert world.writes <= 570
     assert [verb for verb, _ in world.helm.calls] == ["upgrade"] * 15

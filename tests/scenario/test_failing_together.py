@@ -31,7 +31,7 @@ MESSAGES = (
 
 
 def failing(world: World, refused, fail) -> list[tuple[str, float]]:
-    """From now on no object of a kind can be written; returns who tried it, and when."""
+    """From now on, writes of a kind fail; returns the writers with their times."""
     attempts: list[tuple[str, float]] = []
     real = world.cluster.apply
 
@@ -81,7 +81,7 @@ async def test_a_cluster_and_its_machines_whose_messages_differ_at_each_attempt_
 
 
 async def test_a_machine_that_repeats_a_message_of_its_cluster_does_not_wake_it():
-    """The cluster looks at its cloud then, and the cloud says something else each time."""
+    """The cluster then lists its cloud, whose message differs each time."""
     world = Clusters()
     looks = itertools.count(1)
 

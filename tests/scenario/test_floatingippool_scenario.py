@@ -112,7 +112,7 @@ async def test_of_two_claims_with_one_address_the_one_whose_server_has_it_keeps_
     world.claim("a-older", "q")
     await world.run(30)
     theirs, own = world.get(ADDRESS, "a-older") or {}, world.get(ADDRESS, "web-floating-ip-address") or {}
-    world.delete(ADDRESS, "web-floating-ip-address")  # it is made anew and so the younger one
+    world.delete(ADDRESS, "web-floating-ip-address")  # it is recreated and therefore the younger one
     meta = {name: own["metadata"][name] for name in ("name", "namespace", "labels", "annotations", "ownerReferences")}
     world.cluster.put(ADDRESS, {"metadata": meta, "spec": own["spec"]})
     world.cluster.put(ADDRESS, {**theirs, "spec": {**theirs["spec"], "address": ip}})

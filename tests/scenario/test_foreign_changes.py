@@ -22,7 +22,7 @@ def set_back(world: World) -> list[str]:
 
 
 async def put_right(world: Any, thing: CloudResource, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
-    """Edit a thing; it becomes as it was by one request, of what has the id `by`, and what was added stays."""
+    """Edits a resource; one request of the id `by` reverts it, and additions remain."""
     before, calls = world.clouds.things[thing.what, thing.id], len(world.clouds.calls)
     world.clouds.edit(thing, **facts)
     await world.run(600)

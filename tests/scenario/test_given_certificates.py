@@ -54,7 +54,7 @@ def served(world: World) -> dict[str, str]:
 
 
 def lines(*certificates: dict[str, str]) -> set[str]:
-    """Lines of PEM, by which a text is found in whatever form it is in."""
+    """Lines of PEM, which identify a text in any form."""
     every = [line for each in certificates for text in each.values() for line in text.splitlines()]
     return {line for line in every if len(line) > 20 and not line.startswith("-----")}
 
@@ -87,7 +87,7 @@ async def test_a_certificate_in_the_spec_is_served_and_is_nowhere_but_in_secrets
     assert sorted(secret_data(secret).values()) == sorted(first.values())
     names = {each["value_from"]["secret_key_ref"]["name"] for each in endpoints(world).values()}
     assert names == {GIVEN}
-    assert leaks(json.dumps(first), first)  # the search finds what there is
+    assert leaks(json.dumps(first), first)  # the search finds existing objects
     assert not leaks(everything(world), first)
     assert log and not leaks(str(log), first)
 

@@ -1,4 +1,4 @@
-"""Clouds that say done and do otherwise, for ever: no object asks them without pause."""
+"""Clouds that report success without doing it, permanently: no object sends requests in a hot loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EACH = 4  # requests of one look and what follows at most: the look, questions, 
 
 
 class Hostile(Pools):
-    """at  when anything was asked of the cloud"""
+    """at  times of all requests"""
 
     def __init__(self, odd: Callable[[FaultyClouds], None]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def _deaf(clouds: FaultyClouds) -> None:
 
 
 def _stubborn(clouds: FaultyClouds) -> None:
-    """Nothing ever goes, and all is made twice."""
+    """Deletions have no effect, and each creation happens twice."""
     clouds._delete = lambda key: None  # type: ignore[method-assign]
     create = clouds._create
 
@@ -66,7 +66,7 @@ def _stubborn(clouds: FaultyClouds) -> None:
 
 
 def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None]) -> Callable[[FaultyClouds], None]:
-    """What is made becomes something else, or nothing, at once."""
+    """Each created resource becomes another one, or disappears, at once."""
 
     def odd(clouds: FaultyClouds) -> None:
         create = clouds._create
@@ -85,7 +85,7 @@ def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None])
 
 
 def _same_id(clouds: FaultyClouds) -> None:
-    """Each address that is made is the first one."""
+    """Each created address has the id of the first one."""
     create = clouds._create
 
     def made(call: CloudCall) -> str:

@@ -56,7 +56,7 @@ async def test_losses_of_a_paused_cloud_are_reported_before_it_is_resumed() -> N
 
 
 async def test_a_forecast_that_is_cut_off_may_have_lost_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it is cut off without the change: nobody knows that the two would lose the same."""
+    """Also if the forecast without the change is cut off: the losses of the two may differ."""
     cluster = await deployed()
     changed = manifests(public_domain_name="other.example")
     assert await foreseen_losses(cluster, changed) == []
@@ -88,7 +88,7 @@ def two_nodes() -> MemoryCluster:
 
 
 async def whole() -> MemoryCluster:
-    """A cloud of all services that is there."""
+    """An existing cloud of all services."""
     return await installed(two_nodes, SETTINGS, cloud_object(whole=True))
 
 
@@ -154,7 +154,7 @@ async def test_the_server_of_a_bastion_is_a_loss() -> None:
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
-    """This OpenStack can be asked from here."""
+    """This OpenStack is reachable from here."""
 
     @asynccontextmanager
     async def outside(*_: Any) -> AsyncIterator[Outside]:

@@ -1,4 +1,4 @@
-"""A provider that lost its data has lost all accounts; without them the services stay down for good."""
+"""A provider that lost its data has lost all accounts; without them the services stay down permanently."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lose(world: World, provider: str) -> dict[Any, str]:
 
 @each_provider
 async def test_lost_accounts_are_made_again_on_a_schedule(provider: str) -> None:
-    """Nothing tells of the loss: the pods run, and the objects say Ready."""
+    """No event reports the loss: the pods run, and the objects are Ready."""
     world = await ready_world(whole=True)
     before = lose(world, provider)
     await world.run(600)
@@ -47,7 +47,7 @@ async def test_lost_accounts_are_made_again_on_a_schedule(provider: str) -> None
 
 
 def counted(world: World, provider: str) -> list[Any]:
-    """What a provider is asked for from now on."""
+    """Queries to a provider from now on."""
     port, asked = getattr(world, provider), []
     works = port.missing
 
@@ -111,7 +111,7 @@ async def test_a_provider_that_refuses_its_administrator_has_not_shown_the_accou
 
 @each_provider
 async def test_a_restarted_provider_is_checked_at_the_start(provider: str) -> None:
-    """The operator was killed after it had seen the provider come up, and before it had asked for the accounts."""
+    """The operator was killed after it had observed the provider's start, and before it had checked the accounts."""
     world = await ready_world(whole=True)
     await world.stop()
     before = lose(world, provider)
@@ -194,7 +194,7 @@ async def test_checks_write_nothing_while_nothing_is_missing() -> None:
 
 
 def given(world: World, bundle: str) -> dict[str, str]:
-    """Release → what its pods are told of losses."""
+    """Release → the digest of losses in its pods."""
     releases = world.bundle(bundle)["spec"]["releases"]
     told = {each["name"]: each["values"].get("pod", {}).get("annotations", {}) for each in releases}
     return {name: annotations.get("default", {}).get(LOSSES, "") for name, annotations in told.items()}
@@ -311,7 +311,7 @@ async def test_another_provider_of_the_same_name_has_no_accounts_of_the_former()
     world = await ready_world()
     mariadb = copy.deepcopy(world.get(MariaDB.KIND, "mariadb"))
     databases_lost(world)
-    for made in world.cluster.all(DatabaseAccount.KIND):  # as if the object had been made by the one before
+    for made in world.cluster.all(DatabaseAccount.KIND):  # as if an earlier version had created the object
         made = copy.deepcopy(made)
         assert made["status"]["providerUid"] == mariadb["metadata"]["uid"]
         made["status"] |= {"providerUid": "another", "digest": "of-another"}
@@ -324,7 +324,7 @@ async def test_another_provider_of_the_same_name_has_no_accounts_of_the_former()
 
 @each_provider
 async def test_an_account_that_stays_missing_is_not_made_without_end(provider: str) -> None:
-    """One that the provider takes and does not keep, or that something between shows to nobody."""
+    """A provider accepts it and does not store it, or a proxy hides it."""
     world = await ready_world(whole=True)
     port = getattr(world, provider)
 
@@ -352,7 +352,7 @@ async def test_an_account_that_stays_missing_is_not_made_without_end(provider: s
 
 
 async def test_an_unrecorded_account_is_deleted_too() -> None:
-    """The operator is killed just when it has made it; then the object is deleted while the provider is away."""
+    """The operator is killed just after the creation; then the object is deleted while the provider is down."""
     world = await ready_world()
     works = world.sql.account
 

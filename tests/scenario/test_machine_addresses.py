@@ -18,7 +18,7 @@ def outside(world: Clusters, name: str) -> list[str]:
 
 
 async def test_the_api_address_is_listed_by_the_machine_that_has_it() -> None:
-    """Nova does not tell of it yet."""
+    """Nova does not report it yet."""
     world = Clusters()
     world.make()
     await world.ready()

@@ -128,7 +128,7 @@ async def test_the_credentials_are_those_of_the_machine_or_else_of_the_cluster()
     ("own", "region"), [(None, ""), ({**IDENTITY, "name": "own"}, ""), ({**IDENTITY, "region": "own"}, "own")]
 )
 async def test_the_region_in_the_provider_id_is_that_of_the_machines_own_credentials(own: Any, region: str) -> None:
-    """As Cluster API Provider OpenStack forms it, whatever region the cluster is in."""
+    """As Cluster API Provider OpenStack builds it, in any region of the cluster."""
     world = await clusters(identityRef={**IDENTITY, "region": "two"})
     world.machine("m", **({"identityRef": own} if own else {}))
     await world.ready(MACHINES, "m")
@@ -137,7 +137,7 @@ async def test_the_region_in_the_provider_id_is_that_of_the_machines_own_credent
 
 @pytest.mark.parametrize("prefix", ["openstack://", "openstack:///", "openstack://two/", "openstack://other/"])
 async def test_a_provider_id_with_another_region_is_kept_and_is_the_same_server(prefix: str) -> None:
-    """Such as one of a machine that was made by Cluster API Provider OpenStack, or by an earlier version."""
+    """For example of a machine that Cluster API Provider OpenStack, or an earlier version, created."""
     world = await clusters(identityRef={**IDENTITY, "region": "two"})
     world.machine("m")
     await world.ready(MACHINES, "m")
@@ -181,7 +181,7 @@ async def test_at_rest_nothing_is_written() -> None:
     assert len(world.cluster.writes) == writes
 
 
-# What it waits for.
+# Its wait.
 
 
 async def test_a_machine_waits_for_its_cluster_and_reports_its_wait() -> None:

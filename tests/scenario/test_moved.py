@@ -1,4 +1,4 @@
-"""Objects that are made anew without status and with other UIDs adopt everything, as after `clusterctl move`."""
+"""Objects that are recreated without status and with other UIDs adopt everything, as after `clusterctl move`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def small() -> Clusters:
 
 
 def restored(old: Clusters, kinds: Iterable[Kind] = KINDS, edit: Callable[[Object], Object] = lambda obj: obj) -> Any:
-    """Another Kubernetes cluster with what a backup has of each object, and the same OpenStack."""
+    """Another Kubernetes cluster with the objects of a backup, and the same OpenStack."""
     world = old.again()
     kept = [(kind, obj) for kind in kinds for obj in old.cluster.all(kind)]
     space = world.cluster.peek(SPACE, ("", "kube-system")) or {}
@@ -84,7 +84,7 @@ async def test_a_backup_that_is_restored_into_another_cluster_adopts_everything_
     before = len(world.clouds.calls)
     await world.run(200)
     assert {(t.what, t.id) for t in world.clouds.all()} == things
-    # The rules that Neutron itself puts into each group have no mark; asking for one that is there makes none.
+    # The rules that Neutron itself adds to each group have no mark; a request for an existing one creates none.
     calls = [call for call in world.clouds.calls[before:] if call.slot[0] != "security-group-rule"]
     assert [str(call) for call in calls if call.do != "update"] == []
     for name in ("cp", "m"):
@@ -236,7 +236,9 @@ async def test_a_machine_without_its_moved_server_object_finds_its_server() -> N
 
 
 async def test_a_machine_that_is_known_by_an_id_never_gets_another_server() -> None:
-    """Without the origin its things cannot be told from those of another cluster's machine of this name."""
+    """Without the origin its resources cannot be distinguished from those of a machine of the same name in another
+    cluster.
+    """
 
     def bare(obj: Object) -> Object:
         obj["metadata"]["annotations"] = {}
@@ -312,7 +314,7 @@ async def test_a_later_cluster_of_the_same_name_adopts_nothing_of_a_moved_one() 
 
 
 async def of_earlier(monkeypatch: pytest.MonkeyPatch) -> Clusters:
-    """Its things have the UIDs of its objects as marks, and this version has looked at it."""
+    """Its resources have the UIDs of its objects as marks, and this version has observed it."""
 
     async def none(reader: Any, obj: Any) -> str:
         return ""
@@ -345,7 +347,7 @@ async def test_a_cluster_of_an_earlier_version_is_adopted_where_it_is(monkeypatc
 async def test_a_machine_of_an_earlier_version_that_is_moved_gets_no_other_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its origin is a UID that it has no more, which anybody could write."""
+    """Its origin is a former UID, which any user could write."""
     old = await of_earlier(monkeypatch)
     world = restored(old)
     await world.run(300)

@@ -24,7 +24,7 @@ async def whole_cloud():
 
 
 async def certificates(world):
-    """Name of each certificate of the cloud, and of its authority → what it trusts, and itself."""
+    """Name of each certificate of the cloud, and of its CA → the trusted CA, and the certificate."""
     found = [(each["metadata"]["name"], secret_data(each)) for each in await world.cluster.list(SECRET, NAMESPACE)]
     return {name: (data["ca.crt"], data.get("tls.crt")) for name, data in found if "ca.crt" in data}
 
@@ -34,7 +34,7 @@ def trusted(found):
 
 
 def forget(world, *names):
-    """Certificates as an earlier version made them."""
+    """Certificates as an earlier version created them."""
     for name in names:
         obj = world.get(SECRET, name)
         notes = {note: text for note, text in obj["metadata"]["annotations"].items() if note != AUTHORITY}
@@ -42,7 +42,7 @@ def forget(world, *names):
 
 
 def of_another(world, name):
-    """A certificate as it was issued by an authority that is no more."""
+    """A certificate that was issued by a former CA."""
     obj, issuer = world.get(SECRET, name), x509.authority("lost", time.time())
     made, _ = x509.issue(issuer, [name], [], time.time())
     world.cluster.put(
@@ -119,7 +119,7 @@ async def at_rest(world):
 
 
 async def test_a_note_does_not_replace_a_ca_without_its_key():
-    """An earlier version noted no authority; the first look of this one may only add the notes."""
+    """An earlier version noted no CA; the first reconcile of this version may only add the notes."""
     world = await whole_cloud()
     before = await certificates(world)
     await world.stop()

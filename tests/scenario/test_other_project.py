@@ -62,7 +62,9 @@ def told(world: World, kind: Kind, name: str) -> tuple[str, str]:
 
 
 def lead_away(world: World) -> dict[tuple[str, str], CloudResource]:
-    """To a project that has what the specs name, and nothing of ours. What there is in the first."""
+    """Move to a project that has the resources named in the specs, and none of ours. Returns the resources of the
+    first.
+    """
     there = world.clouds.things
     ours = {id_ for (_, id_), thing in there.items() if thing.mark}
     world.clouds.things = {
@@ -77,7 +79,7 @@ def lead_back(world: World, there: dict[tuple[str, str], CloudResource]) -> None
 
 
 def delete(world: World, kind: Kind, name: str) -> None:
-    if kind == POOLS:  # nobody has an address of it any more
+    if kind == POOLS:  # its address is no longer in use
         world.delete(CLAIM, "a")
     world.delete(kind, name)
 

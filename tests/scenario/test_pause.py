@@ -29,7 +29,7 @@ async def annotate(world: World, kind: str, name: str, text: str | None) -> None
 async def test_a_paused_cloud_is_unchanged_and_applies_the_change_when_resumed():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
-    assert world.ready()  # nothing waits: what was ready stays ready
+    assert world.ready()  # nothing waits: ready objects stay ready
     assert find(world.osdpl, "Paused")["status"] == "True"
     calls, before = len(world.helm.calls), world.state()["objects"].keys()
     world.cloud(services=DEBUG, features={"services": ["~coordination"]})
@@ -124,7 +124,7 @@ async def test_a_paused_object_is_reconciled_again():
 
 
 async def test_a_release_deleted_in_a_paused_cloud_is_uninstalled():
-    """Else its finalizer would keep it, and the namespace, until somebody says resume."""
+    """Otherwise its finalizer would block it, and the namespace, until a user resumes the cloud."""
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     calls = len(world.helm.calls)

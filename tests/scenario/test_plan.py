@@ -104,7 +104,7 @@ async def test_a_first_installation() -> None:
 
 
 async def test_a_first_installation_with_its_own_ceph() -> None:
-    """What the small Ceph will hand over is known before."""
+    """The credentials of the small Ceph are known in advance."""
     names = (*NAMES, "ceph", "cinder", "etcd")
     settings = Settings({name: f"registry/{name}:1" for name in names}, dict.fromkeys(names, "1"))
     asked = cloud(features={"services": ["ceph", "block-storage"]})
@@ -282,7 +282,7 @@ def told(found: list[Entry], verb: str) -> list[str]:
 
 
 def claimed(cluster: MemoryCluster, policy: str) -> None:
-    """What Kubernetes makes of the release of MariaDB."""
+    """Kubernetes' objects for the release of MariaDB."""
     labels = {"app.kubernetes.io/instance": "openstack-mariadb"}
     meta = {"namespace": "openstack", "name": "mariadb-server", "labels": labels}
     policies = {"whenDeleted": "Delete", "whenScaled": "Retain"}
@@ -407,7 +407,7 @@ async def test_a_missing_flavor_and_image_are_named() -> None:
 
 
 class Unreachable:
-    """As a cloud whose address only pods know."""
+    """Like a cloud whose address only pods can reach."""
 
     async def subscribe(self, *_: Any) -> Any:
         raise TransientCloudError("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")

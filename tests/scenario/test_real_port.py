@@ -43,7 +43,7 @@ async def test_a_server_is_created_and_deleted() -> None:
     assert not world.get()
 
 
-# What has a mark, and is not on record.
+# Marked but unrecorded resources.
 
 
 async def test_an_unrecorded_volume_is_deleted_with_its_server() -> None:
@@ -119,7 +119,7 @@ async def test_a_pool_without_claims_is_ready_at_once() -> None:
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
 async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(real_port: RealPort, ahead: float) -> None:
-    """The server is made by a request that seemed to fail, and is seen in a list of what changed."""
+    """The server is created by a request that seemed to fail, and appears in a list of changes."""
     real_port.clock.ahead = ahead
     world = Servers()
     world.server("first")

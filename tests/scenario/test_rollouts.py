@@ -168,7 +168,7 @@ async def test_an_absent_node_does_not_count_and_a_ready_release_names_it():
 
 
 async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_the_node_is_back():
-    """Kubernetes replaces one pod at a time, and the one that is away is one."""
+    """Kubernetes replaces one pod at a time, and the unavailable one counts."""
     world = await with_a_node_away(rolling=15.0)
     world.cloud(whole=True, services=DEBUG)
     await world.run(1500)

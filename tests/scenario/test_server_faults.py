@@ -37,7 +37,7 @@ def left_behind(world: Servers) -> str:
     return told
 
 
-# What a server waits for.
+# The waits of a server.
 
 
 async def test_a_volume_that_cinder_cannot_create_is_reported_and_checked_again() -> None:
@@ -90,7 +90,7 @@ async def test_each_wrong_response_during_deletion_is_reported_without_a_hot_loo
     "trouble", [TROUBLES[0], TransientCloudError("Unreachable", "no way")], ids=lambda each: each.reason
 )
 async def test_a_rejection_with_varying_messages_is_reported_once(where: str, trouble: TransientCloudError) -> None:
-    """Each change of a status has the object looked at again: new words would be a hot loop."""
+    """Each change of a status causes a reconcile: varying messages would be a hot loop."""
     world = Servers(latency=0.1)
     world.clouds.wordy, world.clouds.fail[where] = True, trouble
     world.server()
@@ -136,7 +136,7 @@ async def test_a_slow_deletion_is_requested_once(monkeypatch: pytest.MonkeyPatch
     assert len(set(deleted)) == len(deleted)
 
 
-# Crashes, and requests of which nobody knows what became.
+# Crashes, and requests with an unknown result.
 
 
 async def blank() -> Servers:
@@ -194,7 +194,7 @@ async def test_a_recreation_survives_a_kill_at_every_write(what: str) -> None:
     await killed_everywhere(start, lose, end)
 
 
-# Who knows what belongs to it: first the record, then the marks.
+# The sources for its resources: first the record, then the marks.
 
 
 async def test_without_its_record_all_is_found_by_its_marks() -> None:

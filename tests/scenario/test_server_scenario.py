@@ -1,4 +1,6 @@
-"""The life of an OpenStackServer: made, watched, changed by others, lost, taken away, with a crash at every write."""
+"""The lifecycle of an OpenStackServer: created, observed, changed by others, lost, deleted, with a crash at every
+write.
+"""
 
 from __future__ import annotations
 

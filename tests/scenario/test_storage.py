@@ -1,4 +1,4 @@
-"""Storage: a Ceph of the cloud's own and one elsewhere, keys that come late and change, back ends that are given up."""
+"""Storage: the cloud's own Ceph and an external one, late and changed keys, removed back ends."""
 
 import base64
 import json
@@ -118,7 +118,7 @@ async def test_a_store_with_images_is_removed_only_with_an_annotation():
         "annotate OpenStackDeployment openstack/cloud with stackwright.dev/orphan=glance/images"
     )
     assert service(world, Glance, "glance")["status"]["backends"] == ["images"]
-    world.contents.things = {}  # somebody deleted them
+    world.contents.things = {}  # another client deleted them
     await world.run(90)
     await world.settle()
     assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]

@@ -114,7 +114,7 @@ class World:
         self.cluster.put(PVC, {**claim, "status": {"phase": "Bound"}})
 
     def release(self) -> None:
-        """The claim goes, the volume is left."""
+        """The claim is deleted, the volume remains."""
         self.cluster.remove(PVC, KEY)
         volume = self.volume()
         assert volume

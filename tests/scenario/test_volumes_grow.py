@@ -19,7 +19,7 @@ NAMES = ("mysql-data-mariadb-server-0", "mysql-data-mariadb-server-1")
 
 
 def claim(name: str, size: str = "5Gi", application: str = "mariadb", phase: str = "Bound", **spec: Any) -> Object:
-    """As the StatefulSet controller makes them."""
+    """As the StatefulSet controller creates them."""
     labels = {"application": application, "component": "server"}
     asked = {"storageClassName": "cloud", "resources": {"requests": {"storage": size}}, **spec}
     status = {"phase": phase, **({"capacity": {"storage": size}} if phase == "Bound" else {})}
@@ -56,7 +56,7 @@ def sizes(world: World) -> dict[str, str]:
 
 
 def resized(world: World, name: str, **status: Any) -> None:
-    """What the driver does."""
+    """The work of the driver."""
     obj = copy.deepcopy(world.cluster.peek(PVC, (NAMESPACE, name)))
     obj["status"] |= status or {"capacity": dict(obj["spec"]["resources"]["requests"])}
     world.cluster.put(PVC, obj)

@@ -1,4 +1,4 @@
-"""The number of voting servers is never reduced, whatever happens to the update that changed it."""
+"""The number of voting servers is never reduced, in any state of the update that changed it."""
 
 import dataclasses
 from typing import Any
@@ -71,7 +71,7 @@ async def test_an_upgrade_of_as_many_servers_that_vote_is_rolled_back(chart: str
 
 
 async def test_changes_after_an_unready_growth_are_not_rolled_back_either() -> None:
-    """Also by an operator that was started again meanwhile, and one whose former version did not count."""
+    """Also with an operator that was restarted in between, and one whose former version did not count."""
     world = await ready_world(features=FEATURES)
     world.kubelet.broken["etcd-server"] = UNREADY
     world.cloud(features=FEATURES, services=values("etcd", 3))
@@ -187,7 +187,7 @@ async def test_an_admitted_update_of_a_helmbundle_is_not_applied_partially_eithe
 
 
 def forget(world: World) -> None:
-    """Leave the HelmBundle as an earlier version did, which did not count who votes."""
+    """Leaves the HelmBundle as an earlier version did, which did not count voters."""
     mine = world.get(HelmBundle.KIND, "mine")
     assert mine is not None
     mine["status"]["releaseStatuses"]["b"].pop("readyVoters")

@@ -1,4 +1,4 @@
-"""Things die; the status says what died, and it comes back by itself with nothing lost."""
+"""Processes are killed; the status names them, and they recover by themselves without data loss."""
 
 from __future__ import annotations
 

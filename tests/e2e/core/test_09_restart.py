@@ -13,7 +13,7 @@ from stackwright.smoke.icmp import ping
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """Whatever a test before left behind."""
+    """In any state that a former test left."""
     full_cloud.wait_ready()
 
 

@@ -1,4 +1,4 @@
-"""The end: what the cloud holds is deleted, then the cloud with all that it made and nothing else, then the machine."""
+"""The end: the cloud's content is deleted, then the cloud with all its objects, then the state of the machine."""
 
 from __future__ import annotations
 

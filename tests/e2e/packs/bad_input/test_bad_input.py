@@ -1,4 +1,4 @@
-"""Bad input gets an answer that names the field, what is wrong and what is allowed. docs/bad-input.md shows them."""
+"""Bad input gets a message with the field, the error and the allowed values. docs/bad-input.md shows them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_missing_node_label_is_named_with_its_remedy(cloud: Cloud) -> None:
 
 
 def test_values_that_break_the_chart_are_reported_and_the_running_release_stays(cloud: Cloud) -> None:
-    """Their types are right, so they are admitted; only a template finds that there is no such kind of option."""
+    """Their types are correct, so they are admitted; only a template finds that such an option does not exist."""
     before = cloud.revisions()
     values = {"conf": {"keystone": {"token": {"allow_rescope": {"type": "many", "values": ["true"]}}}}}
     cloud.apply(spec(services={"identity": {"keystone": {"values": values}}}))
@@ -119,7 +119,7 @@ def test_a_missing_image_is_named_until_the_spec_names_another_one(cloud: Cloud)
 
 
 def test_a_release_that_is_not_ready_in_time_is_rolled_back_with_its_cause(cloud: Cloud) -> None:
-    """A HelmBundle alone, with a short time-out: the old revision goes on, and the bad one is not tried again."""
+    """A HelmBundle alone, with a short timeout: the old revision continues, and the bad one is not retried."""
     image = cloud.get("configmap", "stackwright-images", "-n", "stackwright")["data"]["images.json"]
     good = yaml.safe_load(image)["memcached"]
 

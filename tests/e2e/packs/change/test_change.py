@@ -1,4 +1,4 @@
-"""A change reaches what it names, by each way that a spec has to say it."""
+"""A change reaches its target, by each way to write it in a spec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters in the real cloud, by a user who is a member of a project: made of an example, changed, gone."""
+"""Clusters in the real cloud, as a member of a project: created from an example, changed, deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cluster whose promised address is lost."""
+"""A cluster that lost the address of its API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters that are deleted half made, and an operator that is killed."""
+"""Clusters that are deleted while incomplete, and an operator that is killed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from infra import Infra
 
 WHOLE = {"network": 1, "subnet": 1, "router": 1, "group": 3, "ip": 2, "server": 1}
 """What a cluster with a bastion has, beside ports."""
-KILLS = (1, 4, 8)  # the operator is killed when so many things are there
+KILLS = (1, 4, 8)  # the operator is killed when this many resources exist
 
 
 def wait_for(member: Infra, count: int) -> None:
-    """Until so many things were made."""
+    """Waits until this many resources were created."""
     eventually(lambda: len(member.there()) >= count, limit=240)
 
 

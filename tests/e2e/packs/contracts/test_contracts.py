@@ -1,4 +1,4 @@
-"""What a service of one's own asks of the cloud, and the keys that the operator turns."""
+"""The requests of a separate service to the cloud, and the keys that the operator rotates."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_fernet_keys_rotate_and_old_tokens_stay_valid(cloud: Cloud) -> None:
 
 
 def test_a_database_password_is_rotated_by_deleting_its_secret(cloud: Cloud) -> None:
-    """As docs/howto/rotate-keys.md says."""
+    """As described in docs/howto/rotate-keys.md."""
     before = cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"]
     cloud.kubectl("delete", "secret", "keystone-database", "-n", "openstack")
     eventually(lambda: cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"] != before)

@@ -1,4 +1,4 @@
-"""A running cloud gets storage. Images that would be lost are named and hold the change; without them it goes on."""
+"""A running cloud gets storage. Images that would be lost are named and block the change; without them it continues."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_store_with_an_image_is_kept_and_other_changes_continue(full_cloud: Fu
 
 
 def test_then_images_and_disks_are_in_ceph(storage_cloud: FullCloud, vms: Vms) -> None:
-    """The fixture deleted what could not stay, and `up` made it again."""
+    """The fixture deleted the blocking images, and `up` recreated them."""
     ceph, demo = Ceph(storage_cloud), vms.demo
     assert f"stackwright@{demo.floating}" in storage_cloud.said
     assert vms.ssh(demo, "hostname") == "demo"

@@ -1,4 +1,4 @@
-"""Deletion takes away all that was made and nothing else, at any moment; and services that stand alone."""
+"""Deletion deletes all objects of the cloud and no others, at any moment; and services without a cloud."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_deletion_deletes_all_resources_of_the_cloud_and_no_others(cloud: Cloud)
 
 
 def test_deletion_while_half_installed(cloud: Cloud) -> None:
-    for releases in (0, 1, 3, 4):  # of five: three at once, Keystone's when its database is there
+    for releases in (0, 1, 3, 4):  # of five: three at once, Keystone's when its database exists
         cloud.kubectl("apply", "--server-side", "-f", SMALL)
         cloud.wait_for_releases(releases)
         print(f"deleted with {sorted(cloud.revisions())}")

@@ -42,7 +42,7 @@ def test_an_absent_mariadb_is_named_as_the_cause(cloud: Cloud) -> None:
 
 
 def test_a_keystone_that_has_just_started_forbids_no_user(cloud: Cloud) -> None:
-    """Whoever asks first, and those who ask at the same time."""
+    """Neither the first client nor concurrent ones."""
     pod = ("exec", "-n", "openstack", "deployment/keystone-client", "--", "python3", "-c", AT_ONCE)
     command = [tools.binary("kubectl"), "--kubeconfig", cloud.cluster.kubeconfig, *pod]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:

@@ -1,4 +1,4 @@
-"""Three real servers, and who of them begins the cluster: never one whose data may be old or half.
+"""Three real servers, and which of them starts the cluster: never one with possibly old or partial data.
 
 Needs root and the image of MariaDB, and neither Kubernetes nor a cloud. Each test leaves a cluster of three.
 """
@@ -15,7 +15,7 @@ import pytest
 from galera import PASSWORD, Galera, Server
 from harness import eventually, run
 
-PATIENCE = 15.0  # seconds in which whoever may begin has begun many times over
+PATIENCE = 15.0  # seconds in which a server that may start has started many times over
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def rows(server: Server) -> list[str]:
 
 
 def all_wait_for(galera: Galera, *unknown: int) -> None:
-    """All servers say that these cannot tell their position, and none begins or joins."""
+    """All servers report that these cannot determine their position, and none starts or joins."""
 
     def named(server: Server) -> list[str]:
         found = re.match(r"the position of server ([0-9 ]+) is unknown", server.waits())
@@ -104,7 +104,7 @@ def test_after_a_power_cut_the_newest_data_begins(galera: Galera) -> None:
 
 
 def test_servers_with_an_unknown_position_are_not_outvoted_by_an_older_one(galera: Galera) -> None:
-    """Their logs cannot be read, so nobody knows that they have more; they have."""
+    """Their logs are unreadable, so it is unknown that they have more data, as they do."""
     one_is_behind(galera, 3)
     logs = [server.data / "ib_logfile0" for server in galera.servers[:2]]
     for log in logs:
@@ -133,12 +133,12 @@ def cut_off(galera: Galera, half: Server, *ended: Server) -> None:
 def test_an_aborted_state_transfer_starts_no_cluster(galera: Galera) -> None:
     half = galera.servers[2]
     half.kill()
-    (half.data / "grastate.dat").unlink()  # so it gets all data anew
+    (half.data / "grastate.dat").unlink()  # so it gets all data again
     insert(galera.servers[0], 4)
     cut_off(galera, half, *galera.servers)
     galera.start()
     all_wait_for(galera, 2)
-    half.kill()  # and now what the message says
+    half.kill()  # and now according to the message
     half.empty()
     half.start()
     whole(galera, 1, 2, 3, 4)
@@ -195,7 +195,7 @@ print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) 
 
 
 def test_an_account_has_its_own_database_and_its_losses_are_detected(galera: Galera) -> None:
-    """The adapter against a real server, where somebody gave rights on patterns, on other databases and by a role."""
+    """The adapter against a real server with rights on patterns, on other databases and by a role."""
     server = galera.servers[0]
 
     def adapter(call: str, *additional: str) -> str:

@@ -49,7 +49,7 @@ def test_an_up_that_is_killed_or_interrupted_resumes(cloud: Cloud) -> None:
 
 
 def interruptible() -> None:
-    """A shell starts what it puts in the background deaf to Ctrl-C; that would be inherited."""
+    """A shell starts background jobs with SIGINT ignored, which they would inherit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

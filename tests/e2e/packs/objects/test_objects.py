@@ -63,7 +63,7 @@ class Tenant:
         )
 
     def anonymously(self, path: str) -> int:
-        """The status of a GET by somebody."""
+        """The status of a GET by an anonymous client."""
         return requests.get(f"{self.endpoint}/{path}", verify=self._ca, timeout=30).status_code
 
     def empty(self) -> None:

@@ -1,4 +1,4 @@
-"""OpenStackServers that are deleted half made, and an operator that is killed."""
+"""OpenStackServers that are deleted while incomplete, and an operator that is killed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from infra import Infra, Things
 from servers import KIND, gone, server
 
 WHOLE = ["port", "server", "trunk", "volume", "volume"]
-KILLS = (1, 2, 4)  # the operator is killed when so many of them are there
+KILLS = (1, 2, 4)  # the operator is killed when this many of them exist
 
 
 def wait_for(infra: Infra, count: int, before: Things) -> None:
-    """Until so many things were made."""
+    """Waits until this many resources were created."""
     eventually(lambda: len(infra.there() - before) >= count, limit=240)
 
 

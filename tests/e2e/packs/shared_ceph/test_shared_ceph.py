@@ -1,7 +1,7 @@
-"""A Ceph that is somebody else's: asked for, waited for by name, taken over, watched, and left as it was.
+"""An external Ceph: requested, awaited by name, used, observed, and left unchanged.
 
-It is one made by hand in the shared namespace, with our chart, whose process `provide` does there what Rook or an
-administrator would do. The small cloud gets images and volumes for it, and is deleted in the end.
+It is created by hand in the shared namespace, with our chart, whose process `provide` does the work of Rook or of an
+administrator. The small cloud gets images and volumes for it, and is deleted in the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Elsewhere:
         return self.cloud.kubectl("-n", namespace, *words)
 
     def get_storage(self) -> None:
-        """Ask for images and volumes."""
+        """Requests images and volumes."""
         services = [*(f"~{name}" for name in AWAY), "image", "block-storage"]
         text = yaml.safe_dump_all(changed(SMALL, features={"services": services}))
         self.cloud.kubectl("replace", "--filename", "-", stdin=text)
@@ -63,7 +63,7 @@ class Elsewhere:
 
     @contextmanager
     def only(self, daemon: str, left: int) -> Iterator[None]:
-        """So many of the three."""
+        """This many of the three."""
         scale = ("scale", f"statefulset/ceph-{daemon}")
         self.kubectl(*scale, f"--replicas={left}", namespace=SHARED)
         try:
@@ -78,7 +78,7 @@ class Elsewhere:
         self.cloud.wait_ready(limit=LIMIT)
 
     def volume(self, name: str) -> None:
-        """One that was made."""
+        """A created volume."""
         self.openstack("volume", "create", "--size", "1", name)
         eventually(lambda: self.openstack("volume", "show", name, "-f", "value", "-c", "status") == "available", 120)
 
@@ -133,7 +133,7 @@ def test_with_two_of_three_it_continues_and_recovers(elsewhere: Elsewhere, daemo
     with elsewhere.only(daemon, THREE - 1):
         eventually(lambda: up() == THREE - 1, limit=120, pause=1)
         elsewhere.volume(f"without-one-{daemon}")
-    # Until Ceph has noticed that one is away, it says HEALTH_OK.
+    # Until Ceph has noticed the absence of one, it reports HEALTH_OK.
     took = eventually(
         lambda: up() == THREE and elsewhere.status()["health"]["status"] == "HEALTH_OK", limit=LIMIT, pause=1
     )

@@ -1,4 +1,4 @@
-"""Storage in trouble: a pool that is full or gone, a wrong key, no monitor. It is told by name."""
+"""Faults of storage: a full or missing pool, a wrong key, no monitor. They are reported by name."""
 
 from __future__ import annotations
 

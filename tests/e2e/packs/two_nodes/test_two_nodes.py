@@ -22,7 +22,7 @@ def test_vms_on_both_nodes_talk_over_the_tunnel(vms: Vms, pair: tuple[Vm, Vm]) -
     eventually(lambda: vms.sees(one, two) and vms.sees(two, one), limit=60, pause=1)
     wanted = vms.ssh(two, "hostname")
     assert (wanted, vms.ssh(one, "hostname")) == ("two", "one"), "each by its own floating IP"
-    # More than a packet's worth: an MTU that forgets the tunnel loses what is large.
+    # More than a packet's size: an MTU that ignores the tunnel loses large packets.
     assert vms.says(one, f"ping -c 2 -W 2 -s 1300 {two.fixed}")
 
 

@@ -1,4 +1,4 @@
-"""Volumes in Ceph: grown, retyped, shared, moved between machines, with what is in them."""
+"""Volumes in Ceph: grown, retyped, shared, moved between machines, with their content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def blocks_type(storage: Storage, name: str) -> Any:
 
 
 def limit_of(storage: Storage, volume: Any) -> int:
-    """Reads and writes a second, as RBD is told."""
+    """Reads and writes per second in the options of RBD."""
     options = storage.ceph.rbd("config", "image", "ls", storage.image_of(volume))
     return int(next(option["value"] for option in options if option["name"] == "rbd_qos_iops_limit"))
 
