@@ -33,7 +33,7 @@ def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec
 
 
 def bounded(errors: Iterable[str]) -> list[str]:
-    """As much as anybody reads."""
+    """Shortened to a readable length."""
     found = [error[:LONG] for error in islice(errors, ERRORS + 1)]
     return found if len(found) <= ERRORS else [*found[:ERRORS], MORE]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """reached  what was counted → the most that there was of it
-    still    seconds since there was more of anything
+    """reached  the counters → their maximum
+    still    seconds since any of them increased
     """
 
     reached: Mapping[str, int] = field(default_factory=dict)
@@ -46,10 +46,10 @@ class Ages:
     def progress(
         self, name: Hashable, state: Hashable, counts: Mapping[str, int], told: Progress, held: bool = False
     ) -> Progress:
-        """How far `name` got in this state, and since when it got no farther. What only comes and goes is no progress.
+        """The progress of `name` in this state, and since when it did not increase. Fluctuations are no progress.
 
-        told  what an earlier process wrote down; used when this one sees it for the first time
-        held  whether it waits for what is not its own: that time does not count
+        told  the record of an earlier process, used at the first observation by this one
+        held  whether it waits for external conditions: that time does not count
         """
         now = self._monotonic()
         before = self._reached.get(name)

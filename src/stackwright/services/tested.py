@@ -1,6 +1,6 @@
-"""How a declaration says which end-to-end test uses which value of its features.
+"""Declares which end-to-end test uses which value of a service's features.
 
-A value is used in a real cloud by the test that is named, or is only rendered into charts. `plan` reports the values of
+A value is used in a real cloud by the named test, or is only rendered into charts. `plan` reports the values of
 a cloud that no test uses; docs/reference/support.md lists all. A unit test compares the declarations with the API.
 """
 
@@ -22,7 +22,7 @@ WITHOUT_CEPH = "test_the_example_becomes_a_server_without_storage"
 
 
 class Alternative(Model):
-    """A part whose field of the part above is a choice: `features.glance.backends` is `file` or `rbd`."""
+    """A part whose parent field is a choice: `features.glance.backends` is `file` or `rbd`."""
 
 
 def switch(on: str, off: str = RENDERED_ONLY) -> dict[Value, str]:

@@ -41,7 +41,7 @@ class Outcome:
 
 
 def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
-    """`told` are the new fields of the cluster's status."""
+    """`told` are new fields of the cluster's status."""
     server = seen.bastion
     if not has_bastion(seen.spec):
         return (

@@ -103,7 +103,7 @@ def request(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked(clients: Iterable[Object]) -> dict[str, Any]:
-    """Client → request, of the oldest valid object that names it; the others report why theirs is not made."""
+    """Client → request, of the oldest valid object that names it; the others report why they make no request."""
     asked: dict[str, Any] = {}
     for each in sorted((each for each in clients if not is_deleting(each)), key=order):
         with suppress(ValidationError):

@@ -25,9 +25,9 @@ INSTANCE = "app.kubernetes.io/instance"
 
 @dataclass(frozen=True)
 class Observed:
-    """records    release → what Helm knows of it; the truth about what is deployed
-    ages       release → seconds that its newest record has been as it is; no time of day is in it
-    progress   release → how far its pods got since then
+    """records    release → Helm's record, the truth about what is deployed
+    ages       release → seconds since its newest record changed, by a monotonic clock
+    progress   release → progress of its pods since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
     taken      release that another HelmBundle owns → that HelmBundle
     made       whether a service object created this HelmBundle

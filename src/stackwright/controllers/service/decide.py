@@ -177,8 +177,9 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
 
 
 def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
-    """Actions for certificates that the present authority of the cloud has not issued, as far as is noted: others may
-    not trust them.
+    """Actions for certificates that are noted as issued by another than the present CA of the cloud: clients may not
+    trust
+    them.
     """
     present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
     issued = [

@@ -37,7 +37,7 @@ def values(context: Context) -> Values:
             "libvirtd": {
                 "listen_tls": tls,
                 "listen_tcp": not tls,
-                # Who connects has the rights of root there; others have certificates of the same authority.
+                # Clients have root's rights there; others have certificates of the same CA.
                 **({"tls_allowed_dn_list": [f"CN={SUBJECT}"]} if tls else {}),
             },
             "qemu": {"migrate_tls_force": tls, "vnc_tls": tls},
