@@ -185,15 +185,15 @@ class OpenStackClouds:
         except TransientCloudError as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
-                # An earlier look would succeed, although all that it can tell is that nothing is settled: that would
+                # An earlier look would succeed, although it would only show that nothing is settled: that would
                 # hide this error and reset the backoff.
                 error.after = max(error.after or 0.0, SETTLE)
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether a resource is not attached to what it was when the call was decided; the snapshot is corrected.
+        """Whether a resource is not attached as it was when the call was decided; the snapshot is corrected.
 
-        Its list may be minutes old, and a deletion would take the address from whatever has it now.
+        Its list may be outdated by minutes, and a deletion would take the address from its current port.
         """
         (what, _), snapshot = call.slot, project.snapshot
         _, field = TYPES[what].attached or ("", "")
@@ -218,7 +218,7 @@ class OpenStackClouds:
     def _settled(self, asking: Asking) -> float:
         """Time by which earlier requests have taken effect; only lists that begin later prove absence.
 
-        Nor do older ones tell what is free for those that the object has to serve.
+        Older lists do not prove either which resources are free.
         """
         inherited = 0.0 if asking.known else self._started + SETTLE
         return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
