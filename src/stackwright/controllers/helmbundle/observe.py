@@ -52,9 +52,9 @@ class Observed:
 
     @cached_property
     def _told(self) -> dict[str, Object]:
-        told, had = statuses_of(self.obj), past(self.obj)
+        statuses, had = statuses_of(self.obj), past(self.obj)
         named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
-        return {name: dict(told[name]) for namespace, name in named if (namespace, name) in had}
+        return {name: dict(statuses[name]) for namespace, name in named if (namespace, name) in had}
 
     @cached_property
     def away(self) -> frozenset[str]:
@@ -96,9 +96,9 @@ def _timed(ages: Ages, seen: Observed) -> Observed:
         state = (record.revision, record.state, record.digest, record.updated)
         if (before.get("revision"), before.get("digest")) != (record.revision, record.digest):
             before = {}
-        told = Progress(before.get("reached") or {}, float(before.get("waited") or 0))
-        found[name] = ages.of(key, state, told.still)
-        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), told, seen.held(name))
+        recorded = Progress(before.get("reached") or {}, float(before.get("waited") or 0))
+        found[name] = ages.of(key, state, recorded.still)
+        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), recorded, seen.held(name))
     return replace(seen, ages=found, progress=progress)
 
 

@@ -81,8 +81,8 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
 
 
 def failed(name: str, record: Release, before: Object, left: float) -> Step:
-    told = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
-    message = str(told or f"Release {name} failed")
+    text = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
+    message = str(text or f"Release {name} failed")
     return Step(
         (), blocked(condition_type(name), "Failed", message), status_of(record, success=False, message=message), left
     )

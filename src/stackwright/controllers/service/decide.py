@@ -116,8 +116,8 @@ def _report(
     if seen.declared.backends and seen.context:
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
-    told = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
+    reported = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
+    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *reported, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:

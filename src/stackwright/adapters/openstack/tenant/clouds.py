@@ -153,26 +153,26 @@ class OpenStackClouds:
             if await self._is_elsewhere(call, project):
                 text = f"Somebody else attached or detached {call.slot[0]} {call.id}; it is looked at again"
                 return Deferred(Reason.CONFLICT, text)
-            id_, told = await self._ask_for(call, project, user_data)
+            id_, response = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
-        self._store(call, project.snapshot, id_, told)
+        self._store(call, project.snapshot, id_, response)
         host, field = TYPES[call.slot[0]].attached or ("", "")
         if id_of_host := call.body.get(field):
             self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
         return Done(id_)
 
     @staticmethod
-    def _store(call: CloudCall, snapshot: Snapshot, id_: str, told: Mapping[str, Any] | None) -> None:
-        """Store the result of a call; `told` is the resource as the API returned it, None after a 404."""
+    def _store(call: CloudCall, snapshot: Snapshot, id_: str, response: Mapping[str, Any] | None) -> None:
+        """Store the result of a call; `response` is the resource as the API returned it, None after a 404."""
         what, now = "port" if ADD_INTERFACE in call.body else call.slot[0], time.monotonic()
         if call.do == "delete":
             snapshot.leaving((what, id_), now)
         if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
-            (snapshot.drop if told is None else snapshot.deleted)((what, id_), now)
-        elif told:
-            snapshot.write(thing_of(what, told), now)
+            (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
+        elif response:
+            snapshot.write(thing_of(what, response), now)
         elif call.do == "update":
             snapshot.changed((what, id_), call.body, now)
 
