@@ -63,7 +63,7 @@ def test_every_api_is_covered() -> None:
 
 
 @each_api
-def test_several_workers_share_what_their_script_imports(chart: str, key: str) -> None:
+def test_several_workers_share_the_imports_of_their_script(chart: str, key: str) -> None:
     uwsgi, scripts = rendered(chart, key, "processes=2")
     shared = Path(uwsgi["shared-import"])
     assert shared.parent == SCRIPTS

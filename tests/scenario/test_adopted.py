@@ -130,7 +130,7 @@ ANOTHERS = "stackwright:6ba7b810-9dad-11d1-80b4-00c04fd430c8:00000000"
         (_with(mark=ANOTHERS), "it has the mark of another object"),
     ],
 )
-async def test_what_does_not_look_like_its_server_is_not_adopted_and_no_other_is_made(
+async def test_a_server_that_does_not_match_is_not_adopted_and_not_replaced(
     act: Callable[[Clusters], None], why: str
 ) -> None:
     world = await unknown(recreatePolicy="Always")

@@ -69,7 +69,7 @@ async def test_a_network_with_a_way_out_groups_and_an_address_for_the_api() -> N
     assert {world.told(stage)[0] for stage in STAGES} == {"Done", "NotWanted"}
 
 
-async def test_the_endpoint_is_written_where_cluster_api_reads_it_and_what_the_user_wrote_stays() -> None:
+async def test_the_endpoint_is_written_for_cluster_api_and_the_users_one_is_kept() -> None:
     world = await made()
     found = world.get(CLUSTERS, "c")["spec"]["controlPlaneEndpoint"]  # type: ignore[index]
     assert found == {"host": world.status()["apiServerFloatingIP"]["address"], "port": 6443}
@@ -347,7 +347,7 @@ async def test_a_paused_cluster_holds_infrastructure_of_another_name_before_owne
     await world.ready()
 
 
-async def test_what_another_system_manages_is_left_to_it() -> None:
+async def test_an_externally_managed_cluster_is_not_changed() -> None:
     world = Clusters()
     world.write(CLUSTERS, "c", MANAGED, annotations={MANAGED_BY: "terraform"})
     await world.run(60)

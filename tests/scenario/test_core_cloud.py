@@ -61,7 +61,7 @@ async def test_a_second_look_at_the_whole_cloud_writes_nothing():
     assert world.writes == before
 
 
-async def test_what_the_whole_cloud_costs():
+async def test_the_cost_of_the_whole_cloud():
     world, _ = await built_world(whole=True)
     # Ceilings, not figures: a change that makes the operator write more must be noticed.
     assert len(world.reconciles) <= 780

@@ -129,7 +129,7 @@ async def test_a_server_whose_addresses_nova_forgot_keeps_its_port() -> None:
     assert world.status["ready"]
 
 
-async def test_what_the_spec_leaves_open_is_the_users() -> None:
+async def test_fields_outside_of_the_spec_belong_to_the_user() -> None:
     world = await made(**{**WHOLE, "serverMetadata": [{"key": "a", "value": "1"}]})
     calls = len(world.clouds.calls)
     world.clouds.edit(world.one("port"), admin_state_up=False, dns_name="theirs")

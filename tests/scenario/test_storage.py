@@ -43,7 +43,7 @@ async def test_a_cloud_with_its_own_ceph_requests_clients_and_gets_them():
     assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
 
 
-async def test_an_external_ceph_is_waited_for_by_name_and_given_what_its_gateway_needs():
+async def test_an_external_ceph_is_awaited_by_name_and_gets_the_credentials_of_its_gateway():
     world = World()
     world.ceph = False
     world.cloud(features=ELSEWHERE)
@@ -87,7 +87,7 @@ async def test_a_new_key_reaches_the_clients_secret_and_nothing_else():
     assert world.helm.calls[installs:] == [("upgrade", (NAMESPACE, "openstack-cinder"))], "pools are read at the start"
 
 
-async def test_what_the_watch_sees_makes_the_cloud_unready_by_its_name_and_ready_again():
+async def test_observations_of_the_watch_change_the_clouds_readiness_by_name():
     world = await ready_world(features=OWN)
 
     def watch(status, reason, message):

@@ -123,7 +123,7 @@ async def test_a_changed_account_is_checked_by_name_only() -> None:
     assert sql.asked == [("a", False), ("a", True)], "an answer of the one kind is none of the other"
 
 
-async def test_what_an_earlier_process_saw_counts_as_an_answer_of_the_start() -> None:
+async def test_an_observation_of_an_earlier_process_counts_as_a_response_of_the_start() -> None:
     """Otherwise a restart with 5,000 accounts would send 5,000 queries at once."""
     sql = Sql()
     sql.hangs = False

@@ -289,7 +289,7 @@ def test_errors_omit_the_warning_about_linked_chart_libraries() -> None:
     assert "replicas: Invalid type" in str(failure("upgrade", text))
 
 
-def test_what_differs_in_the_warnings_of_a_client_at_each_attempt_is_not_in_an_error():
+def test_an_error_has_no_varying_warnings_of_a_client():
     """klog writes time, process and line of code before each, and how often it warns depends on time, too."""
     warning = 'memcache.go:287] "Unhandled Error" err="couldn\'t get resource list for metrics.k8s.io/v1beta1"\n'
     end = "Error: UPGRADE FAILED: unable to build objects: the server is currently unable to handle the request"

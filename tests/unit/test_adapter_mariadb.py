@@ -95,7 +95,7 @@ GRANTS = (
 )
 
 
-async def test_rights_on_what_the_spec_does_not_name_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rights_outside_of_the_spec_are_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Databases that it named before, and patterns of an earlier version: `nova_api` was novaXapi too."""
     before = (
         "GRANT ALL PRIVILEGES ON `nova_api`.* TO `nova`@`%`",

@@ -372,7 +372,7 @@ def test_a_zone_has_a_name_and_no_id() -> None:
         (503, "No server is available", "ServerError"),
     ],
 )
-def test_what_an_answer_means(status: int, text: str, reason: str) -> None:
+def test_the_meaning_of_responses(status: int, text: str, reason: str) -> None:
     assert problem(status, text).reason == reason
 
 
@@ -449,7 +449,7 @@ def test_an_endless_list_is_aborted(cloud: Endless, told: str, asked: int) -> No
         assert cloud.asked == asked
 
 
-def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> None:
+def test_lists_contain_only_the_projects_resources_also_for_an_administrator() -> None:
     """Neutron returns the resources of all projects to administrators; Nova and Cinder do so only on request."""
     for project, filters in (("p", {"project_id": "p"}), (None, {})):
         for what in owned_types():
@@ -639,7 +639,7 @@ async def test_the_whole_list_is_fetched_in_the_background(lists: Lists, time: T
     await port_.close()
 
 
-def test_what_lost_its_mark_is_nobodys_any_more() -> None:
+def test_a_resource_without_its_mark_belongs_to_no_object() -> None:
     snapshot = Snapshot()
     snapshot.write(port("a"), now=1)
     snapshot.write(CloudResource("port", "a"), now=2)

@@ -67,7 +67,7 @@ def test_keys_of_auth_are_checked_too_and_all_are_named() -> None:
     assert "pw-x" not in str(raised.value)
 
 
-def test_what_clouds_yaml_files_usually_have_is_allowed() -> None:
+def test_usual_content_of_clouds_yaml_is_allowed() -> None:
     more = {"region_name": "R", "interface": "public", "identity_api_version": 3, "verify": False}
     more |= {
         "auth_type": "v3applicationcredential",

@@ -319,7 +319,7 @@ async def test_a_probe_slot_that_comes_too_late_passes_to_the_next(
     assert await shared[0].do("compute", asked) == "done"
 
 
-async def test_what_its_own_deadline_ended_does_not_make_a_service_silent(
+async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_service(
     time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last request had no more time than was left by those before it, which were answered."""

@@ -89,7 +89,7 @@ REQUESTS = {
     ],
     ids=lambda body: f"{body[:40]!r}",
 )  # fmt: skip
-async def test_what_no_openstack_answers_is_the_clouds_failure(
+async def test_an_invalid_response_is_an_error_of_the_cloud(
     monkeypatch: pytest.MonkeyPatch, ask: Any, body: bytes
 ) -> None:
     await told(monkeypatch, cloud(body), ask)
@@ -167,7 +167,7 @@ PORT: dict[str, Any] = {
         ("security-group-rule", {"id": "1", "security_group_id": "g", "protocol": None, "description": None}),
     ],
 )  # fmt: skip
-def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None:
+def test_responses_of_openstack_are_accepted(what: str, raw: dict[str, Any]) -> None:
     made = cloud(json.dumps({REST[what].keys: [raw], REST[what].key: raw}).encode())
     assert fetch(made, what) == [single(made, what, "1")]
 

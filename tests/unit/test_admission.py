@@ -373,7 +373,7 @@ def test_very_many_errors_of_any_type_are_found_fast_and_not_all_reported(many: 
     assert (errors[-1] == MORE) == (len(errors) > ERRORS)
 
 
-def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
+def test_objects_of_an_earlier_version_can_be_reduced() -> None:
     check = partial(errors_of, settings=settings(Options()))
     cloud = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
     for kind, spec in floods(MANY):
@@ -383,7 +383,7 @@ def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
         assert time.process_time() - began < 1, "seconds"
 
 
-def test_metadata_of_what_an_earlier_version_stored_can_be_changed() -> None:
+def test_metadata_of_objects_of_an_earlier_version_can_be_changed() -> None:
     check = partial(errors_of, settings=settings(Options()))
     for kind, spec in dict(floods(MANY)).items():
         old = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}

@@ -25,7 +25,7 @@ def test_an_age_counts_from_the_first_observation_and_restarts_with_a_change():
     assert ages.of("a", "deployed", known=60) == 2
 
 
-def test_what_an_earlier_process_wrote_down_counts_at_the_first_sight_only():
+def test_the_record_of_an_earlier_process_counts_only_at_the_first_observation():
     clock = Clock()
     ages = Ages(clock)
     assert ages.of("a", 1, known=120) == 120
@@ -56,7 +56,7 @@ def test_progress_is_a_new_maximum_not_a_fluctuation():
     assert after(10, 2, ready=1) == Progress({"ready": 1}, 0)
 
 
-def test_what_an_earlier_process_reached_is_no_progress_and_what_went_on_since_is():
+def test_progress_of_an_earlier_process_does_not_count_and_later_progress_does():
     told = Progress({"new": 2, "ready": 3}, 120)
     assert Ages(Clock()).progress("a", 1, {"new": 2, "ready": 1}, told) == told
     assert Ages(Clock()).progress("a", 1, {"new": 3}, told) == Progress({"new": 3, "ready": 3}, 0)

@@ -178,7 +178,9 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("kind", "before", "after", "told"), UPDATES)
-def test_what_an_update_may_change(kind: str, before: dict[str, Any], after: dict[str, Any], told: list[str]) -> None:
+def test_fields_that_an_update_may_change(
+    kind: str, before: dict[str, Any], after: dict[str, Any], told: list[str]
+) -> None:
     old = obj(kind, changed(GOOD[kind], before), status=FOUND if kind == "OpenStackCluster" else {})
     # Values of the update count for the objects in `before`; values that it lacks are removed.
     new = obj(kind, changed(GOOD[kind], after))

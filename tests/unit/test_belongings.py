@@ -303,7 +303,7 @@ def test_without_a_record_only_a_volume_with_a_unique_mark_is_deleted(answered: 
     )
 
 
-def test_what_two_slots_have_stays_as_long_as_one_is_a_part() -> None:
+def test_a_resource_of_two_slots_remains_while_one_is_desired() -> None:
     """Neutron returns an existing equal rule for a new one."""
     one: ResourceKey = ("security-group-rule", "one")
     other: ResourceKey = ("security-group-rule", "other")

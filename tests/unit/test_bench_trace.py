@@ -22,7 +22,7 @@ from stackwright.local import lock, teardown
 UID = "ef349111-9d63-49e5-abaa-eeaf2153f151"
 
 
-def test_the_critical_path_is_what_ended_last_before_the_next_began() -> None:
+def test_the_critical_path_has_the_last_ended_span_before_each_start() -> None:
     database, cache = Span("database", 0, 10), Span("cache", 0, 4)
     sync, other = Span("sync", 10, 30), Span("other", 5, 12)
     api, side = Span("api", 31, 40), Span("side", 20, 25)
@@ -33,7 +33,7 @@ def test_a_second_more_or_less_does_not_break_the_chain() -> None:
     assert [span.name for span in critical([Span("a", 0, 6), Span("b", 5, 9)])] == ["a", "b"]
 
 
-def test_what_began_no_sooner_than_the_next_was_not_in_its_way() -> None:
+def test_a_span_that_did_not_start_earlier_is_not_on_the_path() -> None:
     first, beside, last = Span("first", 0, 9), Span("beside", 10, 11), Span("last", 10, 40)
     assert critical([first, beside, last]) == [first, last]
 

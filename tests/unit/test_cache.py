@@ -166,7 +166,7 @@ def test_our_own_write_that_was_lost_with_the_rest_is_news():
     assert made.put(CONFIGMAP, obj(5000))
 
 
-def test_what_came_since_the_list_began_is_newer_than_the_list():
+def test_events_since_the_start_of_a_list_are_newer_than_the_list():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     known = made.known(CONFIGMAP)

@@ -234,7 +234,7 @@ def test_a_report_replaces_an_earlier_one_and_an_empty_file(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar.gz", "link"], "and leaves nothing beside it"
 
 
-def test_blanking_keeps_what_explains() -> None:
+def test_masking_keeps_the_explanation() -> None:
     obj = {"status": {"conditions": [{"type": "Ready", "message": "waits"}]}, "spec": {"api_key": "k", "list": ["a"]}}
     assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}
     kept = {"secretName": "a", "identityRef": {"name": "b"}, "storageClass": "c", "env": [{"name": "A", "value": "1"}]}

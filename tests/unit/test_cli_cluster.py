@@ -127,7 +127,7 @@ def test_an_error_in_a_file_is_reported_in_one_line(
     assert str(caught.value) == f"{home}/file is not a usable kubeconfig: {why}"
 
 
-def test_help_and_status_do_not_import_what_they_do_not_need() -> None:
+def test_help_and_status_import_only_needed_modules() -> None:
     """These imports would slow down every command."""
     heavy = "{'kopf', 'openstack', 'pymysql', 'cryptography', 'prometheus_client'}"
     code = (

@@ -162,7 +162,7 @@ def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_ar
     assert not [kind for _, kind in kinds if f" {kind} openstack/c\n" in again]
 
 
-def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:
+def test_fields_of_others_and_other_spellings_are_no_changes(cluster: MemoryCluster) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
     kind = OpenStackMachine.KIND
     live = cluster.peek(kind, ("openstack", "node")) or {}

@@ -75,7 +75,7 @@ def test_at_a_terminal_the_user_is_prompted(
     "error",
     [TransientError("etcd is away"), TerminalError("forbidden"), Conflict("changed", OpenStackDeployment.KIND, KEY)],
 )
-async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+async def test_an_unpredictable_change_counts_as_a_loss(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     async def fails(*_: Any, **__: Any) -> Any:
         raise error
 

@@ -106,7 +106,7 @@ def test_a_numeric_password_is_hidden_and_its_change_is_shown() -> None:
     assert change.as_dict() == {"path": "ldap.password", "old": "***", "new": "***"}
 
 
-def test_what_explains_a_change_is_kept() -> None:
+def test_the_explanation_of_a_change_is_kept() -> None:
     kept = {
         "secretName": "keystone-database",
         "keystone": {"token": {"expiration": 1, "provider": "fernet"}},

@@ -154,7 +154,7 @@ def test_fields_restored_by_a_rollback_are_removed_by_the_next_apply(cluster: Me
     assert asked(spec(cluster)) == SPECS[0]
 
 
-def test_what_another_field_manager_has_switched_on_is_not_lost_without_a_question(cluster: MemoryCluster) -> None:
+def test_a_feature_of_another_field_manager_is_not_lost_without_a_confirmation(cluster: MemoryCluster) -> None:
     """A rollback takes away what others own too, so the forecast must know it."""
     services = {"features": {"services": ["block-storage"]}}
     there = {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": SPECS[2] | services}
@@ -273,7 +273,7 @@ class Busy(FaultyCluster):
         return await super().patch(kind, key, patch)
 
 
-async def test_a_rollback_looks_again_at_what_others_wrote_meanwhile(cluster: MemoryCluster) -> None:
+async def test_a_rollback_reads_concurrent_writes_of_others_again(cluster: MemoryCluster) -> None:
     await owned_by_others(cluster)
     before = spec(cluster)
     with pytest.raises(Conflict):

@@ -26,7 +26,7 @@ ID = "5b6c1d0e-0000-4000-8000-000000000001"
         (f"port {ID} of prereq-1 is required-by 10.0.0.0/24", f"port {ID} of prereq-1 is required-by 10.0.0.0/24"),
     ],
 )
-def test_what_differs_each_time_is_left_out(said: str, told: str) -> None:
+def test_varying_parts_are_omitted(said: str, told: str) -> None:
     assert (str(TransientCloudError(Reason.CONFLICT, said)), str(TerminalCloudError(Reason.REJECTED, said))) == (
         told,
         told,

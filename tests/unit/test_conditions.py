@@ -121,7 +121,7 @@ def test_the_message_of_a_wait_is_built_from_its_data():
     assert waiting_for("A", "port 1", gone=True).message == f"Waiting for {Wait('port 1', gone=True)}"
 
 
-def test_ready_waits_for_what_its_worst_stage_waits_for():
+def test_ready_has_the_waits_of_its_worst_stage():
     ready, _ = summary([done("A"), waiting_for("B", "MariaDB n/x"), waiting("C", "other")])
     assert ready.waits_for == Wait("MariaDB n/x")
 

@@ -173,7 +173,7 @@ def test_any_other_value_is_refused_as_before(field, value):
         {"galera": {"templates": {"openstack": {"logToDisk": False, "disableNonTLSListeners": False}}}},
     ],
 )
-def test_what_upstream_writes_to_ask_for_nothing_is_taken(sections):
+def test_upstreams_empty_values_are_accepted(sections):
     assert parse_control_plane(control_plane(**sections))[1] == []
 
 

@@ -177,5 +177,5 @@ def test_credentials_in_a_value_are_not_repeated(value):
 
 
 @pytest.mark.parametrize("path", [["keystone", "replicas"], ["secretRef", "name"], ["conf", "nova", "debug"]])
-def test_what_explains_is_repeated(path):
+def test_explanations_are_repeated(path):
     assert repeatable(path, "hunter2")

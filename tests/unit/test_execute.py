@@ -69,7 +69,7 @@ async def test_the_first_action_that_fails_ends_the_execution(ports):
     assert ports.cluster.peek(CONFIGMAP, KEY) is None
 
 
-async def test_apply_delete_and_label_do_what_they_say(ports):
+async def test_apply_delete_and_label_have_their_effect(ports):
     await execute([Apply(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}, "data": {"a": "b"}})], ports, "m")
     await execute([SetLabel(CONFIGMAP, KEY, "role", "primary")], ports, "m")
     assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["labels"] == {"role": "primary"}
@@ -223,7 +223,7 @@ async def test_an_object_that_is_being_deleted_gets_no_finalizer(ports):
         await execute([Finalizer(CONFIGMAP, obj, True)], ports, "m")
 
 
-async def test_helm_upgrades_run_side_by_side_and_what_follows_waits_for_all(ports, owner, monkeypatch):
+async def test_helm_upgrades_run_in_parallel_and_later_actions_wait_for_all(ports, owner, monkeypatch):
     running, most, order = 0, 0, []
 
     async def upgrade(action):

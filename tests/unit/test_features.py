@@ -258,7 +258,7 @@ def test_rules_of_a_service_are_checked_before_the_features_are_used():
         {"messaging": {"components_with_dedicated_messaging": []}},
     ],
 )
-def test_what_fits_is_taken(features):
+def test_valid_values_are_accepted(features):
     assert errors(**features) == []
 
 

@@ -82,7 +82,7 @@ def test_a_second_process_waits_and_reports_it(cache):
     assert said == ["waiting for another process that builds images"]
 
 
-def test_prune_removes_what_no_recipe_names(cache):
+def test_prune_removes_images_without_a_recipe(cache):
     keep(cache, "keystone")
     keep(cache, "keystone", "f" * 64)
     keep(cache, "gone")

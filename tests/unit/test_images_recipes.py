@@ -83,7 +83,7 @@ def test_a_digest_covers_the_context(folder):
     assert recipes.digests(images) != with_script
 
 
-def test_what_never_enters_an_image_does_not_change_its_digest(folder):
+def test_files_outside_of_an_image_do_not_change_its_digest(folder):
     images = catalogue(low={})
     before = recipes.digests(images)
     (folder / "low" / "__pycache__").mkdir()

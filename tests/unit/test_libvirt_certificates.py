@@ -60,7 +60,7 @@ def test_qemu_has_a_separate_key_and_cannot_read_that_of_libvirt(node: Path) -> 
     assert (node / "etc/pki/libvirt/private").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_an_earlier_version_gave_to_qemu_is_replaced(node: Path) -> None:
+def test_the_key_that_an_earlier_version_gave_to_qemu_is_replaced(node: Path) -> None:
     run(node, "QEMU_TLS=$TLS publish_certificates")
     assert "libvirt tls.key" in on_node(node)["qemu/server-key.pem"]
     run(node, "publish_certificates")

@@ -110,7 +110,7 @@ def test_a_virtual_machine_that_is_not_moved_does_not_start(node: Path) -> None:
         started.wait()
 
 
-def test_a_question_what_qemu_can_do_stays_in_the_pod(node: Path) -> None:
+def test_a_query_of_qemus_capabilities_stays_in_the_pod(node: Path) -> None:
     assert "started" in machine(node, "-machine", "none").stderr
 
 

@@ -20,7 +20,7 @@ def test_help_imports_no_command() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_help_lists_what_exists() -> None:
+def test_help_lists_existing_commands() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert COMMANDS["down"].partition(".")[0][:30] in result.output
     assert "stackwright up --nodes 3" in result.output

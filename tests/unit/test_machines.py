@@ -95,7 +95,7 @@ def test_explicit_defaults_and_mutable_fields_do_not_change_the_server() -> None
     assert made_of(spec(ports=[{"network": {"id": OTHER}}])) != made_of(spec())
 
 
-def test_what_can_change_is_passed_on_and_nothing_else() -> None:
+def test_only_mutable_fields_are_propagated() -> None:
     server: Object = server_object(("ns", "m"), OWNER, spec(tags=["first"]), "c")
     server["metadata"]["uid"] = "s"
     assert propagated(server, OWNER, machine(sshKeyName="new"), PLACE.identity) == ()

@@ -105,7 +105,7 @@ def test_a_process_of_this_container_is_connected(tmp_path: Path, port: str, ino
 
 
 @pytest.mark.parametrize("groups", [["host/cgroup"], ["host/cgroup/memory", "host/cgroup/pids"]])
-def test_what_outlives_an_agent_leaves_its_control_group_first(tmp_path: Path, groups: list[str]) -> None:
+def test_a_process_that_outlives_an_agent_leaves_its_control_group_first(tmp_path: Path, groups: list[str]) -> None:
     """Version 1 has a tree per controller."""
     files = [tmp_path / group / "openstack-vms/node1/cgroup.procs" for group in groups]
     for file in files:

@@ -173,7 +173,7 @@ def test_the_page_shows_the_table(chart):
     assert rows == table(chart)
 
 
-def test_the_page_shows_what_their_charts_add():
+def test_the_page_shows_the_additions_of_their_charts():
     section = PAGE.read_text().partition("## What their charts add\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     wanted = [f"| `{c}` | `[{s}] {o}` | {why} |" for c in CHARTS for (s, o), why in ADDED[c].items()]

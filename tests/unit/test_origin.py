@@ -36,7 +36,7 @@ def test_the_origin_that_is_written_down_counts_in_another_cluster() -> None:
     assert identity(moved, origin_here("two", moved)) == identity(obj(), there)
 
 
-def test_what_an_earlier_version_marked_by_the_uid_keeps_its_mark_as_long_as_it_has_that_uid() -> None:
+def test_a_mark_with_the_uid_of_an_earlier_version_is_kept_while_the_uid_is_unchanged() -> None:
     before = obj(uid="before", finalizers=[FINALIZER])
     there = origin_here("one", before)
     assert identity(before, there) == "before"

@@ -42,7 +42,7 @@ def test_modules_are_imported_and_excluded_from_garbage_collection(tmp_path: Pat
         ("import no_such_module\n", "No module named 'no_such_module'"),
     ],
 )
-def test_what_workers_must_not_share_ends_uwsgi(tmp_path: Path, module: str, told: str) -> None:
+def test_resources_that_workers_must_not_share_end_uwsgi(tmp_path: Path, module: str, told: str) -> None:
     done = preloaded(tmp_path, module)
     assert done.returncode == 1
     assert told in done.stderr

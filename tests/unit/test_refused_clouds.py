@@ -35,7 +35,7 @@ def test_a_service_that_others_require_cannot_be_removed():
         (["~dashboard", "~memcached"], []),
     ],
 )
-def test_only_what_the_others_need_is_refused(asked, lost):
+def test_only_the_removal_of_required_services_is_rejected(asked, lost):
     told = errors(services=asked)
     assert [each.split("~")[1].split()[0] for each in told] == lost
 

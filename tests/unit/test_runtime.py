@@ -343,7 +343,7 @@ def ids():
         lambda: f"{'ab cd ef ' * 400} ({ids()}{'-0' * (next(WORDS) % 7)}) {'ab cd ef ' * 200}",
     ],
 )
-def test_what_differs_at_each_attempt_is_not_in_a_message(text):
+def test_a_message_has_no_part_that_varies_per_attempt(text):
     first, second = text(), text()
     assert first != second
     assert steady(first) == steady(second)

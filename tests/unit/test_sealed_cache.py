@@ -141,7 +141,7 @@ def test_values_of_before_the_seal_are_neither_read_nor_replaced(client: Any) ->
     assert before.get("a") == {"role": "member"}
 
 
-def test_what_bootstrap_changes_is_no_longer_answered_as_before(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_that_bootstrap_changes_are_not_cached(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request to Keystone during its bootstrap makes it cache that the administrator has no role."""
     stored: dict[str, tuple[bool, bytes]] = {}
     api = client("secret", stored)

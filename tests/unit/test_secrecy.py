@@ -125,7 +125,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("text", SECRETS)
-def test_what_may_be_secret_is_hidden(text: str) -> None:
+def test_possible_secrets_are_hidden(text: str) -> None:
     found = hidden(text)
     assert "***" in found
     assert not [part for part in PARTS if part in found], found
@@ -159,7 +159,7 @@ def test_what_may_be_secret_is_hidden(text: str) -> None:
         "spec.cookie: takes text; quote it",
     ],
 )
-def test_what_explains_is_kept(text: str) -> None:
+def test_explanations_are_kept(text: str) -> None:
     assert hidden(text) == text
 
 

@@ -107,7 +107,7 @@ async def test_the_secret_of_another_owner_is_refused_by_name_and_stays_as_it_is
 
 
 @pytest.mark.parametrize("action", [each for each in ACTIONS if each not in NOBODYS])
-async def test_what_belongs_to_the_operator_itself_is_refused_too(
+async def test_names_of_the_operators_own_secrets_are_rejected_too(
     ports: Any, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For example the CA of a cloud, and the credentials of an external gateway of Ceph."""
@@ -132,7 +132,7 @@ async def test_one_that_a_user_put_there_first_is_taken_over_and_written_again(
 
 
 @pytest.mark.parametrize("action", [each for each in ACTIONS if each not in NOBODYS])
-async def test_what_an_earlier_owner_of_the_name_left_is_written(
+async def test_leftovers_of_an_earlier_owner_of_the_name_are_overwritten(
     ports: Any, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = made(ports, "mine", monkeypatch)

@@ -77,7 +77,7 @@ def test_a_pack_that_never_passed_is_as_old_as_its_declaration(history: Path) ->
     assert suite.report() == 0
 
 
-def test_what_changed_since_a_pack_passed_is_known_also_if_it_is_not_committed(history: Path) -> None:
+def test_changes_since_a_pack_passed_include_uncommitted_ones(history: Path) -> None:
     at = commit(history, "src/old.py")
     passed(at)
     commit(history, "src/new.py")

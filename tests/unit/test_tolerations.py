@@ -30,7 +30,7 @@ BAD = [
 ]
 
 
-def test_those_of_values_are_as_they_are_written_less_what_kubernetes_would_refuse():
+def test_tolerations_of_values_are_unchanged_except_invalid_ones():
     assert of_values(values(*GOOD, *BAD)) == GOOD
     given = {"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5, "value": None}
     assert of_values(values(given)) == [GOOD[1]]

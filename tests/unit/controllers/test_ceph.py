@@ -77,7 +77,7 @@ def test_requests_to_an_external_ceph_are_in_the_shared_namespace_and_are_withdr
 SOURCES = {"ceph-rgw-keystone": secret("ceph-rgw-keystone"), "openstack-public-tls": secret("openstack-public-tls")}
 
 
-def test_two_clouds_do_not_overwrite_what_they_ask_of_one_external_ceph() -> None:
+def test_two_clouds_do_not_overwrite_their_requests_to_one_external_ceph() -> None:
     """Their pools, users and Secrets have the same names."""
     asked = next(each for each in decide(Observed(OURS, ELSEWHERE, (NOVA,))).actions if isinstance(each, Apply)).obj
     assert decide(Observed(OURS, ELSEWHERE, (NOVA,), requests=asked, health={"metadata": {}})).actions == ()
@@ -141,7 +141,7 @@ def client_of(keys: Any = None, made: Any = None, trial: bool = False) -> Client
     return ClientSeen(NOVA, ("openstack-ceph-shared", "openstack-ceph-keys"), trial, keys, made)
 
 
-def test_a_client_waits_by_name_for_what_the_ceph_side_owes() -> None:
+def test_a_client_waits_by_name_for_missing_data_from_ceph() -> None:
     plan = client(client_of())
     assert plan.conditions[0].message == (
         "Waiting for Secret openstack-ceph-shared/openstack-ceph-keys of Ceph: it does not exist; "

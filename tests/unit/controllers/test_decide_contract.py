@@ -194,7 +194,7 @@ def test_a_lost_account_is_deleted_too_when_its_provider_returns(name):
     assert condition(plan).reason == "Deleting"
 
 
-def test_what_another_account_uses_too_outlives_this_one():
+def test_a_shared_resource_outlives_one_of_its_accounts():
     for name, field, value in (("database", "dropped", ()), ("messaging", "keep_vhost", True)):
         what = seen(name, deleting=True, digest="made")
         what.obj["spec"] = {**SPECS[name], **({"dropDatabase": True} if name == "database" else {})}
@@ -257,7 +257,7 @@ def test_a_contract_that_waits_for_an_account_is_queued_when_its_owner_changes()
         ("identity", "serviceName", ["keystone"]),
     ],
 )
-def test_what_the_provider_has_for_itself_is_refused(name, field, values):
+def test_names_of_the_providers_own_accounts_are_rejected(name, field, values):
     contract = CONTRACTS[name]
     schema = crd(BY_KIND[contract.kind.kind])["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     node = schema["properties"]["spec"]["properties"][field]

@@ -64,7 +64,7 @@ async def test_the_values_of_each_size_are_as_they_were_reviewed(size, golden):
     golden(f"values/core-{size}.yaml", text(await values_of(cloud("core", size))))
 
 
-async def test_what_the_preset_of_large_clouds_adds_is_as_it_was_reviewed(golden):
+async def test_additions_of_the_preset_for_large_clouds_are_as_reviewed(golden):
     """With its Ceph elsewhere."""
     core, compute = await values_of(cloud("core", "tiny")), await values_of(cloud("compute", "tiny"))
     assert set(PRESETS) == {"core", "compute"}

@@ -40,7 +40,7 @@ async def test_the_release_waits_for_the_database_and_for_nothing_that_only_runs
     assert applied(await stage.do()) == ["HelmBundle openstack/openstack-glance"]
 
 
-async def test_what_does_not_gate_is_shown_and_counts_for_ready():
+async def test_a_stage_that_does_not_block_is_shown_and_counts_for_ready():
     stage = Stage(glance.SERVICE)
     await stage.do()
     stage.ready(DatabaseAccount.KIND, "glance")

@@ -145,7 +145,7 @@ def test_which_projects_are_swept() -> None:
     assert not leftovers.is_abandoned(Project("p", "smoke-signals", "a user's"), False, "x", now + 1e6)
 
 
-def test_chosen_checks_bring_what_they_need() -> None:
+def test_selected_checks_include_their_requirements() -> None:
     assert [check.name for check in chosen(["ping"])] == ["login", "image", "flavors", "network", "boot", "ping"]
     assert [check.name for check in chosen([])] == names()
     with pytest.raises(ValueError, match="unknown check pong; allowed: login, image"):
