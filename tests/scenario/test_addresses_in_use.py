@@ -143,7 +143,7 @@ async def test_an_api_address_that_others_attach_elsewhere_later_is_reported_and
 
 
 @pytest.mark.parametrize("free", [False, True], ids=["attached", "free"])
-async def test_an_address_that_another_cluster_made_is_not_taken(free: bool) -> None:
+async def test_an_address_created_by_another_cluster_is_not_used(free: bool) -> None:
     world, ip = await elsewhere("c")
     if free:
         world.delete(MACHINES, "c-cp")
@@ -204,7 +204,7 @@ async def test_a_bastion_address_on_a_port_of_another_client_is_not_moved() -> N
     assert (world.told()[0], at(world, ip)) == ("Ready", world.one("port", "c-bastion").id)
 
 
-async def test_an_address_that_another_cluster_made_is_not_taken_by_a_bastion() -> None:
+async def test_an_address_created_by_another_cluster_is_not_used_by_a_bastion() -> None:
     world, ip = await elsewhere("c")
     before, address = at(world, ip), ip.facts["floating_ip_address"]
     intrude(world, bastion={**BASTION, "floatingIP": address})
@@ -214,7 +214,7 @@ async def test_an_address_that_another_cluster_made_is_not_taken_by_a_bastion() 
     assert (at(world, ip), world.told()[0]) == (before, "Ready")
 
 
-async def test_one_address_for_the_api_and_the_bastion_stays_with_one_of_them() -> None:
+async def test_one_address_for_the_api_and_the_bastion_is_attached_to_one_of_them() -> None:
     world = Clusters()
     ip = world.foreigner("floating-ip", floating_ip_address=THEIRS)
     world.make(apiServer={"floatingIP": THEIRS}, bastion={**BASTION, "floatingIP": THEIRS})
@@ -238,7 +238,7 @@ async def test_an_api_address_on_the_bastion_is_reported() -> None:
     assert world.status()["controlPlaneEndpoint"]["host"] == THEIRS
 
 
-async def test_a_server_does_not_attach_an_address_that_another_object_than_its_pool_made() -> None:
+async def test_a_server_attaches_only_addresses_of_its_own_pool() -> None:
     world = await served()
     (own,) = world.clouds.all("floating-ip")
     world.make()

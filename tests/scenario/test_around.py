@@ -87,7 +87,7 @@ def roles(world):
     return {pod["metadata"]["name"]: pod["metadata"]["labels"].get("mariadb-role") for pod in pods}
 
 
-async def test_one_pod_of_the_database_is_primary_and_stays_so_while_it_serves():
+async def test_one_pod_of_the_database_is_primary_while_it_serves():
     world = await ready_world(size="tiny")
     first = {"mariadb-server-0": "primary", "mariadb-server-1": "backup", "mariadb-server-2": "backup"}
     assert roles(world) == first
@@ -142,7 +142,7 @@ async def test_another_pod_becomes_primary_at_once_while_helm_occupies_all_worke
     assert len(held) == waiting
 
 
-async def test_keys_turn_for_days_and_no_token_outlives_the_key_that_reads_it():
+async def test_keys_rotate_for_days_and_no_token_outlives_its_key():
     world = await ready_world()
     history = []
 
@@ -215,7 +215,7 @@ async def test_a_changed_secret_of_a_user_reaches_the_service_and_restarts_it():
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
 
 
-async def test_a_secret_of_several_lines_is_refused_by_its_key_until_it_has_one():
+async def test_a_secret_of_several_lines_is_rejected_by_key_until_it_has_one_line():
     world = await ready_world()
     world.secret("ldap", password="one\n[DEFAULT]\ntransport_url = evil")
     world.cloud(services=with_secret_option())
@@ -244,7 +244,7 @@ async def test_an_override_with_a_line_break_in_an_option_is_reported_by_path():
     assert not world.helm.calls
 
 
-async def test_a_database_that_does_not_answer_is_waited_for_and_named():
+async def test_an_unresponsive_database_is_awaited_and_named():
     world = World()
     world.sql.fail["mariadb.openstack.svc"] = TransientError("MariaDB at mariadb.openstack.svc is electing a primary")
     world.cloud()

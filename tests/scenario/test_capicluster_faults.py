@@ -179,7 +179,7 @@ async def test_a_rejection_with_varying_messages_is_reported_once() -> None:
 # Crashes, and requests with an unknown result.
 
 
-async def test_a_request_that_is_done_after_all_makes_nothing_twice() -> None:
+async def test_a_late_create_request_creates_no_duplicate() -> None:
     await unheard_everywhere(blank, lambda world: world.make(bastion=BASTION), once)
 
 
@@ -193,7 +193,7 @@ async def test_a_request_of_a_change_of_the_bastion_that_is_done_after_all(every
 
 
 @EVERYWHERE
-async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(everywhere: Any) -> None:
+async def test_a_late_delete_request_leaves_no_resources(everywhere: Any) -> None:
     await everywhere(guarded, lambda world: world.delete(CLUSTERS, "c"), empty)
 
 

@@ -268,7 +268,7 @@ async def test_deletions_by_others_are_reported_or_recreated_by_policy() -> None
     assert world.there() == NETWORK
 
 
-async def test_a_lost_address_at_which_the_api_was_promised_is_not_replaced_by_another_one() -> None:
+async def test_a_lost_address_of_the_api_endpoint_is_not_replaced() -> None:
     """Users with a kubeconfig use that address, and the endpoint of a cluster never changes."""
     world = await made(recreatePolicy="Always")
     lost, router = world.status()["apiServerFloatingIP"], world.one("router").id
@@ -334,7 +334,7 @@ async def test_a_pause_by_annotation_or_cluster_stops_all_changes() -> None:
     assert world.status()["resources"]
 
 
-async def test_a_paused_cluster_holds_infrastructure_of_another_name_before_owner_and_label_exist() -> None:
+async def test_a_paused_cluster_pauses_infrastructure_of_another_name_before_owner_and_label_exist() -> None:
     world = Clusters(core=True)
     ref = {"apiGroup": CLUSTERS.group, "kind": "OpenStackCluster", "name": "c"}
     spec = {"paused": True, "infrastructureRef": ref}
@@ -381,7 +381,7 @@ async def test_the_api_address_is_attached_to_the_first_ready_control_plane_mach
     assert address(world, api).facts["port_id"] == world.one("port", "cp-2").id
 
 
-async def test_an_address_of_the_users_is_used_and_stays() -> None:
+async def test_a_users_address_is_used_and_kept() -> None:
     world = Clusters()
     given = world.foreigner("floating-ip", "", floating_ip_address="198.51.100.7")
     world.make(apiServer={"floatingIP": "198.51.100.7"})
@@ -430,7 +430,7 @@ async def test_a_bastion_is_a_server_with_its_own_address_and_group() -> None:
     }
 
 
-async def test_machines_may_come_before_the_bastion_is_ready() -> None:
+async def test_machines_can_be_created_before_the_bastion_is_ready() -> None:
     world = Clusters()
     world.clouds.fail["create server"] = TransientCloudError("QuotaExceeded", "no room", 30)
     world.make(bastion=BASTION)
@@ -440,7 +440,7 @@ async def test_machines_may_come_before_the_bastion_is_ready() -> None:
     assert world.told()[0] == "QuotaExceeded"
 
 
-async def test_a_bastion_that_has_to_be_another_one_is_replaced_and_keeps_its_address() -> None:
+async def test_a_replaced_bastion_keeps_its_address() -> None:
     world = await guarded()
     before, ip = world.one("server").id, bastion(world)["floatingIP"]
     world.clouds.put("flavor", "large")
@@ -453,7 +453,7 @@ async def test_a_bastion_that_has_to_be_another_one_is_replaced_and_keeps_its_ad
     assert held == [world.one("port", "bastion").id]
 
 
-async def test_saying_a_default_or_more_of_the_cluster_makes_no_other_bastion() -> None:
+async def test_explicit_defaults_and_other_fields_do_not_replace_the_bastion() -> None:
     world = await guarded()
     before, calls = world.one("server").id, len(world.clouds.calls)
     said = {"trunk": False, "configDrive": False, "recreatePolicy": "Always", "identityRef": IDENTITY, "ports": []}
@@ -562,7 +562,7 @@ async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orph
     await killed_everywhere(start, lambda world: world.make(bastion=BASTION), end)
 
 
-async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
+async def test_a_deletion_killed_at_every_write_leaves_no_resources() -> None:
     await killed_everywhere(guarded, lambda world: world.delete(CLUSTERS, "c"), empty)
 
 
@@ -593,7 +593,7 @@ async def test_half_created_resources_are_deleted_completely() -> None:
 
 
 @pytest.mark.parametrize("what", ["network", "router", "port", "security-group", "security-group-rule", "floating-ip"])
-async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twice(what: str) -> None:
+async def test_a_request_that_succeeds_but_seems_to_fail_creates_no_duplicate(what: str) -> None:
     world = Clusters()
     world.clouds.lose.add(f"create {what}")
     world.make()
@@ -607,7 +607,7 @@ async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twi
     [TransientCloudError("ServerError", "HTTP 500"), TerminalCloudError("Forbidden", "HTTP 403")],
     ids=lambda each: each.reason,
 )
-async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str, trouble: Exception) -> None:
+async def test_each_wrong_response_becomes_a_condition_without_a_hot_loop(where: str, trouble: Exception) -> None:
     world = Clusters()
     world.clouds.fail[where] = trouble
     world.make()

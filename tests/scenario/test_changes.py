@@ -29,7 +29,7 @@ async def test_a_cloud_of_memcached_only_has_nothing_else():
     assert not world.sql.users and not world.broker.users
 
 
-async def test_services_that_are_removed_go_with_all_they_had_and_the_cloud_stays_ready():
+async def test_removed_services_are_deleted_completely_and_the_cloud_stays_ready():
     world = await ready_world()
     world.cloud(features=ONLY_MEMCACHED)
     await world.settle()
@@ -123,7 +123,7 @@ async def test_a_draft_is_not_changed_until_the_flag_is_removed():
     assert world.ready()
 
 
-async def test_a_spec_that_the_schema_allows_but_makes_no_sense_is_blocked_with_all_errors():
+async def test_a_meaningless_spec_that_the_schema_allows_is_blocked_with_all_errors():
     world = World()
     world.cloud(
         services={"identity": {"nosuch": {"values": {}}}},

@@ -24,7 +24,7 @@ def touched(world):
 
 
 @steps
-async def test_a_cloud_at_rest_stays_ready_and_nothing_is_written(step):
+async def test_an_idle_cloud_stays_ready_without_writes(step):
     world = await ready_world()
     writes = world.writes
     world.clock.step(step)
@@ -71,7 +71,7 @@ async def test_an_upgrade_has_all_of_its_time_and_no_more(step):
 
 
 @steps
-async def test_a_failed_release_is_tried_again_after_a_minute(step):
+async def test_a_failed_release_is_retried_after_a_minute(step):
     world = await ready_world(features=MEMCACHED)
     await world.stop()
     old = record(world)

@@ -51,7 +51,7 @@ async def test_cached_objects_are_never_mutated():
     assert [obj["metadata"]["name"] for obj, text in told if json.dumps(obj) != text] == []
 
 
-async def test_a_second_look_at_the_whole_cloud_writes_nothing():
+async def test_a_second_reconcile_of_the_whole_cloud_writes_nothing():
     world = await ready_world(whole=True)
     before = world.writes
     await world.run(3600)
@@ -85,7 +85,7 @@ async def test_each_service_has_its_own_accounts_with_the_passwords_in_its_secre
     assert world.identity.catalog.keys() == {"glance", "placement", "neutron", "nova"}
 
 
-async def test_public_endpoints_have_the_names_that_the_ingress_answers_to():
+async def test_public_endpoints_have_the_names_that_the_ingress_serves():
     world = await ready_world(whole=True)
     public = {name: spec["endpoints"]["public"] for name, spec in world.identity.catalog.items()}
     assert public == {
@@ -145,7 +145,7 @@ async def test_another_image_touches_only_the_release_that_runs_it(monkeypatch):
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-placement"))]
 
 
-async def test_a_new_chart_is_deployed_once_with_the_values_that_its_operator_makes(monkeypatch):
+async def test_a_new_chart_is_deployed_once_with_values_of_its_operator(monkeypatch):
     world = await ready_world(whole=True)
     await world.stop()
     calls = len(world.helm.calls)

@@ -198,7 +198,7 @@ async def test_a_service_that_is_deleted_while_the_operator_lies_dead_after_any_
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("number", [1, 9, 31, 50])
-async def test_a_kill_of_all_workers_in_the_midst_of_their_work_is_made_good_by_the_next_operator(number, after):
+async def test_the_next_operator_recovers_from_a_kill_of_all_workers(number, after):
     world = start()
     with pytest.raises(Crash):
         await world.start(Kill(number, after))
@@ -223,7 +223,7 @@ async def test_when_each_write_but_events_fails_the_first_time_the_cloud_becomes
     assert difference(world.state(), undisturbed.state()) == []
 
 
-async def test_an_operator_that_dies_after_every_second_write_still_gets_there():
+async def test_an_operator_killed_after_every_second_write_reaches_the_goal():
     """Two, because a change in another system and its record are two writes."""
     world = start()
     for deaths in range(200):  # noqa: B007

@@ -78,7 +78,7 @@ async def test_a_slow_cloud_gets_no_more_requests_than_a_fast_one() -> None:
 
 
 @EVERYWHERE
-async def test_a_request_that_is_done_after_all_makes_nothing_twice(everywhere: Any) -> None:
+async def test_a_late_create_request_creates_no_duplicate(everywhere: Any) -> None:
     async def start() -> Pools:
         return Pools()
 
@@ -96,7 +96,7 @@ async def test_a_request_that_is_done_after_all_makes_nothing_twice(everywhere: 
 
 
 @EVERYWHERE
-async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(everywhere: Any) -> None:
+async def test_a_late_delete_request_leaves_no_resources(everywhere: Any) -> None:
     async def start() -> Pools:
         return await used(reclaimPolicy="Delete")
 
@@ -212,7 +212,7 @@ async def one_each(world: Pools) -> None:
     assert ip.facts["port_id"] == world.one("port", "web").id
 
 
-async def test_killed_at_every_write_a_server_has_one_address() -> None:
+async def test_a_kill_at_every_write_leaves_a_server_with_one_address() -> None:
     async def start() -> Pools:
         world = await served()
         world.delete(SERVERS, "web")

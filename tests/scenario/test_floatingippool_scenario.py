@@ -32,7 +32,7 @@ async def test_each_claim_gets_its_own_address() -> None:
     assert owners == {"IPAddressClaim": True, "OpenStackFloatingIPPool": False}
 
 
-async def test_those_of_the_user_come_first_and_are_never_deleted() -> None:
+async def test_users_addresses_are_assigned_first_and_never_deleted() -> None:
     world = Pools()
     theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
     world.pool(preAllocatedFloatingIPs=["198.51.100.1", "198.51.100.2"], reclaimPolicy="Delete")
@@ -76,7 +76,7 @@ async def test_a_users_address_in_use_is_not_assigned() -> None:
     assert not world.status(POOLS, "p").get("failedIPs")
 
 
-async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim() -> None:
+async def test_pools_that_share_a_users_address_assign_it_to_one_claim() -> None:
     world = Pools()
     world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
     for name in "pq":
@@ -92,7 +92,7 @@ async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim() ->
 
 
 @pytest.mark.parametrize("slow", [0, 0.5, 2])
-async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim_at_the_same_moment(slow: float) -> None:
+async def test_pools_that_share_a_users_address_assign_it_to_one_of_concurrent_claims(slow: float) -> None:
     world = Pools()
     world.clouds.slow = slow
     world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
@@ -193,7 +193,7 @@ async def test_a_returned_address_is_deleted_or_reused_by_the_pools_policy(polic
     assert len(world.ips()) == left
 
 
-async def test_a_pool_in_use_stays() -> None:
+async def test_a_pool_in_use_is_kept() -> None:
     world = await pools(reclaimPolicy="Delete")
     world.claim("a")
     await world.run(30)
@@ -206,7 +206,7 @@ async def test_a_pool_in_use_stays() -> None:
     assert world.ips() == []
 
 
-async def test_pools_of_one_name_share_nothing() -> None:
+async def test_pools_of_the_same_name_share_nothing() -> None:
     world = await pools()
     world.claim("a")
     await world.run(30)
@@ -271,7 +271,7 @@ async def test_at_rest_nothing_is_written() -> None:
     assert len(world.cluster.writes) == writes
 
 
-async def test_killed_at_every_write_each_claim_has_one_address() -> None:
+async def test_a_kill_at_every_write_leaves_each_claim_with_one_address() -> None:
     async def end(world: Pools) -> None:
         await world.run(90)
         assert len(set(world.served().values())) == 3
@@ -290,7 +290,7 @@ async def test_killed_at_every_write_each_claim_has_one_address() -> None:
     await killed_everywhere(start, act, end, seconds=60)
 
 
-async def test_killed_at_every_write_of_the_end_nothing_stays() -> None:
+async def test_a_pool_deletion_killed_at_every_write_leaves_no_resources() -> None:
     async def start() -> Pools:
         world = await pools(reclaimPolicy="Delete")
         for name in "ab":
@@ -310,7 +310,7 @@ async def test_killed_at_every_write_of_the_end_nothing_stays() -> None:
     await killed_everywhere(start, act, end, seconds=60)
 
 
-async def test_claims_of_a_paused_cluster_are_neither_served_nor_given_back() -> None:
+async def test_claims_of_a_paused_cluster_are_neither_served_nor_released() -> None:
     """`clusterctl move` pauses the Cluster, copies its claims and addresses, and deletes them here."""
     world = await pools(reclaimPolicy="Delete")
     for name in ("a", "b"):
@@ -400,7 +400,7 @@ async def test_without_cluster_api_a_server_reports_the_missing_kinds() -> None:
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-async def test_an_address_without_the_reference_to_its_claim_is_given_back(leaves: bool) -> None:
+async def test_an_address_without_a_reference_to_its_claim_is_released(leaves: bool) -> None:
     """Kubernetes removes references to owners that are gone from objects which have another owner."""
     world = await pools(reclaimPolicy="Delete")
     world.claim("a")

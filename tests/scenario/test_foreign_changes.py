@@ -426,7 +426,7 @@ async def test_a_lost_port_does_not_cost_a_machine_its_server() -> None:
     assert world.one("server").id == before
 
 
-async def test_killed_at_every_write_while_the_object_of_its_server_is_made_again() -> None:
+async def test_a_recreation_of_a_server_object_survives_a_kill_at_every_write() -> None:
     async def start() -> Clusters:
         world = await cluster()
         world.machine(recreatePolicy="Always")

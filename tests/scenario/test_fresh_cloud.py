@@ -76,7 +76,7 @@ async def test_when_nothing_changes_nothing_is_written_even_after_a_resync_and_a
     assert world.writes == before
 
 
-async def test_a_watch_that_is_late_makes_no_difference_to_the_outcome():
+async def test_a_late_watch_does_not_change_the_result():
     prompt, late = World(), World(latency=0.7)
     for world in (prompt, late):
         world.cloud()
@@ -85,7 +85,7 @@ async def test_a_watch_that_is_late_makes_no_difference_to_the_outcome():
     assert late.state() == prompt.state()
 
 
-async def test_a_watch_that_is_late_has_no_release_looked_at_again_and_again():
+async def test_a_late_watch_causes_no_repeated_reconciles_of_a_release():
     """The rest of a delay, however short, takes time to pass."""
     world = World(latency=0.05)
     world.cloud()

@@ -110,7 +110,7 @@ async def test_another_certificate_is_served_at_once_and_the_old_one_is_deleted(
     assert not leaks(everything(world), first, second)
 
 
-async def test_a_certificate_of_an_update_that_is_not_applied_is_not_taken_either() -> None:
+async def test_a_certificate_of_a_rejected_update_is_not_used_either() -> None:
     """No service takes anything of it: servers of the database would lose their majority."""
 
     def with_servers(count: int, certificate: dict[str, str]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ async def test_a_deleted_or_edited_secret_is_restored() -> None:
     assert sorted(secret_data(world.get(SECRET, GIVEN)).values()) == sorted(first.values())
 
 
-def test_a_support_bundle_holds_no_text() -> None:
+def test_a_support_bundle_contains_no_certificate_text() -> None:
     assert not leaks(json.dumps(blanked(cloud_object(**spec(GOOD)))), GOOD)
 
 
@@ -200,7 +200,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("changed", "told"), WRONG)
-async def test_a_wrong_one_is_refused_by_its_field_and_not_repeated(changed: dict[str, Any], told: list[str]) -> None:
+async def test_an_invalid_certificate_is_rejected_by_field_without_its_text(
+    changed: dict[str, Any], told: list[str]
+) -> None:
     obj = {"kind": "OpenStackDeployment", **cloud_object(**spec({**GOOD, **changed}))}
     found = errors_of(obj)
     assert len(found) == len(told), found
@@ -219,7 +221,7 @@ async def test_an_existing_invalid_certificate_is_reported_without_its_text() ->
     assert not leaks(str(plan), GOOD, OTHER)
 
 
-async def test_no_action_holds_a_text() -> None:
+async def test_no_action_contains_a_certificate_text() -> None:
     world = await ready_world(whole=True)
     plan = decide(Observed(SETTINGS, {**world.osdpl, "spec": cloud_object(**spec(GOOD))["spec"]}))
     assert any(isinstance(action, ExtractSecret) for action in plan.actions)
@@ -259,7 +261,7 @@ def test_certificates_of_others_are_accepted_as_they_are(key: Any) -> None:
     assert errors_of({"kind": "OpenStackDeployment", **cloud_object(**spec(endpoints))}) == []
 
 
-def test_an_ingress_without_a_cloud_takes_references_only() -> None:
+def test_an_ingress_without_a_cloud_accepts_only_references() -> None:
     from stackwright.services.ingress.features import IngressSettings
 
     with pytest.raises(ValueError, match="api_key"):

@@ -144,7 +144,7 @@ async def test_a_rejected_router_interface_is_retried_rarely() -> None:
     assert 30 < sum(ADD_INTERFACE in call.body for call in world.clouds.calls) < 50
 
 
-async def test_of_addresses_that_are_all_the_same_a_pool_makes_two() -> None:
+async def test_a_pool_stops_after_two_equal_new_addresses() -> None:
     world = Hostile(ODD["has one address for all"])
     world.pool()
     for name in "abc":
@@ -156,7 +156,7 @@ async def test_of_addresses_that_are_all_the_same_a_pool_makes_two() -> None:
     assert "have the same address, 192.0.2.77" in world.told_of()[1]
 
 
-async def test_a_cluster_with_many_rules_is_made_without_a_pause() -> None:
+async def test_a_cluster_with_many_rules_is_created_without_pauses() -> None:
     world = Hostile(lambda clouds: None)
     rules = [{"name": f"r{n}", "direction": "ingress", "protocol": "tcp", "portRangeMin": n} for n in range(1, 41)]
     managed = {"controlPlaneNodesSecurityGroupRules": [{**rule, "portRangeMax": 99} for rule in rules]}

@@ -200,7 +200,7 @@ async def test_a_server_to_recreate_is_a_loss_if_its_cloud_is_unreachable() -> N
 
 
 @pytest.mark.looptime
-async def test_floating_ips_that_a_pool_gives_back_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_floating_ips_that_a_pool_releases_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await pools()
     world.claim("a")
     await world.run(30)

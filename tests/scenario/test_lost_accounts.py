@@ -36,7 +36,7 @@ def lose(world: World, provider: str) -> dict[Any, str]:
 
 
 @each_provider
-async def test_lost_accounts_are_made_again_on_a_schedule(provider: str) -> None:
+async def test_lost_accounts_are_recreated_on_a_schedule(provider: str) -> None:
     """No event reports the loss: the pods run, and the objects are Ready."""
     world = await ready_world(whole=True)
     before = lose(world, provider)
@@ -152,7 +152,7 @@ async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_
 
 
 @each_provider
-async def test_a_loss_is_reported_even_if_the_account_cannot_be_made_again(provider: str) -> None:
+async def test_a_loss_is_reported_even_if_the_account_cannot_be_recreated(provider: str) -> None:
     world = await ready_world(whole=True)
     kind, _ = PROVIDERS[provider]
     lose(world, provider)
@@ -175,7 +175,7 @@ async def test_a_loss_is_reported_even_if_the_account_cannot_be_made_again(provi
     await world.stop()
 
 
-async def test_a_provider_that_does_not_answer_has_lost_nothing() -> None:
+async def test_an_unresponsive_provider_has_lost_nothing() -> None:
     world = await ready_world(whole=True)
     calls = len(world.sql.calls)
     for obj in world.cluster.all(DatabaseAccount.KIND):
@@ -263,7 +263,7 @@ CHANGES = [by_another_version, with_other_rights, with_a_new_password]
 
 @pytest.mark.parametrize("lost", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
-async def test_a_loss_counts_even_if_the_account_is_to_be_another_one_at_that_time(change: Any, lost: bool) -> None:
+async def test_a_loss_counts_even_if_the_account_changes_at_that_time(change: Any, lost: bool) -> None:
     """E.g. the operator is upgraded over a cloud that has lost its data: it would fill no database."""
     world = await ready_world()
     jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
@@ -323,7 +323,7 @@ async def test_another_provider_of_the_same_name_has_no_accounts_of_the_former()
 
 
 @each_provider
-async def test_an_account_that_stays_missing_is_not_made_without_end(provider: str) -> None:
+async def test_an_account_that_stays_missing_is_not_recreated_without_end(provider: str) -> None:
     """A provider accepts it and does not store it, or a proxy hides it."""
     world = await ready_world(whole=True)
     port = getattr(world, provider)

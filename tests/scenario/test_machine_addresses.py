@@ -59,7 +59,7 @@ async def test_claim_and_address_have_the_cluster_label_of_their_machine() -> No
         assert found["metadata"]["labels"][NAME] == "c"
 
 
-async def test_a_machine_and_its_claim_say_that_the_pool_may_have_no_more_addresses() -> None:
+async def test_a_machine_and_its_claim_report_the_limit_of_the_pool() -> None:
     world = Clusters(core=True)
     world.write(POOLS, "p", {"identityRef": IDENTITY, "maxIPs": 1})
     world.make()

@@ -75,7 +75,7 @@ async def test_a_machine_is_a_server_of_its_name_in_the_network_and_group_of_its
     assert group == [{"id": of_cluster["controlPlaneSecurityGroup"]["id"]}]
 
 
-async def test_ports_of_the_machine_are_its_own_and_open_ones_are_in_the_clusters_network() -> None:
+async def test_a_machine_has_its_own_ports_in_the_clusters_network_by_default() -> None:
     world = await clusters()
     other = world.foreigner("network", "other")
     mine = world.foreigner("security-group", "mine")
@@ -94,14 +94,14 @@ async def test_ports_of_the_machine_are_its_own_and_open_ones_are_in_the_cluster
     assert found[2]["fixedIPs"] == [{"ipAddress": "10.6.0.77"}]
 
 
-async def test_without_port_security_in_the_network_no_group_is_given() -> None:
+async def test_without_port_security_in_the_network_no_group_is_set() -> None:
     world = await clusters(managedNetwork={"enablePortSecurity": False})
     world.machine()
     await world.ready(MACHINES, "m")
     assert "securityGroups" not in server(world)["spec"]["ports"][0]
 
 
-async def test_of_several_subnets_the_primary_one_is_for_machines() -> None:
+async def test_machines_use_the_primary_one_of_several_subnets() -> None:
     world = Clusters()
     network = world.foreigner("network", "theirs")
     for name in "ab":
@@ -317,7 +317,7 @@ async def test_a_machine_paused_by_annotation_or_cluster_is_not_changed() -> Non
     assert "finalizers" in machine(world)["metadata"]
 
 
-async def test_a_paused_cluster_holds_the_servers_of_its_machines_also_when_all_are_deleted() -> None:
+async def test_a_paused_cluster_pauses_the_servers_of_its_machines_also_in_a_deletion() -> None:
     world = Clusters(core=True)
     top(world)
     world.make()
@@ -342,7 +342,7 @@ async def test_a_paused_cluster_holds_the_servers_of_its_machines_also_when_all_
     assert not any(name.endswith((" m", " m-0")) for name in world.there())
 
 
-async def test_a_paused_cluster_holds_a_bastion_before_owner_and_label_exist() -> None:
+async def test_a_paused_cluster_pauses_a_bastion_before_owner_and_label_exist() -> None:
     world = await clusters(bastion=BASTION)
     await world.run(60)
     before = world.there()
@@ -470,7 +470,7 @@ async def test_before_an_id_is_published_the_policy_decides_about_recreation() -
         await world.stop()
 
 
-async def test_many_machines_come_and_go() -> None:
+async def test_many_machines_are_created_and_deleted() -> None:
     world = await clusters(bastion=BASTION)
     for number in range(20):
         world.machine(f"m-{number}")
@@ -508,7 +508,7 @@ async def test_a_kill_at_every_write_ends_with_one_server() -> None:
     await killed_everywhere(clusters, lambda world: world.machine(), end)
 
 
-async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
+async def test_a_deletion_killed_at_every_write_leaves_no_resources() -> None:
     async def end(world: Clusters) -> None:
         assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
         assert not any(name.startswith(("server", "port m")) for name in world.there())

@@ -131,7 +131,7 @@ def attached(world: Clusters) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("given", ["", "198.51.100.1"], ids=["made", "given"])
-async def test_a_claim_that_is_restored_without_its_address_gets_the_one_that_its_server_has(given: str) -> None:
+async def test_a_claim_restored_without_its_address_gets_that_of_its_server(given: str) -> None:
     old = await whole(given)
     await old.stop()
     world = restored(old, (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM))
@@ -258,7 +258,7 @@ async def test_a_machine_that_is_known_by_an_id_never_gets_another_server() -> N
         assert (world.get(MACHINES, name) or {})["spec"]["providerID"] == before
 
 
-async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothing() -> None:
+async def test_objects_of_one_name_in_two_clusters_with_one_project_share_nothing() -> None:
     old = await small()
     await old.stop()
     world = restored(old, ())

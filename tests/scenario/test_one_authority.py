@@ -67,7 +67,7 @@ async def test_a_deleted_and_recreated_ca_issues_all_certificates():
     assert await certificates(world) == after
 
 
-async def test_of_two_authorities_of_an_earlier_version_one_is_left():
+async def test_one_of_two_cas_of_an_earlier_version_remains():
     world = await whole_cloud()
     before = await certificates(world)
     await world.stop()

@@ -135,7 +135,7 @@ async def test_a_policy_can_leave_the_resources_in_the_former_project(kind: Kind
     assert any(reason == "LeftBehind" for _, reason, _, _ in world.cluster.events)
 
 
-async def test_before_anything_is_made_the_project_may_change() -> None:
+async def test_the_project_may_change_before_the_first_creation() -> None:
     world = await made()
     server = there_is(world, SERVERS, "web") or {}
     lead_away(world)

@@ -45,7 +45,7 @@ async def test_a_paused_cloud_is_unchanged_and_applies_the_change_when_resumed()
     assert find(world.osdpl, "Paused")["status"] == "False"
 
 
-async def test_a_pause_of_a_cloud_holds_its_services_and_their_releases():
+async def test_a_pause_of_a_cloud_pauses_its_services_and_their_releases():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     calls = len(world.helm.calls)
@@ -58,7 +58,7 @@ async def test_a_pause_of_a_cloud_holds_its_services_and_their_releases():
     assert find(world.get(HelmBundle.KIND, "openstack-keystone"))["reason"] == "Paused"
 
 
-async def test_a_pause_of_one_service_holds_that_service_only():
+async def test_a_pause_of_one_service_pauses_that_service_only():
     world = await ready_world()
     await annotate(world, "Keystone", "keystone", "true")
     calls = len(world.helm.calls)

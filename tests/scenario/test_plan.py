@@ -231,7 +231,7 @@ async def test_machine_readable(name: str) -> None:
     assert json.loads(json.dumps([entry.as_dict() for entry in found]))
 
 
-async def test_a_cloud_and_the_secret_that_it_names_in_one_file_would_get_ready() -> None:
+async def test_a_cloud_with_its_secret_in_the_same_file_would_become_ready() -> None:
     reference = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
     values = {"conf": {"keystone": {"ldap": {"password": reference}}}}
     secret = {"metadata": {"namespace": CLOUD[0], "name": "directory"}, "stringData": {"password": "a-word"}}
@@ -448,7 +448,7 @@ async def test_a_cluster_is_planned_with_its_bastion_and_its_machines() -> None:
     golden("cluster", await planned(empty(), cluster()))
 
 
-async def test_a_cluster_is_planned_to_go_after_its_machines() -> None:
+async def test_a_clusters_deletion_is_planned_after_its_machines() -> None:
     first = await simulate(empty(), SETTINGS, cluster(), NOW)
     assert first.settled and not first.stuck
     first.world.writes.clear()

@@ -118,7 +118,9 @@ async def test_a_pool_without_claims_is_ready_at_once() -> None:
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
-async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(real_port: RealPort, ahead: float) -> None:
+async def test_a_clock_that_differs_from_novas_causes_no_duplicate_and_no_delay(
+    real_port: RealPort, ahead: float
+) -> None:
     """The server is created by a request that seemed to fail, and appears in a list of changes."""
     real_port.clock.ahead = ahead
     world = Servers()

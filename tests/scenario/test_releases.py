@@ -74,7 +74,7 @@ async def test_a_never_ready_first_install_remains_and_reports_why():
     assert world.ready()
 
 
-async def test_an_upgrade_that_is_not_ready_in_time_is_rolled_back_and_not_tried_again_until_it_changes():
+async def test_an_upgrade_that_is_not_ready_in_time_is_rolled_back_and_retried_only_after_a_change():
     world = await ready_world(features=MEMCACHED)
     before = record(world)
     world.kubelet.broken["memcached"] = UNREADY
@@ -172,7 +172,7 @@ async def test_after_a_rollback_that_was_refused_the_old_values_make_the_cloud_r
     assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback", "upgrade"]
 
 
-async def test_a_rollback_of_a_helm_that_could_not_reach_the_api_is_tried_again(monkeypatch):
+async def test_a_rollback_that_could_not_reach_the_api_is_retried(monkeypatch):
     world = await ready_world(features=MEMCACHED)
     await failing_upgrade(world)
     real = world.helm.rollback
@@ -279,7 +279,7 @@ async def test_the_record_of_a_helm_that_was_killed_is_removed_and_the_upgrade_d
     assert record(world).state == "deployed"
 
 
-async def test_a_release_that_the_api_server_refused_in_part_is_tried_again_once_a_minute():
+async def test_a_partially_rejected_release_is_retried_once_a_minute():
     world = await ready_world(features=MEMCACHED)
     await world.stop()
     world.helm.record(RELEASE, 2, "failed", record(world).digest)
@@ -338,7 +338,7 @@ async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
     assert world.get(HelmBundle.KIND, "mine")["status"]["releaseStatuses"].keys() == {"a"}
 
 
-async def test_a_release_in_another_namespace_is_found_there():
+async def test_a_release_in_another_namespace_is_found():
     world = World()
     world.settings = dataclasses.replace(SETTINGS, unrestricted=True)
     release = {"name": "a", "chart": "memcached", "values": {}, "namespace": "elsewhere"}

@@ -48,7 +48,7 @@ async def test_a_rollback_restores_a_spec_and_is_a_revision_itself():
     assert [each.number for each in await kept(world.cluster, world.osdpl)] == [1, 2, 3]
 
 
-async def test_the_oldest_revisions_go():
+async def test_the_oldest_revisions_are_deleted():
     world = await ready_world()
     for number in range(KEPT + 2):
         world.cloud(services={"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"a": number}}}}}}})

@@ -144,7 +144,7 @@ async def blank() -> Servers:
 
 
 @EVERYWHERE
-async def test_a_request_that_is_done_after_all_makes_nothing_twice(everywhere: Any) -> None:
+async def test_a_late_create_request_creates_no_duplicate(everywhere: Any) -> None:
     async def end(world: Servers) -> None:
         await world.ready()
         assert world.there() == ALL
@@ -160,7 +160,7 @@ async def test_a_request_that_is_done_when_the_end_has_begun_leaves_nothing() ->
     await unheard_everywhere(blank, lambda world: world.server(**WHOLE), gone, then=leave)
 
 
-async def test_an_answer_that_did_not_come_before_the_end_leaves_nothing() -> None:
+async def test_a_response_lost_before_the_deletion_leaves_no_resources() -> None:
     for number in range(1, 6):
         world = Servers()
         world.clouds.lost = number
@@ -174,7 +174,7 @@ async def test_an_answer_that_did_not_come_before_the_end_leaves_nothing() -> No
 
 
 @EVERYWHERE
-async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(everywhere: Any) -> None:
+async def test_a_late_delete_request_leaves_no_resources(everywhere: Any) -> None:
     await everywhere(whole, lambda world: world.delete(KIND, "web"), gone)
 
 
@@ -208,7 +208,7 @@ async def test_without_its_record_all_is_found_by_its_marks() -> None:
 
 
 @pytest.mark.parametrize("marks", [True, False], ids=["marks", "record"])
-async def test_the_end_needs_one_of_both_and_nothing_that_the_spec_names(marks: bool) -> None:
+async def test_a_deletion_needs_the_record_or_marks_and_nothing_of_the_spec(marks: bool) -> None:
     world = await whole()
     await world.stop()
     for thing in world.clouds.all():
@@ -289,7 +289,7 @@ async def test_the_policy_detach_keeps_existing_resources_and_reports_them(cause
     assert all(thing.id in left_behind(world) for thing in world.clouds.all() if thing.mark)
 
 
-async def test_a_cloud_that_does_not_answer_is_no_reason_to_detach() -> None:
+async def test_an_unresponsive_cloud_is_no_reason_to_detach() -> None:
     world = await whole()
     world.clouds.fail["look"] = TransientCloudError("Unreachable", "timed out")
     world.change(credentialsLostPolicy="Detach")

@@ -27,7 +27,7 @@ async def test_a_server_is_created_from_resolved_names_and_reported_when_active(
     assert [call.slot[0] for call in world.clouds.calls] == ["port", "server"]
 
 
-async def test_volumes_and_trunks_come_before_the_server_and_go_with_it() -> None:
+async def test_volumes_and_trunks_are_created_before_the_server_and_deleted_with_it() -> None:
     world = await made(**WHOLE)
     assert world.there() == ALL
     devices = world.one("server").facts["block_device_mapping_v2"]
@@ -38,7 +38,7 @@ async def test_volumes_and_trunks_come_before_the_server_and_go_with_it() -> Non
     assert not world.get()
 
 
-async def test_a_volume_that_a_user_made_of_a_servers_volume_outlives_the_server() -> None:
+async def test_a_users_copy_of_a_servers_volume_outlives_the_server() -> None:
     """Its metadata may be copied, too, and our mark in it."""
     world = await made(**WHOLE)
     await world.run(600)
@@ -99,7 +99,7 @@ async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orph
     await killed_everywhere(start, lambda world: world.server(**WHOLE), end)
 
 
-async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
+async def test_a_deletion_killed_at_every_write_leaves_no_resources() -> None:
     async def start() -> Servers:
         return await made(**WHOLE)
 
@@ -214,7 +214,7 @@ async def test_each_state_of_nova_is_reported_and_none_is_final(state: str, reas
 
 @pytest.mark.parametrize("where", ["look", "find", "create port", "create trunk", "create volume", "create server"])
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str, trouble: Exception) -> None:
+async def test_each_wrong_response_becomes_a_condition_without_a_hot_loop(where: str, trouble: Exception) -> None:
     world = Servers()
     world.clouds.fail[where] = trouble
     world.server(**WHOLE)
@@ -231,7 +231,7 @@ async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str
 
 
 @pytest.mark.parametrize("what", ["create port", "create volume", "create server"])
-async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twice(what: str) -> None:
+async def test_a_request_that_succeeds_but_seems_to_fail_creates_no_duplicate(what: str) -> None:
     world = Servers()
     world.clouds.lose.add(what)
     world.server(**VOLUMES)
@@ -254,7 +254,7 @@ async def test_names_without_or_with_several_matches_are_reported_together() -> 
     assert world.status["ready"]
 
 
-async def test_servers_of_the_same_name_are_not_taken_for_each_other() -> None:
+async def test_servers_of_the_same_name_are_not_confused() -> None:
     world = await made()
     foreign = world.clouds.put("server", "web")
     port = world.clouds.put("port", "web-0")

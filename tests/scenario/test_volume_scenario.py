@@ -146,7 +146,7 @@ def worlds(tmp_path: Path) -> Callable[[], World]:
     return make
 
 
-async def test_made_in_spite_of_a_crash_at_any_write(worlds: Callable[[], World]) -> None:
+async def test_a_volume_is_created_despite_a_crash_at_any_write(worlds: Callable[[], World]) -> None:
     async def prepare() -> World:
         return worlds()
 

@@ -132,7 +132,9 @@ async def test_a_claim_without_a_volume_is_not_changed() -> None:
     await world.stop()
 
 
-async def test_a_refusal_of_the_api_is_an_event_and_the_service_stays_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rejection_of_the_api_becomes_an_event_and_the_service_stays_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from stackwright.runtime.memory import MemoryCluster
 
     patch = MemoryCluster.patch

@@ -46,7 +46,7 @@ async def test_all_missing_resources_are_queried() -> None:
     assert not found.missing and not found.problems
 
 
-async def test_answers_to_one_object_take_little_memory_together() -> None:
+async def test_responses_of_one_object_use_little_memory() -> None:
     cloud = Cloud(tuple(CloudResource("image", f"{n:036}") for n in range(100)))
     with pytest.raises(
         TransientCloudError, match="cloud mine of Secret ns/clouds: the responses exceed the limit of 4 MiB"

@@ -98,7 +98,7 @@ def test_two_clouds_do_not_overwrite_their_requests_to_one_external_ceph() -> No
     assert isinstance(gone, Finalizer) and not gone.present
 
 
-def test_requests_of_an_earlier_version_are_taken_over() -> None:
+def test_requests_of_an_earlier_version_are_adopted() -> None:
     asked = next(each for each in decide(Observed(OURS, ELSEWHERE, (NOVA,))).actions if isinstance(each, Apply)).obj
     notes = {name: text for name, text in asked["metadata"]["annotations"].items() if name != "stackwright.dev/owner"}
     before = {**asked, "metadata": {**asked["metadata"], "annotations": notes}}
@@ -165,7 +165,7 @@ def test_a_client_gets_its_secret_and_again_when_the_keys_change() -> None:
     assert client(client_of(newer, made)).actions
 
 
-def test_a_client_gets_its_secret_again_when_that_of_the_keys_is_another_one() -> None:
+def test_a_client_gets_a_new_secret_when_the_secret_of_keys_changes() -> None:
     """After a restore of a backup it may have the version of the former one."""
     keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
     (action,) = client(client_of(keys)).actions
@@ -204,7 +204,7 @@ def test_a_client_belongs_to_the_oldest_object_that_names_it() -> None:
     assert told[-1].message.startswith("Secret nova-ceph belongs to CephClient nova;")
 
 
-async def test_a_client_is_looked_at_with_those_that_name_the_same_and_when_they_change() -> None:
+async def test_a_client_is_queued_when_others_with_the_same_name_change() -> None:
     every = {key_of(each): each for each in (OLDER, YOUNGER)}
     watch, look = controller().watches[0], controller().observe
 

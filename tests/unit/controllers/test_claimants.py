@@ -110,7 +110,7 @@ async def test_the_index_equals_a_search_in_all_objects(contract: Contract, chan
             assert all(each is every[key_of(each)] for each in others), "as they are now"
 
 
-async def test_all_objects_are_listed_once_however_many_are_looked_at() -> None:
+async def test_all_objects_are_listed_once_for_any_number_of_reconciles() -> None:
     """At 5,000 accounts a list for each would be 25 million looks."""
     cluster, claimants = Cluster(), claimants_of(DATABASE)
     for index in range(300):
@@ -142,7 +142,7 @@ async def test_the_claims_of_an_object_are_computed_once_per_spec() -> None:
     assert asked[30:] == ["u0"]
 
 
-async def test_a_spec_is_validated_once_in_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_spec_is_validated_once_per_reconcile(monkeypatch: pytest.MonkeyPatch) -> None:
     validated: list[Any] = []
     works = DATABASE.spec.model_validate
 

@@ -90,7 +90,7 @@ def test_nova_uses_the_bus_of_its_cell_if_declared():
 
 
 @pytest.mark.parametrize("name", NEEDS)
-def test_a_section_without_one_that_it_needs_is_refused_by_both_names(name):
+def test_a_section_without_a_required_one_is_rejected_with_both_names(name):
     for need in NEEDS[name]:
         (error,) = errors_of({need: None})
         assert f"{name} requires {need}" in error
@@ -261,18 +261,18 @@ def test_an_unsupported_field_is_rejected_by_name(change, expected):
     assert condition(plan).message == error
 
 
-def test_sections_that_are_off_may_hold_anything():
+def test_disabled_sections_may_contain_anything():
     spec_of({"heat": {"enabled": False, "template": {"heatAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
 
 
 @pytest.mark.parametrize(
     "section", ["applicationCredential", "designate", "heat", "ironic", "manila", "octavia", "redis", "watcher"]
 )
-def test_sections_that_are_off_by_default_need_not_say_so(section):
+def test_sections_that_are_disabled_by_default_may_be_absent(section):
     spec_of({section: {"template": {"anything": 1}}})
 
 
-def test_two_values_for_one_option_of_nova_are_refused_with_both_places():
+def test_two_values_for_one_option_of_nova_are_rejected_with_both_places():
     one, other = ({"customServiceConfig": f"[DEFAULT]\ncpu_allocation_ratio = {n}\n"} for n in (2, 3))
     spec_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=one))
     (error,) = errors_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=other))

@@ -228,7 +228,7 @@ def revision(number, spec):
         (range(1, KEPT + 3), [f"revision {KEPT + 3}", "delete r1", "delete r2", "delete r3"]),
     ],
 )
-def test_a_new_spec_is_kept_and_the_oldest_go_so_that_never_more_than_ten_stay(known, actions):
+def test_a_new_spec_is_stored_and_only_the_last_ten_are_kept(known, actions):
     plan = decide_revision(RevisionsSeen(CLOUD, tuple(revision(number, {"other": number}) for number in known)))
     told = [f"revision {a.number}" if isinstance(a, KeepRevision) else f"delete {a.key[1]}" for a in plan.actions]
     assert told == actions

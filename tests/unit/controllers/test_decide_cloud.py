@@ -64,7 +64,7 @@ def seen(thing=None, others=(), there=None, held=None):
     return Observed(SETTINGS, thing or cloud(), others, there or {}, holder() if held is None else held, ())
 
 
-def test_services_as_wanted_are_not_written_and_make_the_cloud_ready():
+def test_services_in_the_desired_state_are_not_written_and_make_the_cloud_ready():
     plan = decide(seen(there=services()))
     assert plan.empty
     assert condition(plan).status is True
@@ -120,7 +120,7 @@ def test_the_worst_service_is_mirrored_with_its_own_reason_and_name():
         (["~identity", "~database", "~messaging"], ["memcached"]),
     ],
 )
-def test_services_of_the_preset_are_added_to_and_taken_from_in_order(asked, names):
+def test_services_are_added_to_and_removed_from_the_preset_in_order(asked, names):
     spec, _ = parse(cloud({"features": {"services": asked}}))
     assert [each.declared.service for each in wanted_services(spec)] == names
 

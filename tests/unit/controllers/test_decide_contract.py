@@ -114,7 +114,7 @@ def test_a_provider_that_serves_need_not_be_whole(name):
     assert waits.empty and condition(waits).message.endswith(": it starts")
 
 
-def test_a_provider_counts_as_away_whenever_it_was_away_or_not_whole():
+def test_a_provider_counts_as_interrupted_when_it_was_unavailable_or_incomplete():
     what = seen("identity")
     what.instance["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-02T00:00:00Z"
     for since, told in (("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"), ("2026-01-03T00:00:00Z",) * 2):
@@ -122,7 +122,7 @@ def test_a_provider_counts_as_away_whenever_it_was_away_or_not_whole():
 
 
 @each_contract
-def test_the_account_is_made_once_and_again_when_spec_or_secret_are_others(name):
+def test_the_account_is_created_once_and_again_after_a_change_of_spec_or_secret(name):
     made = decide(seen(name))
     assert len(made.actions) == 1 and condition(made).status is True
     before = made.status["digest"]
@@ -134,7 +134,7 @@ def test_the_account_is_made_once_and_again_when_spec_or_secret_are_others(name)
     assert len(decide(anew).actions) == 1
 
 
-def test_users_of_keystone_that_differ_in_case_are_one():
+def test_users_of_keystone_that_differ_only_in_case_are_equal():
     what = seen("identity")
     what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
     spec = {**SPECS["identity"], "username": SPECS["identity"]["username"].upper(), "secretName": "t"}
@@ -272,7 +272,7 @@ def test_names_of_the_providers_own_accounts_are_rejected(name, field, values):
 
 
 @each_contract
-def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
+def test_an_account_that_its_provider_lost_is_reported_and_recreated(name):
     before = decide(seen(name)).status["digest"]
     lost = decide(replace(seen(name, digest=before), missing="user u"))
     assert lost.empty and lost.status["digest"] == "" and lost.requeue == AGAIN
@@ -361,7 +361,7 @@ def test_rejected_grants_create_no_account_but_allow_its_deletion(grants):
         assert deleting or condition(plan).reason == "BlockedInvalidSpec"
 
 
-def test_accounts_of_an_earlier_version_are_made_once_more_so_that_their_rights_are_narrowed():
+def test_accounts_of_an_earlier_version_are_applied_again_with_narrower_rights():
     """Its digest covers the same spec without the additions of the newer version."""
     what = seen("database")
     for revision, again in ((DATABASE.revision[:1], True), (DATABASE.revision, False)):
@@ -396,7 +396,7 @@ def filled(name, **more):
     return {key: text.format(**fields) for key, text in CONTRACTS[name].templates(spec).items()}
 
 
-def test_the_section_of_the_connection_is_the_one_that_the_service_reads():
+def test_the_connection_is_in_the_section_that_the_service_reads():
     assert filled("database")["database.conf"].startswith(
         "[database]\nconnection = mysql+pymysql://u:P@p.openstack.svc"
     )
@@ -414,7 +414,7 @@ def test_the_action_contains_additional_databases_and_a_shared_virtual_host():
         assert ("vhost v" in str(action)) is not shared
 
 
-def test_a_bus_for_requests_and_one_for_notifications_are_snippets_of_their_own():
+def test_the_buses_for_requests_and_notifications_have_separate_snippets():
     url = "rabbit://u:P@p.openstack.svc:5672/v"
     made = filled("messaging")
     assert made["messaging.conf"] == f"[DEFAULT]\ntransport_url = {url}\n"
@@ -451,7 +451,7 @@ def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
 
 
 @each_contract
-def test_since_when_its_provider_served_is_kept_until_the_account_was_looked_at(name):
+def test_the_start_of_the_providers_serving_is_kept_until_the_account_was_checked(name):
     """Otherwise a restarted provider that was not checked yet would count as checked."""
     made = decide(seen(name)).status
     what = seen(name, digest=made["digest"])

@@ -178,7 +178,7 @@ def test_the_cause_of_a_failed_rollback_is_reported_once():
         assert (status["readyRevision"], status["failedDigest"]) == (1, TARGET)
 
 
-def test_a_release_that_has_time_left_is_looked_at_when_the_time_is_over():
+def test_a_release_with_remaining_time_is_reconciled_at_its_timeout():
     assert decide(seen(record(age=590), [PENDING])).requeue == 10
     assert decide(seen(record(age=100), [PENDING], {"readyRevision": 3})).requeue is None
     assert decide(seen(record("failed", age=10))).requeue == RETRY_FAILED - 10
@@ -301,7 +301,7 @@ def test_at_most_one_helm_runs_per_release_and_a_deleted_bundle_installs_nothing
         assert not [action for action in helm if isinstance(action, HelmRollback)], "what was ready is not rolled back"
 
 
-def test_a_chart_gets_only_values_that_were_made_for_it():
+def test_a_chart_gets_only_values_that_were_built_for_it():
     old = seen(record(digest="old"))
     for digest, actions in (("older", []), ("chart-digest", ["helm upgrade --install openstack/mc"])):
         old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": digest}]
@@ -312,7 +312,7 @@ def test_a_chart_gets_only_values_that_were_made_for_it():
     assert said == "Waiting for the service object to write values for this version of the chart memcached"
 
 
-def test_a_decision_takes_time_linear_in_the_releases():
+def test_the_time_of_a_decision_is_linear_in_the_releases():
     """Admission bounds them; what got past it holds nothing up."""
     many = 4000
     releases = [{"name": f"a{number}", "chart": "memcached"} for number in range(many)]

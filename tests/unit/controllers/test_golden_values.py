@@ -192,7 +192,7 @@ def agent_values(spec, nodes=None):
 
 
 @pytest.mark.parametrize("count", range(len(LEVELS) + 1))
-def test_each_level_wins_over_all_before_it_and_takes_nothing_else_away(count):
+def test_each_level_overrides_earlier_ones_and_removes_nothing_else(count):
     levels = LEVELS[:count]
     values = agent_values(spec_of(*levels))
     assert values["who"] == (levels[-1] if levels else "built")

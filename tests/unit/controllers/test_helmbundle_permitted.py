@@ -60,7 +60,7 @@ def test_other_charts_and_namespaces_are_refused_unless_the_operator_permits_the
     assert errors_of(seen(release).obj, settings=ANY) == []
 
 
-def test_a_bundle_takes_nothing_away_from_a_namespace_that_it_may_not_write_to():
+def test_a_bundle_removes_nothing_from_a_namespace_without_permission():
     release = {"name": "keystone", "chart": "memcached", "namespace": "victim"}
     assert texts(decide(seen(release, deleting=True))) == [f"finalizer off HelmBundle {NAMESPACE}/b"]
     dropped = {"keystone": {"namespace": "victim"}}
@@ -142,7 +142,7 @@ async def test_the_helm_bundle_of_a_service_object_cannot_be_forged(bundle, obje
     assert any(isinstance(action, HelmUpgrade) for action in plan.actions)
 
 
-async def test_values_give_no_rights_on_nodes():
+async def test_values_grant_no_rights_on_nodes():
     release = {"name": "mc", "chart": "memcached", "values": RIGHTS}
     plan = decide(seen(release))
     assert plan.empty and "values.pod.security_context: " in condition(plan).message
@@ -239,7 +239,7 @@ async def test_a_waiting_bundle_gets_the_release_when_the_other_is_deleted():
     assert list(watch.keys(both[0], lambda kind, namespace: both)) == [(NAMESPACE, "b")]
 
 
-def test_admission_looks_at_helm_bundles():
+def test_admission_checks_helm_bundles():
     assert HelmBundle in ADMITTED
 
 

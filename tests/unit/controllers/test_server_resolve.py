@@ -39,7 +39,7 @@ def test_a_resource_that_several_ports_name_is_queried_once() -> None:
     assert asked(resolved({}, *ports)) == ["n", "own"]
 
 
-def test_groups_of_the_server_are_those_of_ports_that_name_none_and_are_secured() -> None:
+def test_groups_of_the_server_apply_to_secured_ports_without_groups() -> None:
     answers: dict[Query, tuple[CloudResource, ...]] = {
         query("security-group", name=name): (CloudResource("security-group", f"id-{name}"),) for name in ("g", "own")
     }

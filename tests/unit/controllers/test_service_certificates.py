@@ -61,7 +61,7 @@ async def test_it_is_issued_before_the_release_and_kept_until_its_renewal():
     assert second.requeue == CLOCK
 
 
-async def test_it_is_renewed_ninety_days_before_its_end_and_the_authority_stays():
+async def test_a_certificate_is_renewed_ninety_days_before_its_expiry_with_the_same_ca():
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
     before = secret_data(stage.cluster.peek(SECRET, TLS))
@@ -129,7 +129,7 @@ async def test_a_certificate_contains_its_purpose_and_an_older_one_is_reissued()
 
 
 @pytest.mark.parametrize("note", ["", "soon", "nan"])
-async def test_an_end_that_cannot_be_read_is_looked_at_again_and_does_not_stop_the_service(note):
+async def test_an_unreadable_expiry_is_checked_again_and_does_not_stop_the_service(note):
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
     live = stage.cluster.peek(SECRET, TLS)
@@ -152,7 +152,7 @@ async def test_the_users_own_is_waited_for_with_each_missing_key_by_name():
     assert not issues(plan) and not releases(plan)
 
 
-async def test_the_users_own_is_copied_and_a_new_one_of_theirs_is_taken_over():
+async def test_the_users_certificate_is_copied_and_a_new_one_replaces_it():
     stage = Stage(ingress.SERVICE, spec=own())
     put(stage, **{"ca.pem": "CA", "cert.pem": "CERT", "key.pem": "KEY"})
     await stage.do()

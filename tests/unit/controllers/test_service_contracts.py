@@ -64,7 +64,7 @@ def glance_bundle():
     return HelmBundle.KIND
 
 
-async def test_several_contracts_of_one_stage_are_shown_as_one_with_the_first_that_is_not_ready():
+async def test_several_contracts_of_one_stage_are_one_condition_with_the_first_unready_one():
     stage = Stage(nova.SERVICE)
     await stage.do()
     await stage.do()
@@ -113,7 +113,7 @@ async def test_one_of_two_contracts_of_a_kind_is_deleted_alone():
     ]
 
 
-async def test_the_ssh_keys_and_the_shared_secret_stay_the_same_however_often_it_is_looked_at():
+async def test_the_ssh_keys_and_the_shared_secret_do_not_change_between_reconciles():
     for declared, name in ((nova.SERVICE, "nova-ssh"), (neutron.SERVICE, "neutron-metadata-proxy")):
         stage = Stage(declared)
         await stage.do()
@@ -159,7 +159,7 @@ def test_no_user_of_a_bus_has_two_passwords(declared):
     assert len(set(users)) == len(users)
 
 
-def test_contracts_are_valid_by_the_models_that_answer_them():
+def test_contracts_are_valid_by_their_models():
     for declared in SERVICES:
         for each in declared.contracts(context(declared)):
             kinds = {r.KIND: r for r in CONTRACT_KINDS}
@@ -240,7 +240,7 @@ def test_all_providers_of_accounts_report_whether_they_serve():
 
 
 @pytest.mark.parametrize("name", ["rabbitmq", "nova-rabbitmq"])
-def test_the_pods_of_one_bus_wake_its_object_alone(name):
+def test_the_pods_of_one_bus_wake_only_its_object(name):
     from stackwright.controllers.service import controller
 
     objects = [{"metadata": {"namespace": NAMESPACE, "name": each}} for each in ("rabbitmq", "nova-rabbitmq")]
