@@ -75,7 +75,7 @@ async def looks(made: AccountChecks, provider: str = "p") -> int:
     return len(silent)
 
 
-async def test_a_provider_that_hangs_holds_each_worker_once_and_then_one_of_them_now_and_then() -> None:
+async def test_a_hanging_provider_occupies_each_worker_once_and_later_one_at_a_time() -> None:
     sql, now = Sql(), asyncio.get_running_loop().time
     made, start = checks(sql), now()
     assert await looks(made) == 8
@@ -242,7 +242,7 @@ async def test_without_the_administrators_password_no_check_runs() -> None:
     assert sql.asked == []
 
 
-async def test_old_answers_are_dropped_without_a_look_at_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_old_responses_are_dropped_without_a_scan_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 5,000 accounts a look at all answers for each question would be 25 million looks."""
     looked = 0
 

@@ -81,7 +81,7 @@ async def test_concurrent_calls_are_limited(tmp_path: Path) -> None:
     assert max(int(line) for line in (tmp_path / "count").read_text().split()) == 2
 
 
-async def test_one_namespace_never_has_all_turns_and_those_of_another_come_next(tmp_path: Path) -> None:
+async def test_one_namespace_never_has_all_slots_and_another_is_served_next(tmp_path: Path) -> None:
     path = tmp_path / "ran"
     helm = HelmCli(binary=program(tmp_path, f"echo $2 >> {path}; sleep 0.2"), parallel=4, share=3)
     many = [asyncio.create_task(helm.uninstall(("tenant", f"t{number}"))) for number in range(30)]
@@ -99,7 +99,7 @@ async def test_one_namespace_never_has_all_turns_and_those_of_another_come_next(
 
 
 @pytest.mark.looptime
-async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
+async def test_slots_are_granted_in_turn_and_none_is_lost() -> None:
     turns, most, now, ended = ConcurrencyLimit(4, 3), Counter[str](), Counter[str](), list[str]()
 
     async def call(namespace: str) -> None:
@@ -273,7 +273,7 @@ def test_the_newest_record_of_each_release() -> None:
     assert (found["b"].deployed_revision, found["b"].digest) == (0, "")
 
 
-def test_a_record_is_not_older_than_its_secret_though_helm_takes_a_label_over_from_the_one_before() -> None:
+def test_a_record_has_the_age_of_its_secret_despite_a_copied_label() -> None:
     newer = record("a", 2, "deployed", modifiedAt="100")
     newer["metadata"]["creationTimestamp"] = "1970-01-01T00:10:00Z"
     assert releases([record("a", 1, "superseded", modifiedAt="100"), newer])["a"].updated == 600.0

@@ -21,7 +21,7 @@ def account(**changes: Any) -> SqlAccount:
     return SqlAccount(**{**fields, **changes})
 
 
-def test_an_account_is_made_by_statements_that_can_repeat() -> None:
+def test_an_account_is_created_by_idempotent_statements() -> None:
     texts = [text for text, _ in statements(account(database="nova-cell0"), "pa'ss")]
     assert [text.split()[0] for text in texts] == ["CREATE", "CREATE", "ALTER", "GRANT"]
     assert texts[0].startswith("CREATE DATABASE IF NOT EXISTS `nova-cell0` CHARACTER SET utf8mb3")
@@ -39,7 +39,7 @@ def test_removal_drops_the_database_only_on_request() -> None:
     assert len(list(statements(account(absent=True, dropped=("keystone",)), ""))) == 2
 
 
-def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the_first() -> None:
+def test_additional_databases_get_the_same_rights_and_are_dropped_with_the_first() -> None:
     made = [text for text, _ in statements(account(database="nova", additional=("nova_cell0",)), "x")]
     for name in ("nova", "nova_cell0"):
         assert sum(text.startswith(f"CREATE DATABASE IF NOT EXISTS `{name}` ") for text in made) == 1
@@ -120,9 +120,7 @@ async def test_rights_outside_of_the_spec_are_revoked(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("pattern", ["nova%", "%", "100%d", "we``ird", r"nova\_%s"])
-async def test_rights_on_any_pattern_are_taken_back_by_the_driver(
-    monkeypatch: pytest.MonkeyPatch, pattern: str
-) -> None:
+async def test_rights_on_any_pattern_are_revoked_by_the_driver(monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     """Rights that were granted manually: a % in them is not a placeholder for a value."""
     connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
@@ -158,7 +156,7 @@ HASH = "IDENTIFIED BY PASSWORD '*0123 WITH GRANT'"
         ("GRANT SELECT ON `reports`.* TO `novax`@`%`", []),
     ],
 )
-async def test_rights_on_all_databases_and_roles_are_taken_back(
+async def test_rights_on_all_databases_and_roles_are_revoked(
     monkeypatch: pytest.MonkeyPatch, held: str, taken: list[str]
 ) -> None:
     """Manually granted rights; the desired rights remain."""
@@ -206,7 +204,7 @@ async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(m
         ("ALL PRIVILEGES+", ("SELECT",), ["REVOKE GRANT OPTION ON", "REVOKE ALL PRIVILEGES ON", "GRANT SELECT ON"]),
     ],
 )
-async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
+async def test_rights_that_an_account_no_longer_needs_are_revoked(
     monkeypatch: pytest.MonkeyPatch, held: str, wanted: tuple[str, ...], ran: list[str]
 ) -> None:
     """A + means WITH GRANT OPTION: the account could grant its rights to others and get them back."""
@@ -256,7 +254,7 @@ async def test_missing_parts_of_an_account_are_found_by_a_login(
     assert asked == [("keystone", "pw", "keystone")]
 
 
-async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_database_of_an_account_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = "nova_cell0"
 
     def connect(**options: Any) -> Any:

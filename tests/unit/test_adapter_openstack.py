@@ -93,7 +93,7 @@ def ensure(identity: Identity, **changes: Any) -> list[str]:
     return list(identity.writes)
 
 
-def test_all_is_made_once(identity: Identity) -> None:
+def test_all_parts_are_created_once(identity: Identity) -> None:
     made = ["create_project", "create_user", "create_role", "create_service", "create_region"]
     assert ensure(identity) == [*made, "create_endpoint", "create_endpoint"]
     assert identity.assigned == {("service", "glance", "admin"), ("service", "glance", "service")}

@@ -110,7 +110,7 @@ async def asked(web: Web) -> TransientCloudError:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "identity"])
-def test_no_more_of_an_answer_is_read_than_a_cloud_needs(web: Web, encoding: str) -> None:
+def test_a_response_is_read_only_up_to_the_limit(web: Web, encoding: str) -> None:
     body = b" " * (LARGEST + 1)
     for _ in range(encoding.count("gzip")):
         body = gzip.compress(body)
@@ -174,7 +174,7 @@ def test_json_is_read_in_the_encoding_in_which_its_values_are_counted(web: Web, 
         json_of(own)
 
 
-def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
+def test_a_response_of_the_usual_size_is_read_unchanged(web: Web) -> None:
     values = VALUES - 10
     body = b"[" + b'"%s",' % (b"x" * (LARGEST // values - 4)) * values + b"1]"
     web.otherwise = (200, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
@@ -202,7 +202,7 @@ def test_a_slow_response_is_aborted(web: Web, monkeypatch: pytest.MonkeyPatch, b
     assert describe_error(raised.value, "compute") == "no response in time"
 
 
-def test_each_answer_of_a_connection_has_the_whole_time(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_response_of_a_connection_has_the_full_timeout(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "LONGEST", 0.3)
     web.otherwise = (200, {}, b"yes")
     with ExitStack() as files:

@@ -140,7 +140,7 @@ def test_a_copied_mark_in_a_description_gives_no_access_to_the_resource(what: An
 
 
 @pytest.mark.parametrize("do", ["create", "update"])
-def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
+def test_a_tag_in_the_form_of_a_mark_is_rejected(do: Any) -> None:
     """Nova keeps tags in an order of its own."""
     other, services = mark("11111111-1111-4111-8111-111111111111", SERVER_KEY), made("server")
     with pytest.raises(TerminalCloudError, match=f"tag {other} "):
@@ -166,7 +166,7 @@ def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, met
     assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
 
 
-def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
+def test_a_volume_is_created_even_if_its_own_id_cannot_be_written() -> None:
     """Otherwise another one would be created."""
 
     def refused(method: str, path: str, body: Any) -> Response:
@@ -225,7 +225,7 @@ def test_a_router_gets_an_interface_and_the_new_state_of_the_port_is_returned() 
     ]  # fmt: skip
 
 
-def test_an_interface_that_the_router_has_already_is_fine_and_that_of_another_one_is_not() -> None:
+def test_an_existing_interface_of_the_router_is_accepted_and_one_of_another_is_not() -> None:
     run(routers(INTERFACE, PUT="add_router"), call(**ATTACH), None)  # type: ignore[arg-type]
     with pytest.raises(TransientCloudError, match="in use"):
         run(routers({**INTERFACE, "device_id": "other"}, PUT="add_router"), call(**ATTACH), None)  # type: ignore[arg-type]
@@ -301,7 +301,7 @@ def test_a_volume_reserved_for_an_absent_server_is_deleted(there: tuple[str, ...
         assert services.asked[-1][:2] == ("DELETE", "/volumes/v")
 
 
-def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted() -> None:
+def test_an_existing_equal_rule_of_the_group_counts_as_the_desired_one() -> None:
     there = {"id": "old", "security_group_id": "g", "direction": "egress", "ethertype": "IPv4", "protocol": None}
 
     def answer(method: str, path: str, body: Any) -> Response:
@@ -336,7 +336,7 @@ def test_changes_of_servers_are_listed_at_the_given_interval(took: float, age: f
 
 
 @pytest.mark.parametrize(("took", "age"), [(0.0, 60.0), (3.0, 60.0), (8.5, 170.0)])
-def test_a_list_takes_a_small_part_of_the_time_of_its_service(took: float, age: float) -> None:
+def test_a_list_uses_a_small_part_of_the_time_of_its_service(took: float, age: float) -> None:
     snapshot = Snapshot(taken={"port": 0.0}, fresh={"port": 100.0}, took={"port": took})
     assert snapshot.age("port", True) == age
     assert not snapshot.due("port", True, 100.0 + age - 0.1)
@@ -344,7 +344,7 @@ def test_a_list_takes_a_small_part_of_the_time_of_its_service(took: float, age: 
 
 
 @pytest.mark.parametrize(("took", "age"), [(1.0, 180.0), (14.0, 280.0)])
-def test_a_whole_list_of_servers_takes_a_small_part_of_novas_time(took: float, age: float) -> None:
+def test_a_whole_list_of_servers_uses_a_small_part_of_novas_time(took: float, age: float) -> None:
     snapshot = Snapshot(taken={"server": 100.0}, took_whole=took)
     assert not snapshot.due_whole(100.0 + age - 0.1)
     assert snapshot.due_whole(100.0 + age)
@@ -385,9 +385,7 @@ def test_the_retry_time_of_a_response_is_used() -> None:
 
 @pytest.mark.parametrize("after", ["²", "١٢", "-1", "1e3", "inf", "nan", "0", "Fri, 31 Dec 2027 23:59:59 GMT"])
 @pytest.mark.parametrize(("status", "pause"), [(429, 10), (503, None), (413, 10)])
-def test_a_time_to_come_back_that_is_no_number_of_seconds_does_not_count(
-    after: str, status: int, pause: float | None
-) -> None:
+def test_a_retry_time_that_is_no_number_of_seconds_is_ignored(after: str, status: int, pause: float | None) -> None:
     assert problem(status, "", after).after == pause  # type: ignore[union-attr]
     assert problem(status, "", "9" * 5000).after == 300  # type: ignore[union-attr]
 
@@ -483,7 +481,7 @@ def test_unshared_types_are_searched_in_the_own_project(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["network", "subnet", "router"])
-def test_networks_of_others_are_found_and_the_own_come_first(what: str) -> None:
+def test_networks_of_other_projects_are_found_after_those_of_the_own(what: str) -> None:
     assert asks(what, "other", "mine", name="x") == (["mine"], None)
     assert asks(what, "other", name="x") == (["other"], None)
     assert asks(what, "other", "third", name="x") == (["other", "third"], None)
@@ -527,7 +525,7 @@ def test_a_whole_list_is_found_or_trouble_and_never_a_part_of_it() -> None:
     assert {asked.what for asked in missing if asked.whole} == {"subnet", "availability-zone"}
 
 
-def test_two_that_are_found_are_never_taken_for_one() -> None:
+def test_two_matches_never_count_as_one() -> None:
     large = {"tags": ["x" * 255] * 150}
     for items in ([{"id": "1", **large}, {"id": "2", **large}], [{"id": "1"}, {"id": "2", **large}]):
         assert [thing.id for thing in found("network", *items, *items, name="x")][:2] == ["1", "2"]
@@ -556,7 +554,7 @@ def test_missing_credentials_are_named(data: dict[str, str], reason: str, part: 
     assert part in str(raised.value)
 
 
-def test_a_connection_is_of_one_region_and_one_authority() -> None:
+def test_a_connection_has_one_region_and_one_ca() -> None:
     text = yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, "region_name": "one"}}})
     found = {
         login_of(CLOUD, {"clouds.yaml": text}, 0).digest,
@@ -754,7 +752,7 @@ async def test_a_call_needs_a_subscription_with_its_credentials(lists: Lists, ti
     assert deferred.reason is Reason.CREDENTIALS_CHANGED
 
 
-async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
+async def test_500_healthy_servers_cost_one_list(lists: Lists) -> None:
     lists.things["server"] = [CloudResource("server", str(n), state="ACTIVE") for n in range(500)]
     port_ = clouds([])
     looks = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(500)))
@@ -838,9 +836,7 @@ async def refresh(port_: OpenStackClouds) -> Project:
     return project
 
 
-async def test_a_list_that_takes_long_holds_up_no_peek(
-    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_list_delays_no_peek(lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
 
     def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
@@ -1027,7 +1023,7 @@ async def test_a_deferred_request_holds_no_worker_and_is_woken_when_a_slot_frees
     await port_.close()
 
 
-async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
+async def test_a_failed_request_for_a_server_frees_its_slot(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port_ = clouds([])
@@ -1328,7 +1324,7 @@ async def test_a_session_with_changed_credentials_is_closed(lists: Lists, time: 
     await port_.close()
 
 
-async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists, time: Time) -> None:
+async def test_threads_end_with_the_last_credentials_of_a_namespace(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
@@ -1355,7 +1351,7 @@ async def test_questions_are_forgotten_too(lists: Lists, time: Time, monkeypatch
 @pytest.mark.parametrize(
     ("count", "text", "many"), [(300, "", 100), (2000, "x" * 10_000, 0)], ids=["answers", "questions"]
 )
-async def test_questions_and_answers_of_a_project_take_little_memory_together(
+async def test_queries_and_responses_of_a_project_use_little_memory(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, count: int, text: str, many: int
 ) -> None:
     """Thirty queries with a full list as response used 233 MiB for an hour."""
@@ -1510,7 +1506,7 @@ async def test_the_object_of_a_port_is_woken_at_once_by_a_new_floating_ip(
     await port_.close()
 
 
-def test_an_answer_without_tags_is_no_word_about_tags() -> None:
+def test_a_response_without_tags_does_not_mean_no_tags() -> None:
     """A caller that reverts tags or adds a mark would delete unknown tags."""
     assert "tags" not in thing_of("server", {"id": "s"}).facts
     assert thing_of("server", {"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]

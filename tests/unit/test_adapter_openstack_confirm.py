@@ -136,7 +136,7 @@ async def test_after_a_restart_an_empty_list_forgets_nothing(cloud: Cloud, time:
 
 @pytest.mark.parametrize(("kind", "number"), [("empty", 1), ("empty", 4), ("short", 4)])
 @pytest.mark.parametrize("what", KINDS)
-async def test_a_list_that_suddenly_lacks_many_items_counts_once_another_one_agrees(
+async def test_a_list_that_suddenly_lacks_many_items_is_accepted_after_an_equal_one(
     cloud: Cloud, time: Time, what: str, kind: str, number: int
 ) -> None:
     """A resource that is known only by its mark has no id to request."""
@@ -192,7 +192,9 @@ async def test_a_resource_deleted_at_our_request_is_gone_and_one_404_is_not_enou
     await port_.close()
 
 
-async def test_the_rules_of_a_group_go_with_it(cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_rules_of_a_group_are_deleted_with_it(
+    cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rules = [CloudResource("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
     cloud.things = {"security-group": things("security-group", 1), "security-group-rule": rules}
     known = frozenset({("security-group", IDS[0]), *(("security-group-rule", rule.id) for rule in rules)})

@@ -101,7 +101,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
         "",
     ],
 )
-def test_a_text_that_is_none_is_refused_at_little_cost(bad: str) -> None:
+def test_an_invalid_text_is_rejected_at_little_cost(bad: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(TransientCloudError) as raised:

@@ -124,7 +124,7 @@ async def test_keystone_wants_fewer_requests_too(time: Time, line: Line, asked: 
     assert (found.reason, found.after) == ("RateLimited", 7)
 
 
-async def test_a_service_that_hangs_is_tried_by_one_at_a_time(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_hanging_service_is_tried_by_one_request_at_a_time(time: Time, line: Line, asked: Asked) -> None:
     asked.takes, asked.fail = 3 * SLOW, exceptions.ConnectTimeout("timed out")
     assert (await trouble(line, asked)).reason == "Unreachable"
     again = await trouble(line, asked)
@@ -168,7 +168,7 @@ async def test_a_request_that_fails_fast_may_be_repeated_at_once(time: Time, lin
     assert asked.times == 3
 
 
-async def test_credentials_that_are_not_taken_are_tried_now_and_then(time: Time, line: Line, asked: Asked) -> None:
+async def test_rejected_credentials_are_retried_rarely(time: Time, line: Line, asked: Asked) -> None:
     """500 objects with a wrong password would lock its account."""
     asked.fail = exceptions.Unauthorized("no")
     for _ in range(5):
@@ -200,7 +200,7 @@ async def test_two_failures_of_a_kind_read_the_same(time: Time, line: Line, aske
     assert all(text.startswith("https://keystone/v3: ") for text in told), "by which cloud"
 
 
-def test_each_answer_is_counted_by_method_and_status(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_response_is_counted_by_method_and_status(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[tuple[str, str]] = []
     session = Mock(hooks={"response": []})
     monkeypatch.setattr("openstack.connection.Connection", lambda **_: Mock(session=Mock(session=session)))

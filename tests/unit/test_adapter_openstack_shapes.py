@@ -217,7 +217,7 @@ MANY = 100_000
         ([{"id": "1", "addresses": {key: [{"addr": "1"}] * 101 for key in "abcdefghij"}}], "servers.addresses"),
     ],
 )
-def test_to_check_an_answer_takes_no_memory(found: Any, field: str) -> None:
+def test_checking_a_response_uses_no_memory(found: Any, field: str) -> None:
     """With errors for all values, a response of 3 MiB used 2 GiB, more than the operator has."""
     tracemalloc.start()
     try:
@@ -280,7 +280,7 @@ def test_an_error_that_is_too_deep_to_parse_is_reported_by_its_status() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), AttributeError("x")])
-async def test_a_fault_of_our_own_stays_one(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+async def test_an_internal_error_remains_one(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def wrong(raw: Any) -> Any:
         raise error
 

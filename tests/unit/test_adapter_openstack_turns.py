@@ -60,7 +60,7 @@ def test_the_message_of_a_waiting_request_does_not_depend_on_the_limit(most: int
     assert turns.take("late", who(100), 0.0).text == "Waiting for a free slot: others are built"
 
 
-def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: ConcurrencyLimiter) -> None:
+def test_a_granted_slot_is_reserved_for_a_while(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100)
     assert turns.end("uid1", 1.0, well=False) == [who(100)]
     assert not take(turns, 101, 1.0), "somebody else's"
@@ -171,7 +171,7 @@ def order() -> Scheduler:
     return made
 
 
-def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Scheduler) -> None:
+def test_a_server_holds_its_slot_from_its_first_port_until_it_is_built(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
     assert order.built({"somebody's": True}, 1.0) == []
     assert order.built({"id2": False}, 1.0) == [who(100)]
@@ -185,7 +185,7 @@ def test_requests_without_a_server_do_not_wait_for_servers(order: Scheduler) -> 
 
 
 @pytest.mark.parametrize("slot", [PORT, SERVER_KEY])
-def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: ResourceKey) -> None:
+def test_a_server_with_a_failed_request_frees_its_slot(slot: ResourceKey) -> None:
     order = Scheduler()
     for number in range(SERVERS[0]):
         assert begin(order, number, slot)
@@ -194,7 +194,7 @@ def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: ResourceKey)
     assert not begin(order, 101, slot)
 
 
-def test_a_server_that_is_to_go_gives_its_turn_on(order: Scheduler) -> None:
+def test_a_server_in_deletion_frees_its_slot(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
     order.begin(call(1, SERVER_KEY, "delete"), asker(1), 0.0)
     assert end(order, 1, "id1", SERVER_KEY, "delete") == [who(100)]

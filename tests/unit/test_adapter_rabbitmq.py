@@ -80,7 +80,7 @@ async def test_removal_ignores_absent_parts(server: Server) -> None:
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova"), ("DELETE", "/api/vhosts/no%2Fva")]
 
 
-async def test_a_virtual_host_that_others_use_stays(server: Server) -> None:
+async def test_a_virtual_host_that_others_use_is_kept(server: Server) -> None:
     await RabbitBroker(server.port).account(account(absent=True, keep_vhost=True), ADMIN, "")
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova")]
 

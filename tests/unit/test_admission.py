@@ -104,7 +104,7 @@ async def test_an_exception_contains_no_value(unused_tcp_port: int) -> None:
     assert SECRET_TEXT not in str(answer)
 
 
-async def test_an_object_is_changed_that_is_as_large_as_etcd_takes(unused_tcp_port: int) -> None:
+async def test_an_object_of_the_maximum_size_of_etcd_can_be_changed(unused_tcp_port: int) -> None:
     large = named(spec={"x": "x" * (3 << 19)})
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(about(large, large)))[1]["allowed"] is True
@@ -253,7 +253,7 @@ async def test_many_concurrent_large_requests_all_get_responses(unused_tcp_port:
     assert [status for status, _ in answers] == [200] * 40
 
 
-async def test_costly_questions_come_after_those_of_others_and_after_smaller_ones(unused_tcp_port: int) -> None:
+async def test_expensive_requests_follow_those_of_others_and_smaller_ones(unused_tcp_port: int) -> None:
     """However many of them wait."""
     order: list[str] = []
 
@@ -279,7 +279,7 @@ async def test_costly_questions_come_after_those_of_others_and_after_smaller_one
     assert max(order.index("small"), order.index("elsewhere")) <= 12, order
 
 
-async def test_a_client_that_leaves_while_it_is_answered_is_no_fault(
+async def test_a_client_that_disconnects_during_the_response_is_no_fault(
     unused_tcp_port: int, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     context, trusting = contexts(tmp_path)

@@ -303,7 +303,7 @@ def test_both_spellings_of_a_cluster_mean_the_same() -> None:
 
 
 @pytest.mark.parametrize("spell", [lambda mtu: {"networkMTU": mtu}, lambda mtu: {"managedNetwork": {"mtu": mtu}}])
-def test_an_mtu_of_nought_is_taken_and_a_smaller_one_than_ip_has_is_refused(spell: Any) -> None:
+def test_an_mtu_of_zero_is_accepted_and_one_below_the_minimum_of_ip_is_rejected(spell: Any) -> None:
     assert errors("OpenStackCluster", spell(0)) == []
     assert errors("OpenStackCluster", spell(68)) == []
     assert errors("OpenStackCluster", spell(67)) == ["spec.managedNetwork.mtu: must be 0 or at least 68"]
@@ -356,7 +356,7 @@ def test_a_flavor_has_one_meaning(written: dict[str, Any], meant: dict[str, Any]
     assert [each.where for each in missing if each.what == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
 
 
-def test_a_spec_with_errors_is_given_as_it_is_written() -> None:
+def test_a_spec_with_errors_is_returned_unchanged() -> None:
     wrong = changed(GOOD["OpenStackServer"], {"ports.0.disablePortSecurity": "perhaps"})
     spec, told = OpenStackServer.parsed(obj("OpenStackServer", wrong))
     assert spec == wrong
@@ -400,7 +400,7 @@ def test_nothing_that_can_be_written_breaks_the_check(value: Any) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_a_manifest_of_each_version_is_taken_and_becomes_one_of_the_stored_one(version: str) -> None:
+def test_manifests_of_each_version_are_accepted_and_converted_to_the_stored_one(version: str) -> None:
     document = obj("OpenStackMachine") | {"apiVersion": f"infrastructure.cluster.x-k8s.io/{version}"}
     manifest, told = check(document, "default")
     assert told == []

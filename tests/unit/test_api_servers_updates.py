@@ -189,7 +189,7 @@ def test_fields_that_an_update_may_change(
 
 
 @pytest.mark.parametrize("field", ["image", "flavor", "identityRef", "recreatePolicy", "instanceID"])
-def test_a_template_stays_as_it_is(field: str) -> None:
+def test_a_template_is_immutable(field: str) -> None:
     value = {"image": {"id": OTHER}, "identityRef": IDENTITY}.get(field, "Always" if "Policy" in field else "other")
     new = changed(NODE, {f"template.spec.{field}": value})
     old = obj("OpenStackMachineTemplate", NODE)
@@ -221,7 +221,7 @@ def test_other_kinds_have_no_such_rules() -> None:
     assert update_errors(obj("OpenStackFloatingIPPool"), pool) == []
 
 
-def test_a_template_of_clusters_stays_as_it_is_and_the_topology_controller_may_ask() -> None:
+def test_a_template_of_clusters_is_immutable_except_for_the_topology_controllers_dry_run() -> None:
     old = obj("OpenStackClusterTemplate")
     for field, value in (("tags", ["a"]), ("identityRef", {"name": "other", "cloudName": "openstack"})):
         new = obj(

@@ -206,7 +206,7 @@ records = st.dictionaries(slots, st.sampled_from(["1", "2", "3"]), max_size=4)
 
 
 @given(records, look_of)
-def test_removal_never_makes_anything_and_ends(record: dict[ResourceKey, str], look: ProjectView) -> None:
+def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, str], look: ProjectView) -> None:
     found = plan_removal(OWNER, record, look)
     assert all(call.do == "delete" for call in found.calls)
     if found.whole:
@@ -271,7 +271,7 @@ def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | 
     assert found.copies == (copy,)
 
 
-def test_of_volumes_with_one_mark_the_oldest_is_taken_over() -> None:
+def test_the_oldest_of_several_volumes_with_one_mark_is_adopted() -> None:
     """Among those with a response to their request, which are no copies."""
     look = ProjectView((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
     found = plan_next(OWNER, parts(DISK), {}, look)
@@ -279,7 +279,7 @@ def test_of_volumes_with_one_mark_the_oldest_is_taken_over() -> None:
     assert plan_next(OWNER, parts(DISK), found.record, look).calls == ()
 
 
-def test_of_volumes_with_one_mark_none_is_taken_over_or_deleted_if_none_is_surely_ours() -> None:
+def test_volumes_with_one_mark_are_neither_adopted_nor_deleted_if_none_is_surely_ours() -> None:
     """One of them may be older than ours and belong to another client."""
     both = disk("ours", 9000.0, answered=False), disk("users", 1000.0, answered=False)
     found = plan_next(OWNER, parts(DISK, SERVER), {}, ProjectView(both))
@@ -323,7 +323,7 @@ def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
     assert (found.whole, found.calls, found.copies) == (True, (), (copy,))
 
 
-def test_a_step_takes_a_moment_however_much_has_its_mark() -> None:
+def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:
     slots: list[ResourceKey] = [("floating-ip", str(number)) for number in range(5_000)]
     look = ProjectView(tuple(thing(slot, f"id-{slot[1]}") for slot in slots))
     record = {slot: f"id-{slot[1]}" for slot in slots}

@@ -44,7 +44,7 @@ def test_a_goal_of_a_ratio_is_met_when_the_peer_costs_so_many_times_ours(
     assert Figure("it", unit, [10.0], Goal(times=2), "another", peers).met is met
 
 
-def test_a_program_that_fails_gives_no_figure() -> None:
+def test_a_failed_program_has_no_figure() -> None:
     assert run([sys.executable, "-c", "print('told')"]).output == "told\n"
     with pytest.raises(BenchError, match=r"ended with 3:\nno disk is left"):
         run([sys.executable, "-c", "import sys; print('no disk is left', file=sys.stderr); sys.exit(3)"])

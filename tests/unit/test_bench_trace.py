@@ -86,7 +86,7 @@ def test_pods_of_the_system_are_kubernetes() -> None:
     assert place({"metadata": {**meta, "namespace": "openstack"}}) == ("local-volume-provisioner", "provisioner")
 
 
-def test_a_bench_throws_the_cluster_away_without_a_question(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_bench_deletes_the_cluster_without_a_prompt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gone: list[bool] = []
 
     def called(words: list[Any], *_: Any) -> None:

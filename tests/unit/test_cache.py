@@ -46,7 +46,7 @@ def test_a_late_event_is_news_but_does_not_hide_our_own_write():
     assert made.get(CONFIGMAP, KEY)["data"] == {"a": "6"}
 
 
-def test_the_end_of_an_object_does_not_take_the_next_one_of_its_name():
+def test_a_deletion_event_does_not_remove_the_next_object_of_the_name():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5, "old"))
     made.keep(CONFIGMAP, obj(8, "new"))
@@ -79,7 +79,7 @@ def test_objects_are_listed_by_namespace_and_labels():
     assert made.keys(CONFIGMAP) == {("n", "x0"), ("n", "x1"), ("m", "x2")}
 
 
-def test_no_value_of_a_secret_and_no_bulk_is_kept_and_the_original_stays_whole():
+def test_objects_are_reduced_without_values_of_secrets_and_the_original_is_unchanged():
     secret = obj(data={"password": "c2VjcmV0"}, meta={"managedFields": [1], "annotations": {"a": "b"}})
     small = slim(SECRET, secret)
     assert small["data"] == {"password": ""}
@@ -119,7 +119,7 @@ async def test_a_secret_without_our_label_is_read_from_the_api():
     assert (await reader.get(SECRET, KEY))["metadata"]["name"] == "x"
 
 
-async def test_writes_go_through_and_their_answers_are_kept():
+async def test_writes_reach_the_api_and_their_responses_are_cached():
     cluster, made = MemoryCluster(), store(CONFIGMAP)
     through = WriteThrough(made, cluster)
     meta = {"namespace": "n", "name": "x", "labels": dict(MANAGED)}
@@ -207,7 +207,7 @@ def test_the_object_before_is_back_under_its_name():
     assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "old"
 
 
-def test_an_object_made_after_the_restoration_is_not_taken_for_the_one_that_was_lost():
+def test_an_object_created_after_the_restore_is_not_confused_with_the_lost_one():
     """The list lacks the object, and the API confirms its deletion; the next one of its name has a lower version."""
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(9000, "lost"))
@@ -220,7 +220,7 @@ def test_an_object_made_after_the_restoration_is_not_taken_for_the_one_that_was_
     assert made.get(CONFIGMAP, KEY) is None, "a late answer about what was deleted"
 
 
-def test_another_object_of_the_same_version_is_another_one():
+def test_objects_with_different_uids_and_equal_versions_differ():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5001, "lost"))
     made.overrule(made.known(CONFIGMAP), obj(5001, "new"))

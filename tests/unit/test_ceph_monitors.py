@@ -74,6 +74,6 @@ def test_no_second_cluster_is_formed(
 
 
 @pytest.mark.parametrize("ordinal", [0, 1])
-def test_one_that_cannot_join_waits(tmp_path: Path, ordinal: int) -> None:
+def test_a_monitor_that_cannot_join_waits(tmp_path: Path, ordinal: int) -> None:
     """A monitor without a quorum does not respond; a new cluster next to it would be the second one."""
     assert made(tmp_path, ordinal, "ceph v027", "empty", deaf=True) == []

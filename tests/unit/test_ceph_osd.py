@@ -84,7 +84,7 @@ def test_a_query_without_a_response_of_the_monitors_is_repeated(world: World, co
     assert world.did() == ["ls-tree osd-0", "purge 0"]
 
 
-def test_one_that_cannot_be_forgotten_yet_is_tried_again(world: World) -> None:
+def test_a_failed_removal_of_an_osd_is_retried(world: World) -> None:
     world.write(tree="0\n", refuses="")
     assert not world.starts()
     (world.folder / "refuses").unlink()

@@ -108,7 +108,7 @@ def issued(now: float, life: datetime.timedelta = x509.LIFE, name: str = HOST) -
 
 
 @pytest.mark.looptime
-async def test_it_is_made_once_and_another_start_takes_it_over(world: World) -> None:
+async def test_the_certificate_is_created_once_and_reused_after_a_restart(world: World) -> None:
     await world.own.ensure()
     assert world.accepts(world.trusted())
     assert len(world.trusted()) == 1, "all webhooks trust the same"
@@ -172,7 +172,7 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.looptime
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_a_wrong_one_is_replaced_at_the_start_and_while_it_runs(world: World, wrong: str) -> None:
+async def test_a_wrong_certificate_is_replaced_at_the_start_and_later(world: World, wrong: str) -> None:
     for look in (world.own.ensure, lambda: asyncio.sleep(EVERY + SETTLE + 1)):
         data = WRONG[wrong](world.clock.now())
         world.keep(data)
@@ -227,7 +227,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-async def test_the_renewed_one_is_served_on_connections_that_are_new(tmp_path: Path) -> None:
+async def test_the_renewed_certificate_is_served_on_new_connections(tmp_path: Path) -> None:
     """Without closing its port, nor a connection that is open."""
     own, port = World(tmp_path).own, free_port()
     await own.ensure()

@@ -131,7 +131,7 @@ def test_a_cloud_created_during_the_prompt_is_not_deleted(
     assert "deletionTimestamp" not in found["metadata"]
 
 
-async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
+async def test_a_report_contains_no_secret(tmp_path: Path) -> None:
     memory = MemoryCluster()
     word = "s3cr3t-word"
     memory.put(SECRET, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"password": word}})
@@ -207,7 +207,7 @@ def gzipped(name: str) -> bytes:
     ],
     ids=["manifest", "two-bytes", "text", "nothing", "backup", "half"],
 )
-def test_a_report_replaces_no_file_that_is_none(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
+def test_a_report_replaces_no_foreign_file(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
     """`-f` names a manifest for other commands."""
     path = tmp_path / "cloud.yaml"
     path.write_bytes(content)
@@ -255,9 +255,7 @@ def test_a_restart_waits_only_for_pods_that_are_replaced(
     assert result.stdout.splitlines()[-1].endswith("✓ Deployment nova-api")
 
 
-def test_a_restart_does_not_wait_for_a_node_that_is_away(
-    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_does_not_wait_for_an_absent_node(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restart, "EVERY", 0.001)
     counts = {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 1, "numberReady": 1}
     obj = cluster.put(DAEMONSET, {**workload("nova-compute", "compute"), "status": counts})

@@ -241,7 +241,7 @@ def test_a_cloud_that_is_in_a_manifest_is_not_planned_to_be_deleted(cluster: Mem
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_a_fault_of_our_own_is_one_line_and_its_place(
+def test_an_internal_error_is_one_line_with_its_place(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verbose: bool
 ) -> None:
     """The text of an exception may contain any value, so it is shown only on request."""

@@ -64,7 +64,7 @@ def test_standard_input_is_read_once(cluster: MemoryCluster) -> None:
     assert (result.exit_code, "standard input can be read only once" in result.stderr) == (1, True)
 
 
-def test_plan_and_values_take_all_files(cluster: MemoryCluster, file: Any) -> None:
+def test_plan_and_values_accept_several_files(cluster: MemoryCluster, file: Any) -> None:
     cloud, more = file("cloud", MANIFEST), file("more", MAP % ("one", "x"))
     result = called("plan", "-f", cloud, "-f", more)
     assert result.exit_code == 2
@@ -76,7 +76,7 @@ def test_plan_and_values_take_all_files(cluster: MemoryCluster, file: Any) -> No
 
 
 @pytest.mark.parametrize("command", [("apply",), ("plan",), ("values", "keystone")])
-def test_a_namespace_that_is_not_the_given_one_is_refused(command: Any, cluster: MemoryCluster, file: Any) -> None:
+def test_a_namespace_other_than_the_given_one_is_rejected(command: Any, cluster: MemoryCluster, file: Any) -> None:
     placed = file("placed", MANIFEST.replace("name: cloud", "name: cloud, namespace: here"))
     result = called(*command, "-n", "there", "-f", placed)
     assert result.exit_code == 1
@@ -151,6 +151,6 @@ async def test_all_missing_namespaces_are_reported_together(cluster: MemoryClust
     assert names == ["Namespace one does not exist", "Namespace two does not exist"]
 
 
-def test_a_namespace_that_a_manifest_names_is_made(cluster: MemoryCluster) -> None:
+def test_a_namespace_that_a_manifest_names_is_created(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: cloud, namespace: new"))
     assert result.stdout.splitlines() == ["Namespace new: created", "OpenStackDeployment new/cloud: created"]

@@ -234,7 +234,7 @@ EXPORTED = (
 
 
 @pytest.mark.parametrize("meta", [EXPORTED, *(f"{name.split(':')[0]}: null" for name in METADATA)])
-def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: Path, meta: str) -> None:
+def test_metadata_of_an_exported_object_is_accepted_as_by_kubectl(tmp_path: Path, meta: str) -> None:
     [manifest] = load(written(tmp_path, CLOUD.replace("name: cloud", f"name: cloud, {meta}")), "x")
     assert manifest.obj["metadata"]["name"] == "cloud"
 

@@ -98,7 +98,7 @@ def test_a_clouds_yaml(home: Path) -> None:
     assert Path(found["cacert"]).read_text() == "PEM\n"
 
 
-def test_other_clouds_stay(home: Path) -> None:
+def test_other_clouds_in_the_file_are_kept(home: Path) -> None:
     path = home / ".config/openstack/clouds.yaml"
     path.parent.mkdir(parents=True)
     path.write_text("cache: {expiration_time: 3600}\nclouds:\n  other: {region_name: R}\n")
@@ -113,7 +113,7 @@ def test_other_clouds_stay(home: Path) -> None:
     assert sorted(p.name.partition("-ca-")[0] for p in path.parent.iterdir()) == ["clouds.yaml", "stackwright"]
 
 
-def test_a_cloud_of_the_usual_name_that_is_another_one_stays(home: Path) -> None:
+def test_another_cloud_with_the_default_name_is_kept(home: Path) -> None:
     """Its entry and its CA, also if only lines are printed."""
     folder = home / ".config/openstack"
     folder.mkdir(parents=True)
@@ -134,7 +134,7 @@ def test_a_cloud_of_the_usual_name_that_is_another_one_stays(home: Path) -> None
     assert Path(found["second"]["cacert"]).read_text() == "PEM\n"
 
 
-def test_two_clouds_of_one_name_have_files_of_their_own(home: Path, memory: MemoryCluster) -> None:
+def test_two_clouds_of_one_name_have_separate_files(home: Path, memory: MemoryCluster) -> None:
     first = yaml.safe_load(called("openrc", "--format", "clouds.yaml").stdout)["clouds"]["stackwright"]["cacert"]
     memory.put(SECRET, secret("openstack-public-tls", {"ca.crt": "ANOTHER\n"}))
     second = yaml.safe_load(called("openrc", "--format", "clouds.yaml").stdout)["clouds"]["stackwright"]["cacert"]
@@ -271,6 +271,6 @@ async def test_credentials_with_an_internal_address_use_the_public_endpoints(
         "http://keystone-api.openstack.svc.evil/../x@y",
     ],
 )
-async def test_other_addresses_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
+async def test_other_addresses_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
     monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
     assert await way_from_here(reader(), login(url)) == login(url)

@@ -110,7 +110,7 @@ def test_history_shows_no_field_that_a_terminal_would_obey(cluster: MemoryCluste
     assert all(line.isprintable() for line in result.stdout.splitlines())
 
 
-def test_without_a_number_it_is_the_one_before(cluster: MemoryCluster) -> None:
+def test_without_a_number_the_previous_revision_is_restored(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "--yes", "--no-wait")
     assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/cloud: rolled back to revision 2\n")
     assert asked(spec(cluster)) == SPECS[1]
@@ -245,7 +245,7 @@ async def test_a_rollback_that_is_killed_leaves_one_spec_or_the_other(
     assert labels == {"of": "flux"}, "what is not of the spec stays its owner's"
 
 
-async def test_a_rollback_that_is_refused_has_taken_nothing(cluster: MemoryCluster) -> None:
+async def test_a_rejected_rollback_removes_no_fields(cluster: MemoryCluster) -> None:
     """Otherwise the next apply of the former manifest would remove fields of others."""
     await owned_by_others(cluster)
     before = cluster.peek(OpenStackDeployment.KIND, KEY)

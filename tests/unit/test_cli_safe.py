@@ -30,7 +30,7 @@ EVIL = "no \x1b]0;evil\x07\x1b[2J\x9b2J\r\u202e"
 SEEN = "no \\x1b]0;evil\\x07\\x1b[2J\\x9b2J\\r\\u202e"
 
 
-def test_all_that_people_read_passes_one_function() -> None:
+def test_all_output_for_people_passes_one_function() -> None:
     """Only `common.py` writes; output for programs is from `dumped`, or raw on request of the user."""
     assert cli.__file__
     found = {
@@ -49,7 +49,7 @@ def test_terminal_control_sequences_are_escaped(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr()[err] == f"{SEEN}\n\tb\n"
 
 
-def test_colours_of_ours_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_own_colours_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     red = typer.style("x", fg="red")
     written: list[str] = []
     monkeypatch.setattr(typer, "echo", lambda text, **_: written.append(text))

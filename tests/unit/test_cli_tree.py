@@ -96,7 +96,7 @@ def test_troubles_omit_ready_objects() -> None:
     assert troubles(Node(READY, "x")) is None
 
 
-def test_an_old_answer_of_the_operator_is_not_ready() -> None:
+def test_an_outdated_status_is_not_ready() -> None:
     cloud = obj("OpenStackDeployment", "cloud", metadata={"generation": 2}, status=ready())
     [tree] = trees(World(NOW, {OpenStackDeployment.KIND: [cloud]}))
     assert (tree.state, tree.message) == (BUSY, "the operator has not processed its last change yet")
@@ -120,7 +120,7 @@ def test_a_service_without_an_owner_is_a_separate_tree() -> None:
     assert [node.title for node in found] == ["Keystone openstack/mine"]
 
 
-def test_as_data_every_key_is_always_there() -> None:
+def test_data_output_always_has_every_key() -> None:
     [tree] = trees(world())
     data = tree.as_dict()
     assert {key: value for key, value in data.items() if key != "children"} == {

@@ -72,7 +72,7 @@ def applied(path: Path, *, ask: bool = True) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("ask", [True, False])
-def test_question_and_change_are_of_one_namespace(
+def test_prompt_and_change_have_the_same_namespace(
     cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path, named: bool, ask: bool
 ) -> None:
     meta = {"name": "cloud", **({"namespace": "openstack"} if named else {})}
@@ -92,7 +92,7 @@ def test_a_second_apply_of_a_file_confirms_its_losses(
 
 
 @pytest.mark.usefixtures("asked")
-def test_namespaces_are_made_as_apply_makes_them(cluster: MemoryCluster, tmp_path: Path) -> None:
+def test_namespaces_are_created_as_by_apply(cluster: MemoryCluster, tmp_path: Path) -> None:
     named = {**CLOUD, "metadata": {"name": "cloud", "namespace": "another"}}
     assert [each["metadata"]["name"] for each in applied(file(tmp_path, named))] == ["another", "cloud"]
     cluster.remove(NAMESPACE, ("", "openstack"))

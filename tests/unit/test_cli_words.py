@@ -20,7 +20,7 @@ def called(*words: str) -> Any:
 
 
 @pytest.mark.parametrize(("word", "meant"), [("sttus", "status"), ("aply", "apply"), ("lgos", "logs")])
-def test_a_misspelt_command_is_answered_with_the_one_that_is_meant(word: str, meant: str) -> None:
+def test_a_misspelt_command_gets_a_suggestion(word: str, meant: str) -> None:
     result = called(word)
     assert result.exit_code == 2
     assert f"Did you mean {meant}" in result.stderr
@@ -60,7 +60,7 @@ def test_an_invalid_duration_is_rejected(text: str) -> None:
         duration(text)
 
 
-def test_a_structured_line_becomes_text_and_others_stay() -> None:
+def test_a_structured_line_becomes_text_and_others_are_unchanged() -> None:
     line = {"event": "action", "level": "info", "timestamp": "2026-11-24T20:59:36.67Z", "object": "openstack/nova"}
     assert readable(json.dumps(line)) == "2026-11-24 20:59:36  info     action  object=openstack/nova"
     failed = {**line, "exception": "Traceback\n  ValueError"}

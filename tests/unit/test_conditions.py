@@ -36,7 +36,7 @@ def test_a_blocked_stage_is_worse_than_any_that_waits_and_does_not_progress():
     assert progressing.status is False
 
 
-def test_the_word_blocked_is_put_before_a_reason_once():
+def test_a_reason_gets_the_prefix_blocked_once():
     assert blocked("A", "Blocked", "").reason == "Blocked"
     assert blocked("A", "BlockedX", "").reason == blocked("A", "X", "").reason == "BlockedX"
 
@@ -77,7 +77,7 @@ def test_a_wait_contains_the_message_of_the_object_or_says_that_it_has_none():
     assert why_not_ready({"metadata": {}}) == "it was not processed yet"
 
 
-def test_a_condition_is_found_by_type_and_given_as_a_copy():
+def test_a_condition_is_found_by_type_and_returned_as_a_copy():
     thing = obj("True")
     found = find(thing)
     found["status"] = "False"

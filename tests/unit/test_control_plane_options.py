@@ -226,7 +226,7 @@ def test_a_repeated_option_has_all_its_values_in_their_order():
 
 
 @pytest.mark.parametrize("field", ["apiServerLoadBalancer", "apiServer.managedLoadBalancer"])
-def test_a_load_balancer_that_is_off_is_taken(field):
+def test_a_disabled_load_balancer_is_accepted(field):
     off = {"enabled": False, "additionalPorts": [22], "provider": "amphora"}
     assert OpenStackCluster.parsed(cluster(**nested(field, off)))[1] == []
     (told,) = OpenStackCluster.parsed(cluster(**nested(field, {})))[1]
@@ -234,7 +234,7 @@ def test_a_load_balancer_that_is_off_is_taken(field):
 
 
 @pytest.mark.parametrize("field", ["apiServerPort", "apiServer.port"])
-def test_port_zero_of_the_api_is_the_usual_one(field):
+def test_port_zero_of_the_api_is_the_default(field):
     raw = nested(field, 0)
     spec, errors = OpenStackCluster.parsed(cluster(**raw))
     assert errors == []

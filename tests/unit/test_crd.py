@@ -109,7 +109,7 @@ def test_a_default_is_allowed_by_its_own_schema(resource):
 
 
 @each_kind
-def test_patterns_are_understood_by_go_too(resource):
+def test_patterns_are_valid_in_go_too(resource):
     for path, node in nodes(schema_of(resource)):
         pattern = node.get("pattern", "")
         assert not re.search(r"\(\?[=!<]|\\[1-9]", pattern), f"{path}: Go has no lookaround and no back references"
@@ -169,7 +169,7 @@ def test_all_versions_have_one_schema_because_nothing_converts_between_them(reso
 
 
 @each_kind
-def test_marks_of_ours_stay_with_us(resource):
+def test_our_own_markers_are_not_in_the_crd(resource):
     assert not [path for path, node in nodes(schema_of(resource)) if any(key.startswith("x-stackw") for key in node)]
 
 

@@ -69,7 +69,7 @@ def server(look: ProjectView, volumes: tuple[str, ...] = (), **spec: Any) -> Obs
 YOUNG = ProjectView((thing(SERVER_KEY, uuid(1), "ACTIVE"),), unseen=frozenset({"port", "trunk", "volume"}))
 
 
-def test_a_server_is_well_also_while_its_ports_were_not_looked_at_yet() -> None:
+def test_a_server_is_healthy_also_before_its_ports_were_observed() -> None:
     plan = decide(server(YOUNG))
     assert plan.status["ready"]
     assert not plan.actions
@@ -92,7 +92,7 @@ def test_an_unobserved_resource_is_neither_missed_nor_created_nor_gone() -> None
     assert not plan_removal(owner, {}, look).whole
 
 
-def test_the_disks_of_a_server_that_is_lost_are_looked_at_before_it_is_forgotten() -> None:
+def test_the_disks_of_a_lost_server_are_observed_before_it_is_forgotten() -> None:
     """They are deleted before the next server is created; a start of the operator lost them."""
     lost = server(replace(YOUNG, things=()), ("root",), rootVolume={"sizeGiB": 10}, recreatePolicy="Always")
     plan = decide(lost)
@@ -206,7 +206,7 @@ def test_a_change_for_a_server_that_was_just_deleted_does_not_recreate_it() -> N
 @pytest.mark.parametrize(
     ("cidr", "right"), [("10.6.0.0", True), ("10.6.0.0/40", False), ("a", False), ("fd::/64", False)]
 )
-def test_a_range_of_addresses_is_one(cidr: str, right: bool) -> None:
+def test_a_cidr_must_be_a_range_of_addresses(cidr: str, right: bool) -> None:
     errors = OpenStackCluster.parsed(
         {"spec": {"identityRef": SPEC["identityRef"], "managedSubnets": [{"cidr": cidr}]}}
     )[1]
@@ -219,7 +219,7 @@ def test_the_gateway_of_the_smallest_range() -> None:
     assert gateway_of("10.6.0.0/32") == "10.6.0.0"
 
 
-def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
+def test_a_floating_ip_assigned_by_another_pool_is_kept() -> None:
     spec = {"identityRef": SPEC["identityRef"], "reclaimPolicy": "Delete"}
     obj, parsed = an(OpenStackFloatingIPPool, spec)
     address: ResourceKey = ("floating-ip", "0")
@@ -240,7 +240,7 @@ def lost_root(**more: Any) -> Observed:
     return replace(seen, look=ProjectView(things))
 
 
-def test_the_disks_that_are_left_go_after_the_server_that_holds_them() -> None:
+def test_remaining_disks_are_deleted_after_the_server_that_uses_them() -> None:
     """Cinder refuses to delete a volume that is attached."""
     seen = lost_root(recreatePolicy="Always")
     assert [action.target for action in decide(seen).actions] == [f"delete server {uuid(1)}"]
@@ -256,7 +256,7 @@ def test_the_server_of_a_machine_with_an_id_is_never_recreated() -> None:
     assert plan.conditions[0].reason == "BlockedResourceNotFound"
 
 
-def test_a_machine_is_not_ready_any_more_when_its_server_is_to_go() -> None:
+def test_a_machine_is_not_ready_when_its_server_is_in_deletion() -> None:
     seen = machine({"flavor": "s", "image": {"id": ID}})
     meta = {"name": KEY[1], "namespace": KEY[0], "uid": "its", "ownerReferences": [owner_reference(seen.obj)]}
     status = {**CLAIMED, "instanceID": uuid(1)}

@@ -26,7 +26,7 @@ each_service = pytest.mark.parametrize("declared", SERVICES, ids=lambda declared
 
 
 @each_service
-def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) -> None:
+def test_each_setting_is_a_feature_or_a_fact_of_the_cloud(declared: Service) -> None:
     taken = declared.from_cloud(CLOUD)
     declared.settings.model_validate(taken)
     features = declared.features.settings(declared.features.model(), CLOUD) if declared.features else {}
@@ -40,7 +40,7 @@ def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) ->
 
 
 @each_service
-def test_a_clean_up_and_a_bus_are_taken_by_those_that_may_have_them(declared: Service) -> None:
+def test_clean_up_and_bus_are_used_by_the_services_that_declare_them(declared: Service) -> None:
     taken = declared.from_cloud(CLOUD)
     assert ("cleanup" in taken) is declared.cleanup
     if declared.own_bus:

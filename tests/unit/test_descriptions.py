@@ -64,7 +64,7 @@ def test_the_longest_description_of_a_user_fits_with_the_mark(text: str) -> None
 
 
 @pytest.mark.parametrize("field", ["description", "name"])
-def test_one_that_does_not_fit_is_refused(field: str) -> None:
+def test_a_description_that_does_not_fit_is_rejected(field: str) -> None:
     rule = {"name": "r", "direction": "ingress"}
 
     def cluster(text: str) -> list[str]:

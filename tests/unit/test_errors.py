@@ -119,7 +119,7 @@ class _Names(Model):
 
 
 @pytest.mark.parametrize("field", ["password", "api_key", "secret_value", "conf", "ca_cert"])
-def test_the_value_of_a_field_that_may_hold_a_secret_is_not_repeated(field):
+def test_the_value_of_a_field_with_a_possible_secret_is_not_repeated(field):
     (found,) = errors({field: "pw-x"}, _Names)
     assert found.startswith(f"spec.{field}: ")
     assert "pw-x" not in found

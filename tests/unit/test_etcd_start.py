@@ -106,9 +106,7 @@ def test_the_only_member_forms_its_cluster(world: World) -> None:
 
 
 @pytest.mark.parametrize("states", [("member",), ("empty", "member"), ("member", "forming")])
-def test_where_a_cluster_works_a_lost_member_is_taken_out_and_a_new_one_joins(
-    world: World, states: tuple[str, ...]
-) -> None:
+def test_a_working_cluster_replaces_a_lost_member_by_a_new_one(world: World, states: tuple[str, ...]) -> None:
     lines = [f"a{n}, started, etcd-{n}, {URL.format(n)}, https://etcd-{n}:2379, false" for n in range(3)]
     (world.folder / "members").write_text("\n".join(lines) + "\n")
     assert world.decides(*states) == "existing all-of-them"
@@ -123,7 +121,7 @@ def test_an_unknown_member_removes_no_other(world: World) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["nobody answers", "refuses"])
-def test_one_that_cannot_join_waits_and_forms_no_cluster(world: World, trouble: str) -> None:
+def test_a_member_that_cannot_join_waits_and_forms_no_cluster(world: World, trouble: str) -> None:
     if trouble == "refuses":
         world.has("refuses")
         (world.folder / "members").write_text(f"a1, started, etcd-1, {URL.format(1)}, https://etcd-1:2379, false\n")
@@ -143,9 +141,7 @@ def added_and_killed(world: World) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["minority", "refuses"])
-def test_one_that_was_killed_between_its_addition_and_its_start_starts_as_that_member(
-    world: World, trouble: str
-) -> None:
+def test_a_member_killed_between_its_addition_and_its_start_starts_as_that_member(world: World, trouble: str) -> None:
     """Without it the others may have no majority, so they cannot list, remove or add a member."""
     added_and_killed(world)
     (world.folder / "members").write_text(f"{ONE}a1, unstarted, , {URL.format(1)}, , false\n")
@@ -198,7 +194,7 @@ done
 """
 
 
-def test_etcd_starts_again_when_its_authority_is_another_one(world: World) -> None:
+def test_etcd_restarts_when_its_ca_changes(world: World) -> None:
     """It reads that at its start only: members would not trust each other's new certificates."""
     world.has(WAL, "tls/ca.crt", "volume/formed")
     for name, text in {"etcd": ETCD, "sleep": "#!/bin/bash\nexec /bin/sleep 0.1\n"}.items():

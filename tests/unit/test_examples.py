@@ -45,12 +45,12 @@ def test_all_examples_exist() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_command_line_takes_it_as_it_is(path: Path) -> None:
+def test_the_command_line_accepts_an_example_unchanged(path: Path) -> None:
     assert load(path, "somewhere")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_our_models_take_it_as_it_is(name: str) -> None:
+def test_our_models_accept_an_example_unchanged(name: str) -> None:
     for document in documents(name):
         if document["kind"] in BY_KIND:
             BY_KIND[document["kind"]].model_validate(document)
@@ -130,7 +130,7 @@ def test_the_password_is_cut_out_of_the_values() -> None:
     assert "password" not in str(values)
 
 
-def test_the_keys_of_secrets_are_as_the_comments_say() -> None:
+def test_the_keys_of_secrets_match_the_comments() -> None:
     lines = (EXAMPLES / "catalog-entry.yaml").read_text().splitlines()
     told = [set(line.split("# keys: ")[1].split(", ")) for line in lines if "# keys: " in line]
     made = []

@@ -101,13 +101,13 @@ async def test_a_password_is_generated_once_and_derived_values_follow(ports, own
     assert secret(ports) == {"username": "v", "password": first["password"], "url": f"v={first['password']}"}
 
 
-async def test_a_password_that_a_user_put_there_first_is_taken_over(ports, owner):
+async def test_an_existing_password_of_a_user_is_adopted(ports, owner):
     put_secret(ports, "x", {"password": "chosen"})
     await execute([EnsureSecret(KEY, owner)], ports, "m")
     assert secret(ports)["password"] == "chosen"
 
 
-async def test_a_password_that_a_user_chose_is_taken_once_and_waited_for_until_then(ports, owner):
+async def test_a_password_of_a_user_is_read_once_and_awaited_until_then(ports, owner):
     action = EnsureSecret(KEY, owner, templates={"yaml": "p: {password!j}"}, given={"password": ("mine", "p")})
     with pytest.raises(TransientError, match="key p of Secret n/mine"):
         await execute([action], ports, "m")
@@ -127,7 +127,7 @@ async def test_a_created_secret_is_watched_and_deleted_with_its_owner(ports, own
     assert ports.cluster.peek(SECRET, KEY) is None
 
 
-async def test_keys_are_started_and_turned_and_the_time_of_the_turn_is_noted_with_them(ports, owner):
+async def test_keys_are_created_and_rotated_and_the_time_of_the_rotation_is_noted(ports, owner):
     await execute([RotateKeys(KEY, owner, 3)], ports, "m")
     first = secret(ports)
     assert sorted(first) == ["0", "1"]
@@ -203,7 +203,7 @@ async def test_a_finalizer_is_added_and_removed_without_changing_others(ports):
     assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["finalizers"] == ["other/x"]
 
 
-async def test_nothing_is_made_for_an_object_that_went_before_it_got_its_finalizer(ports):
+async def test_nothing_is_created_for_an_object_deleted_before_its_finalizer(ports):
     obj = ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
     ports.cluster.remove(CONFIGMAP, KEY)
     upgrade = HelmUpgrade(("n", "r"), "c", "", {}, "d", obj)
@@ -266,7 +266,7 @@ def account(**more):
     return SqlAccount("db", ("n", "admin"), "d", "u", ("ALL",), ("n", "x"), **more)
 
 
-async def test_an_account_is_made_with_the_password_of_its_secret(ports):
+async def test_an_account_is_created_with_the_password_of_its_secret(ports):
     put_secret(ports, "admin", {"username": "root", "password": "r"})
     put_secret(ports, "x", {"password": "p"})
     await execute([account()], ports, "m")
@@ -298,7 +298,7 @@ async def test_an_unknown_action_is_an_internal_error(ports):
         await execute([Unknown()], ports, "m")
 
 
-async def test_an_ssh_key_pair_is_made_once_and_stays_with_its_password(ports, owner):
+async def test_an_ssh_key_pair_is_created_once_and_kept_with_its_password(ports, owner):
     action = EnsureSecret(KEY, owner, generated=(), keypairs=("ssh",))
     await execute([action], ports, "m")
     first = secret(ports)
@@ -407,7 +407,7 @@ async def test_an_invalid_foreign_ca_is_rejected_by_name(ports, owner, data):
     assert secret(ports, "ca") == data
 
 
-async def test_fields_are_gathered_from_the_secrets_of_users_and_missing_ones_are_named(ports, owner):
+async def test_fields_are_collected_from_users_secrets_and_missing_ones_are_named(ports, owner):
     action = GatherSecret(KEY, owner, {"tls.crt": ("mine", "cert"), "tls.key": ("keys", "key")}, "d")
     put_secret(ports, "mine", {"cert": "CERTIFICATE"})
     with pytest.raises(TransientError, match="Waiting for key key of Secret n/keys"):

@@ -41,7 +41,7 @@ def test_keys_are_unique_and_never_more_than_allowed(max_active, count):
 
 
 @given(st.integers(3, 10), st.integers(1, 25))
-def test_a_key_that_was_primary_reads_for_max_active_minus_two_turns_more(max_active, count):
+def test_a_former_primary_key_decrypts_for_max_active_minus_two_rotations(max_active, count):
     history = list(turns(count, max_active))
     for index, keys in enumerate(history):
         for later in history[index : index + max_active - 1]:
@@ -62,7 +62,7 @@ def test_a_smaller_limit_drops_the_oldest_and_keeps_the_staged_and_the_primary()
     assert primary(keys) in smaller.values()
 
 
-def test_keystone_turns_its_keys_slowly_enough_for_its_tokens():
+def test_keystones_keys_rotate_slowly_enough_for_its_tokens():
     keys = {k.name: k for k in keystone.SERVICE.keys(Context("keystone", "openstack", ServiceSpec(), {}))}
     fernet = keys[FERNET_KEYS]
     # A token lives, and is taken for two days more by services that work for its owner.

@@ -111,7 +111,7 @@ def test_a_kill_while_the_number_is_written_leaves_the_former_one(
     assert remembered_nodes(three.cluster) == 3
 
 
-def test_a_cluster_that_was_never_made_has_one_node(cluster: LocalCluster) -> None:
+def test_a_cluster_that_was_never_created_has_one_node(cluster: LocalCluster) -> None:
     assert remembered_nodes(cluster) == 1
     cluster.state.mkdir()
     cluster.settings.touch()

@@ -189,7 +189,7 @@ HOSTILE_MANIFESTS = {
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, *(f"manifest: {name}" for name in HOSTILE_MANIFESTS)])
-async def test_a_hostile_record_takes_no_more_than_a_few_times_its_text(name):
+async def test_a_hostile_record_uses_only_a_small_multiple_of_its_size(name):
     manifest = HOSTILE_MANIFESTS.get(name.removeprefix("manifest: "), "") if name not in HOSTILE else ""
     head = f'{{"name": "x", "namespace": "mine", "manifest": {json.dumps(manifest)}'
     cluster = Kubernetes(secret(packed(head + HOSTILE.get(name, "") + "}")))

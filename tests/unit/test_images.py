@@ -58,7 +58,7 @@ def test_an_incomplete_image_counts_as_not_built_and_is_replaced(cache, damage):
     assert cache.image("keystone", DIGEST)
 
 
-def test_leftovers_of_a_killed_build_are_swept_away(cache):
+def test_leftovers_of_a_killed_build_are_deleted(cache):
     (cache.root / ".building-keystone-x").mkdir(parents=True)
     with cache.exclusive(print):
         assert not (cache.root / ".building-keystone-x").exists()

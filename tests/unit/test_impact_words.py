@@ -130,7 +130,7 @@ def test_a_database_that_is_dropped_is_lost_and_an_account_is_not() -> None:
     assert lost([step(absent=True), step(dropped=("nova",))], Facts()) == ()
 
 
-def test_claims_of_other_releases_and_retained_ones_stay() -> None:
+def test_claims_of_other_releases_and_retained_ones_are_kept() -> None:
     def claim(name: str, **labels: str) -> dict[str, Any]:
         meta = {"namespace": "n", "name": name, "labels": {f"app.kubernetes.io/{k}": v for k, v in labels.items()}}
         return {"metadata": meta, "spec": {"volumeName": f"pv-{name}"}, "status": {"capacity": {"storage": "1Gi"}}}

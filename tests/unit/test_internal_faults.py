@@ -119,7 +119,7 @@ async def test_a_controller_without_ready_reports_a_fault_by_an_event(more):
     assert "ValueError" in message and SECRET_TEXT not in message
 
 
-def test_ready_of_each_kind_is_of_exactly_one_controller():
+def test_exactly_one_controller_owns_ready_of_each_kind():
     owners = {}
     for each in controllers(Settings({}, {})):
         owners.setdefault(each.kind, []).append(each.name if each.reports and each.owns_ready else "")
@@ -194,7 +194,7 @@ async def test_a_failed_mapping_of_a_change_queues_all_objects():
     await running
 
 
-async def test_an_event_that_makes_no_sense_ends_no_watch():
+async def test_a_meaningless_event_ends_no_watch():
     operator = Operator(controller())
     with structlog.testing.capture_logs() as logs:
         operator.runtime.on_event(False, Memcached.KIND, {"metadata": {"name": "x", "resourceVersion": "not-a-number"}})

@@ -22,7 +22,7 @@ def test_an_uninstalled_kind_differs_from_an_absent_object() -> None:
     assert isinstance(error_of(CALL, 404, json.dumps(status).encode()), Conflict)
 
 
-def test_a_refusal_does_not_repeat_an_object_and_takes_no_time_to_read() -> None:
+def test_a_rejection_does_not_contain_the_object_and_is_parsed_fast() -> None:
     said = 'Secret "a" is invalid: "": Invalid value: "{\\"p\\":\\"hush\\"}": data: must be text'
     told = error_of(CALL, 422, json.dumps({"message": said}).encode())
     assert isinstance(told, TerminalError) and str(told).endswith('Secret "a" is invalid: "": data: must be text')
@@ -31,7 +31,7 @@ def test_a_refusal_does_not_repeat_an_object_and_takes_no_time_to_read() -> None
     assert time.process_time() - since < 1, "seconds"
 
 
-def test_an_object_that_was_replaced_by_one_of_its_name_is_looked_at_again() -> None:
+def test_an_object_replaced_by_one_of_its_name_is_read_again() -> None:
     told = {"message": 'machines "m" is invalid: metadata.uid: Invalid value: "a": field is immutable'}
     assert isinstance(error_of(CALL, 422, json.dumps(told).encode()), Conflict)
     assert isinstance(error_of(CALL, 409, b"{}"), Conflict)

@@ -102,7 +102,7 @@ async def test_a_request_uses_the_private_transport_of_its_client() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-async def test_a_command_gives_a_token(tmp_path: Path, version: str) -> None:
+async def test_a_command_returns_a_token(tmp_path: Path, version: str) -> None:
     answer = json.dumps({"apiVersion": f"{API}/{version}", "kind": "ExecCredential", "status": {"token": "t"}})
     assert "cannot be reached" in await told(tmp_path, command(f"echo '{answer}'", version))
 
@@ -219,7 +219,7 @@ class Server:
         return len((self.folder / "runs").read_text())
 
 
-async def test_a_command_gives_a_client_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_returns_a_client_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

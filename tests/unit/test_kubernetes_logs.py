@@ -38,7 +38,7 @@ async def answering(folder: Path, answer: bytes, seen: list[str]) -> AsyncIterat
 
 
 @pytest.mark.parametrize("follow", [False, True])
-async def test_lines_come_without_their_ends(tmp_path: Path, follow: bool) -> None:
+async def test_lines_have_no_line_ends(tmp_path: Path, follow: bool) -> None:
     seen: list[str] = []
     async with answering(tmp_path, b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\na\nb \xff", seen) as reader:
         found = [line async for line in reader.lines(POD, LogRange(tail=5, since=60, previous=True), follow=follow)]

@@ -65,7 +65,7 @@ def test_a_log_is_bounded_on_file_systems_without_holes(node: Path) -> None:
     assert on_disk(node / CONSOLE) == 0
 
 
-def test_logs_that_are_not_long_and_other_files_stay_as_they_are(node: Path) -> None:
+def test_short_logs_and_other_files_are_unchanged(node: Path) -> None:
     disk = node / "var/lib/nova/instances/4fd2/disk"
     (node / CONSOLE).write_bytes(b"y" * MIB)
     disk.write_bytes(b"z" * 3 * MIB)

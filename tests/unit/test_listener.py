@@ -87,7 +87,7 @@ async def asked(streams: Streams) -> bytes:
     return head.splitlines()[0]
 
 
-async def test_connections_without_a_handshake_take_little_memory(unused_tcp_port: int, tmp_path: Path) -> None:
+async def test_connections_without_a_handshake_use_little_memory(unused_tcp_port: int, tmp_path: Path) -> None:
     """asyncio's servers hold 300 KiB for each."""
     async with listening(unused_tcp_port, tmp_path) as there:
         tracemalloc.start()
@@ -123,7 +123,7 @@ async def test_an_endless_handshake_is_aborted(
         assert there.server._count == 0
 
 
-async def test_of_very_many_connections_the_address_that_has_most_loses_one(
+async def test_too_many_connections_close_one_of_the_busiest_address(
     unused_tcp_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "CONNECTIONS", 40)
@@ -151,7 +151,7 @@ async def test_a_connection_that_is_used_again_is_closed_after_those_that_never_
                 await there.connect()
 
 
-async def test_where_all_of_an_address_are_being_answered_the_latest_is_closed(
+async def test_the_latest_connection_of_a_fully_busy_address_is_closed(
     unused_tcp_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "CONNECTIONS", 10)
@@ -173,7 +173,7 @@ async def test_where_all_of_an_address_are_being_answered_the_latest_is_closed(
         assert [each != b"" for each in await asyncio.gather(*answers)] == [*[True] * 9, False, True]
 
 
-async def test_an_honest_burst_is_answered(unused_tcp_port: int, tmp_path: Path) -> None:
+async def test_a_legitimate_burst_is_served(unused_tcp_port: int, tmp_path: Path) -> None:
     async with listening(unused_tcp_port, tmp_path) as there:
 
         async def one() -> bytes:

@@ -6,7 +6,7 @@ from stackwright.local import config
 from stackwright.local.config import LocalCluster
 
 
-def test_places_come_from_the_environment() -> None:
+def test_folders_are_set_by_the_environment() -> None:
     cluster = LocalCluster.discover({"STACKWRIGHT_HOME": "/data/sw", "STACKWRIGHT_CACHE": "/data/cache"})
     assert cluster.state == Path("/data/sw")
     assert cluster.cache == Path("/data/cache")

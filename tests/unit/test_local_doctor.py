@@ -47,7 +47,7 @@ def test_a_stuck_object_is_reported_once_with_its_cause(monkeypatch: pytest.Monk
     assert found.subject == "HelmBundle openstack/openstack-keystone, Keystone openstack/keystone"
 
 
-def test_an_api_that_does_not_answer_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_api_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     class Away:
         def get(self, path: str) -> None:
             raise LocalError(f"GET {path}: 0 refused")

@@ -43,7 +43,7 @@ def test_a_test_uses_the_same_flags_at_another_place() -> None:
     }
 
 
-def test_audit_logs_are_rotated_and_hold_no_bodies() -> None:
+def test_audit_logs_are_rotated_and_contain_no_bodies() -> None:
     given = options(["x", *flags.audit(Path("/p"), Path("/l"))])
     assert int(given["audit-log-maxsize"]) * (int(given["audit-log-maxbackup"]) + 1) <= 300
     assert "RequestResponse" not in flags.AUDIT_POLICY

@@ -50,7 +50,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return make
 
 
-def test_the_disk_is_taken_out_once(cluster, build, monkeypatch):
+def test_the_disk_is_extracted_once(cluster, build, monkeypatch):
     build("one", b"disk")
     path = guest.guest_image(cluster)
     assert path == cluster.cache / "guest/guest-one.qcow2"

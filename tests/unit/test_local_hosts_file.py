@@ -40,7 +40,7 @@ def test_a_current_file_is_not_rewritten(file: Path) -> None:
     assert not hosts_file.is_current([], file)
 
 
-def test_a_changed_block_stays_where_it_was() -> None:
+def test_a_changed_block_keeps_its_position() -> None:
     text = hosts_file.with_block("a\n", LINES) + "b\n"
     changed = hosts_file.with_block(text, ["10.89.0.11 nova.other.example"])
     assert changed.startswith("a\n")

@@ -29,7 +29,7 @@ def test_a_program_enters_all_namespaces_of_its_node() -> None:
     ]
 
 
-def test_a_node_has_own_places_which_stay_and_loses_none_that_it_needs(
+def test_a_node_has_persistent_folders_and_loses_none_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = LocalCluster(tmp_path / "lib/state", tmp_path / "cache", tmp_path / "run/sw")
@@ -43,7 +43,7 @@ def test_a_node_has_own_places_which_stay_and_loses_none_that_it_needs(
     assert namespaces._hidden([node.run, cluster.state, cluster.cache], own) == [str(cluster.state), str(node.run)]
 
 
-def test_of_two_nested_places_the_outer_one_is_enough(tmp_path: Path) -> None:
+def test_the_outer_one_of_two_nested_folders_is_enough(tmp_path: Path) -> None:
     inner = tmp_path / "state" / "cache"
     inner.mkdir(parents=True)
     assert namespaces._hidden([inner, tmp_path / "state"], {str(tmp_path): ""}) == [str(tmp_path / "state")]
@@ -75,7 +75,7 @@ def test_only_the_first_node_routes_to_services() -> None:
     assert config.SERVICE_NETWORK not in network.route_commands(TWO, "any")
 
 
-def test_a_virtual_machine_reaches_the_ingress_and_answers_but_begins_nothing_else() -> None:
+def test_a_virtual_machine_reaches_the_ingress_and_responds_but_opens_no_other_connection() -> None:
     """On a real network: tests/e2e/packs/firewall."""
     for chain, begun in {
         "forward": "ip daddr 10.89.0.0/24 ip daddr != 10.89.0.1 tcp dport { 80, 443 } accept",

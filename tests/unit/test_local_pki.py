@@ -23,14 +23,14 @@ def certificate(keys: Path, name: str) -> x509.Certificate:
     return x509.load_pem_x509_certificate((keys / f"{name}.crt").read_bytes())
 
 
-def test_a_certificate_is_made_once(keys: Path) -> None:
+def test_a_certificate_is_created_once(keys: Path) -> None:
     assert pki.ensure_identity(keys, WEB)
     before = certificate(keys, "web").serial_number
     assert not pki.ensure_identity(keys, WEB)
     assert certificate(keys, "web").serial_number == before
 
 
-def test_a_certificate_is_made_again_when_its_hosts_change(keys: Path) -> None:
+def test_a_certificate_is_recreated_when_its_hosts_change(keys: Path) -> None:
     pki.ensure_identity(keys, WEB)
     assert pki.ensure_identity(keys, Identity("web", "web", hosts=("other.example",)))
     names = certificate(keys, "web").extensions.get_extension_for_class(x509.SubjectAlternativeName).value

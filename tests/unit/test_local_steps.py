@@ -122,7 +122,7 @@ def test_a_runtime_with_changed_configuration_is_outdated_until_its_restart(
     assert supervisor.running["node1-containerd"].argv == before.argv, "only what it read has changed"
 
 
-def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
+def test_a_surplus_node_is_removed_from_the_cluster_and_the_machine(
     ctx: Context, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake, removed = Api(), list[str]()
@@ -160,7 +160,7 @@ def test_a_node_is_done_again_for_a_changed_configuration_or_a_missing_service(
         assert nodes.done(ctx)
 
 
-def test_a_certificate_that_does_not_fit_any_more_is_made_again(ctx: Context) -> None:
+def test_an_outdated_certificate_is_recreated(ctx: Context) -> None:
     certificates.run(ctx, quiet)
     assert certificates.done(ctx)
     stamps = {one: ctx.cluster.pki / f"{one.file}.inputs" for one in certificates.wanted(ctx)}
@@ -258,7 +258,7 @@ BLOCKED = {"status": "False", "reason": "BlockedSpec", "message": "no such chart
 WAITING = {"status": "False", "reason": "Installing", "message": "Nova: installing"}
 
 
-def test_a_manifest_is_applied_though_the_cloud_is_ready_for_the_one_before(
+def test_a_manifest_is_applied_even_if_the_cloud_is_ready_with_the_former_one(
     ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubectl = Clouds(clock)
@@ -271,27 +271,21 @@ def test_a_manifest_is_applied_though_the_cloud_is_ready_for_the_one_before(
     assert cloud.done(ctx)
 
 
-def test_a_cloud_that_stays_blocked_is_not_waited_for_to_the_end(
-    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wait_for_a_blocked_cloud_ends_early(ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "kubectl", Clouds(clock, BLOCKED))
     with pytest.raises(LocalError, match="blocked until you act: no such chart"):
         cloud.run(ctx, quiet)
     assert cloud.BLOCKED_LIMIT < clock.now < cloud.BLOCKED_LIMIT + 5
 
 
-def test_only_the_time_that_a_cloud_is_blocked_in_one_piece_counts(
-    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_uninterrupted_time_in_a_block_counts(ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     piece = int(cloud.BLOCKED_LIMIT * 2 / 3)
     monkeypatch.setattr(charts, "kubectl", Clouds(clock, *[BLOCKED] * piece, WAITING, *[BLOCKED] * piece, {}))
     cloud.run(ctx, quiet)
     assert clock.now == 2 * piece + 1
 
 
-def test_a_cloud_that_waits_is_given_the_whole_limit(
-    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_waiting_cloud_has_the_full_timeout(ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "kubectl", Clouds(clock, WAITING))
     with pytest.raises(LocalError, match="not ready after 900 s: Nova: installing"):
         cloud.run(ctx, quiet)

@@ -133,7 +133,7 @@ def test_no_machine_is_contacted_without_a_recorded_address(ctx: Any, monkeypatc
     assert not step.done(ctx)
 
 
-def test_the_machine_is_made_as_the_clouds_administrator_and_remembered(ctx: Any, made: type[Demo]) -> None:
+def test_the_machine_is_created_as_the_clouds_administrator_and_recorded(ctx: Any, made: type[Demo]) -> None:
     assert not step.done(ctx)
     step.run(ctx, quiet)
     assert step.done(ctx)

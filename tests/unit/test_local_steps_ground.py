@@ -98,7 +98,7 @@ def test_another_number_of_nodes_is_something_to_do(ctx: Context, there: Machine
     assert host_setup.done(ctx)
 
 
-def test_a_node_that_is_off_is_cut_off_before_it_starts_and_others_go_on(ctx: Context, there: Machine) -> None:
+def test_a_node_that_is_off_is_cleaned_before_it_starts_and_others_continue(ctx: Context, there: Machine) -> None:
     """Leftovers of a power failure would be treated as its own."""
     there.on = {"node1"}
     (ctx.cluster.run / "service").mkdir(parents=True)
@@ -156,7 +156,7 @@ def test_the_audit_log_and_the_data_of_etcd_are_for_root_alone(ctx: Context, mon
         ("# nameserver 192.0.2.1\nsearch example.org\n", False),
     ],
 )
-def test_questions_go_on_to_servers_of_the_machine_that_a_pod_can_reach(
+def test_dns_queries_are_forwarded_to_servers_that_a_pod_can_reach(
     ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, upstream: bool
 ) -> None:
     """A query to a loopback address would reach the pod itself, which would query itself again."""
@@ -221,7 +221,7 @@ def test_volumes_are_of_the_default_class_and_are_not_waited_for(ctx: Context, m
 
 
 @pytest.mark.parametrize("theirs", [False, True])
-def test_processes_of_pods_are_looked_for_on_this_machine_only_where_the_cluster_is_here(
+def test_processes_of_pods_are_searched_on_this_machine_only_for_a_local_cluster(
     ctx: Context, monkeypatch: pytest.MonkeyPatch, theirs: bool
 ) -> None:
     ctx.kubeconfig = Path("theirs") if theirs else None

@@ -59,7 +59,7 @@ def phase(title: str) -> Iterator[Report]:
 
 @pytest.mark.parametrize("purge", [False, True])
 @pytest.mark.parametrize("cache", [False, True])
-def test_data_and_cache_stay_unless_each_was_named(
+def test_data_and_cache_are_kept_unless_named(
     machine: Machine, cluster: LocalCluster, purge: bool, cache: bool
 ) -> None:
     teardown.down(cluster, phase, purge=purge, cache=cache)

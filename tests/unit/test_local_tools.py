@@ -20,7 +20,7 @@ def test_kubernetes_reports_the_version_it_is_pinned_to() -> None:
     assert "gitMinor=36" in flags
 
 
-def test_an_unpinned_tool_is_refused_with_the_file_to_look_at() -> None:
+def test_an_unpinned_tool_is_rejected_with_the_file_to_edit() -> None:
     with pytest.raises(LocalError, match=r"tools/kubernetes/go\.mod"):
         tools.ldflags(KUBERNETES, "module x\n")
 

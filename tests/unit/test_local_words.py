@@ -146,7 +146,7 @@ def test_a_release_is_deployed_until_its_chart_or_its_values_change(
 
 
 @pytest.mark.parametrize("name", ["r-more", "more-r"])
-def test_a_release_with_a_longer_name_is_another_one(ctx: Context, programs: Programs, chart: Path, name: str) -> None:
+def test_a_release_with_a_longer_name_does_not_match(ctx: Context, programs: Programs, chart: Path, name: str) -> None:
     charts.install(ctx, name, "ns", chart, {})
     assert not charts.is_deployed(ctx, "r", "ns", charts.digest(chart, {}))
     programs.releases["ns", name][-1]["status"] = "pending-upgrade"
@@ -185,9 +185,7 @@ def test_kinds_are_installed_before_the_operator_which_is_awaited(ctx: Context, 
     assert not operator.done(ctx), "a newer operator was built"
 
 
-def test_the_provisioner_of_volumes_makes_the_class_that_claims_get_and_is_not_waited_for(
-    ctx: Context, programs: Programs
-) -> None:
+def test_the_provisioner_creates_the_default_class_and_is_not_awaited(ctx: Context, programs: Programs) -> None:
     assert not volumes.done(ctx)
     volumes.run(ctx, quiet)
     assert volumes.done(ctx)

@@ -66,7 +66,7 @@ def test_a_port_with_a_subnet_is_in_it_and_not_in_the_clusters_network() -> None
     assert lacks_network(machine(ports=[port, {}]), ClusterDefaults({}))
 
 
-def test_a_group_is_given_once() -> None:
+def test_a_group_is_set_once() -> None:
     place = ClusterDefaults({}, network=ID, group=OTHER)
     assert server_spec(machine(securityGroups=[{"id": OTHER}]), place)["ports"][0]["securityGroups"] == [{"id": OTHER}]
 

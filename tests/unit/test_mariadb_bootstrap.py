@@ -238,7 +238,7 @@ def says(ready: str = "OFF", status: str = "", alive: str = "false") -> str:
     return SAYS.format(ready=ready, status=status, alive=alive)
 
 
-def test_a_server_that_was_ready_is_no_fresh_one_and_must_answer_from_then_on(tmp_path: Path) -> None:
+def test_a_server_that_was_ready_must_respond_from_then_on(tmp_path: Path) -> None:
     """Before that it may receive data for hours, and to end it would only lose time."""
     data(tmp_path, UUIDS[0], 0, "stackwright-fresh")
 
@@ -283,7 +283,7 @@ def started(volume: Path, how: str, known: str) -> None:
     ran(volume, world, f"{world}; run {how} 10.0.0.2 server-1,", size=1)
 
 
-def test_a_database_without_a_history_is_empty_only_if_it_was_made_here(tmp_path: Path) -> None:
+def test_a_database_without_a_history_is_empty_only_if_it_was_created_here(tmp_path: Path) -> None:
     data(tmp_path, NONE, -1)
     assert position(tmp_path) == f"{NONE} -1", "a transfer that was cut off"
     (tmp_path / "data/stackwright-fresh").touch()
@@ -335,7 +335,7 @@ def test_of_all_that_it_has_had_the_newest_begins(tmp_path: Path) -> None:
     assert decided(tmp_path, older, older) == "begin"
 
 
-def test_the_only_one_with_data_begins_when_the_first_transfer_of_it_was_cut_off(tmp_path: Path) -> None:
+def test_the_only_server_with_data_starts_first_after_an_aborted_first_transfer(tmp_path: Path) -> None:
     """MariaDB grows from one to three: server 1 is a member already when server 0, which sends it its data, ends."""
     view(tmp_path, 0, 1)
     half, empty = f"waiting {NONE} -3", f"waiting {NONE} -2"

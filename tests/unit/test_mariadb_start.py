@@ -85,7 +85,7 @@ def test_a_server_whose_last_container_served_is_stopped_when_it_responds(tmp_pa
     assert server.returncode == 0
 
 
-def test_one_that_never_answers_is_killed(tmp_path: Path) -> None:
+def test_a_server_that_never_responds_is_killed(tmp_path: Path) -> None:
     server = started(tmp_path)
     text, said = told(server, tmp_path, answers=False)
     assert "has not begun to answer: killed" in said

@@ -48,7 +48,7 @@ async def test_dependents_are_deleted_first(clouds: MemoryClouds) -> None:
     assert clouds.all() == []
 
 
-async def test_a_floating_ip_needs_a_way_and_holds_it(clouds: MemoryClouds) -> None:
+async def test_a_floating_ip_needs_a_route_and_blocks_its_removal(clouds: MemoryClouds) -> None:
     network, outside = await make(clouds, "network"), await make(clouds, "network")
     inside = await make(clouds, "port", network_id=network)
     address = await make(clouds, "floating-ip", floating_network_id=outside)

@@ -19,7 +19,7 @@ def resolved(param: Any, *found: str | None) -> tuple[Resolver, CloudResource | 
     return resolver, resolver.one("network", param, "spec.ports[0].network")
 
 
-def test_one_of_that_name_is_meant() -> None:
+def test_a_single_match_of_a_name_is_used() -> None:
     resolver, thing = resolved({"filter": {"name": "private"}}, "a")
     assert thing and thing.id == "a"
     assert (resolver.problems, list(resolver.missing)) == ([], [])
@@ -46,7 +46,7 @@ def test_an_id_is_used_without_a_query_unless_more_fields_are_needed() -> None:
     assert list(resolver.missing) == [query("network", id="x")]
 
 
-def test_the_external_network_is_the_one_that_is_named_or_the_only_one() -> None:
+def test_the_external_network_is_the_named_or_the_only_one() -> None:
     only = query("network", **{"router:external": True})
     resolver = Resolver({only: (CloudResource("network", "out"),)})
     assert resolver.outside(None, "spec.externalNetwork") == CloudResource("network", "out")

@@ -94,7 +94,7 @@ async def test_no_name_moves_a_request_outside_its_path(namespace: str, name: st
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_a_name_that_is_none_is_refused_before_a_request_is_made(name: str) -> None:
+async def test_an_invalid_name_is_rejected_before_a_request(name: str) -> None:
     server = Server()
     for call in (
         server.cluster.get(SECRET, ("tenant", name)),

@@ -30,7 +30,7 @@ def test_an_object_of_ours_names_its_owner_and_carries_our_labels():
     assert label(obj, "extra") == "yes"
 
 
-def test_a_label_is_no_longer_than_a_label_may_be_and_still_names_one_owner():
+def test_a_label_has_a_valid_length_and_identifies_one_owner():
     long = [{**OWNER, "metadata": {**OWNER["metadata"], "name": f"{'o' * 60}{end}"}} for end in "ab"]
     assert {len(owner_label(each)) for each in long} == {63}
     assert owner_label(long[0]) != owner_label(long[1])

@@ -242,7 +242,7 @@ def test_the_command_reports_unsupported_requests(cloud, args, message):
     assert message in done.stderr
 
 
-def test_the_command_wants_one_cloud(tmp_path):
+def test_the_command_requires_one_cloud(tmp_path):
     (tmp_path / "two.yaml").write_text(f"{CLOUD}---{CLOUD.replace('name: cloud}', 'name: other}')}")
     done = run("keystone", "-f", str(tmp_path / "two.yaml"))
     assert done.exit_code == 1

@@ -91,7 +91,7 @@ def test_kernel_events_of_taps_are_handled(lines: list[str], did: list[str]) -> 
         ("exists() { false; }", DOWN, False),
     ],
 )
-def test_only_the_tap_of_a_machine_that_stays_down_is_raised(world: str, now: str, raised: bool) -> None:
+def test_only_a_tap_of_a_machine_that_stays_down_is_set_up(world: str, now: str, raised: bool) -> None:
     """That of a DHCP server is vswitchd's own."""
     ip = f"ip() {{ case $1 in -oneline) echo '7: tap1: <{now}> mtu 1450' ;; link) echo \"ip $*\" ;; esac; }}"
     found = ran(f"{ip}\nexists() {{ true; }}\n{world}\nraise tap1")

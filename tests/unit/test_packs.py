@@ -124,7 +124,7 @@ def test_a_run_has_at_most_two_packs_with_changed_sources_oldest_first() -> None
     assert chosen(changed, {**YOUNG}) == ["two", "three"]
 
 
-def test_without_a_change_packs_take_turns_by_the_count_of_commits() -> None:
+def test_without_a_change_packs_rotate_by_the_count_of_commits() -> None:
     turns = [chosen({"one": ["docs/x.md"]}, {**YOUNG}, count=count) for count in range(4)]
     assert turns == [["one"], ["two"], ["three"], ["one"]]
 
@@ -154,7 +154,7 @@ def test_a_pack_that_passed_more_than_40_commits_ago_is_overdue() -> None:
 
 
 @pytest.mark.parametrize(("minutes", "late"), [(1.0, False), (1.5, False), (1.6, True)])
-def test_a_pack_is_late_that_takes_half_as_long_again_as_it_declares(minutes: float, late: bool) -> None:
+def test_a_pack_is_late_if_it_takes_1_5_times_its_declared_minutes(minutes: float, late: bool) -> None:
     assert packs.is_late(ONE, minutes) is late
 
 
@@ -176,7 +176,7 @@ def test_the_table_shows_a_pack_that_never_ran() -> None:
     assert two.split() == ["two", "never", "run", "-", "unknown", "-"]
 
 
-def test_durations_are_summed_by_tier_and_the_slowest_come_first() -> None:
+def test_durations_are_summed_by_tier_with_the_slowest_first() -> None:
     cases = {
         "core": [{"name": "slow", "time": "90"}, {"name": "fast", "time": "30"}],
         "unit": [{"name": "x", "time": "60"}],

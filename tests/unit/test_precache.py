@@ -57,7 +57,7 @@ def test_nodes_without_the_images_are_awaited(found, nodes, images, expected):
     assert precache.lacking(found, nodes, images) == expected
 
 
-def test_its_pods_hold_each_image_once_and_mount_none():
+def test_its_pods_have_each_image_once_and_mount_none():
     made = precache.daemonset(CLOUD, {"b", "a", "c"}, "pause")
     pod = made["spec"]["template"]["spec"]
     assert [volume["image"]["reference"] for volume in pod["volumes"]] == ["a", "b", "c"]

@@ -164,7 +164,7 @@ def test_up_creates_no_cluster_next_to_foreign_files(cluster: LocalCluster) -> N
     assert machine._foreign_home(cluster) == [], "a cluster that is there goes on"
 
 
-def test_a_check_of_nothing_is_none(tmp_path: Path) -> None:
+def test_an_empty_or_missing_folder_passes_the_check(tmp_path: Path) -> None:
     for place in (tmp_path / "none", tmp_path):
         home.home(LocalCluster(place, place)).check()
         home.cache(LocalCluster(place, place)).check()

@@ -60,7 +60,7 @@ async def test_a_delay_shorter_than_a_timer_can_wait_passes_time_all_the_same(lo
     assert looks == 2
 
 
-async def test_of_two_delays_the_shorter_holds_and_an_event_is_sooner_than_both(looptime):
+async def test_the_shorter_of_two_delays_counts_and_an_event_precedes_both(looptime):
     queue = KeyedQueue()
     queue.add("a", 50)
     queue.add("a", 5)
@@ -206,7 +206,7 @@ def with_urgent(*urgent):
     return queue
 
 
-async def test_urgent_items_come_first_and_a_reserved_worker_takes_nothing_else():
+async def test_urgent_items_are_first_and_a_reserved_worker_serves_only_them():
     queue = with_urgent("u", "v")
     for item in ("a", "u", "b", "v"):
         queue.add(item)
@@ -263,7 +263,7 @@ async def test_items_of_a_share_are_not_for_other_workers_nor_the_other_way_roun
             await queue.get_shared(1, 64)
 
 
-async def test_pools_have_workers_and_turns_of_their_own():
+async def test_pools_have_their_own_workers_and_order():
     queue = with_shares()
     queue.pool = lambda item: "numbers" if item[1].isdigit() else "letters"
     for item in ("a1", "a2", "b1", "ax", "ay"):
@@ -278,7 +278,7 @@ async def test_pools_have_workers_and_turns_of_their_own():
     assert await waiting == "ay"
 
 
-async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_workers_than_it_may(looptime):
+async def test_shares_are_served_in_turn_within_their_limit_of_workers(looptime):
     queue = with_shares()
     for item in ("a1", "a2", "a3", "a4", "b1", "b2", "c1"):
         queue.add(item)
@@ -331,7 +331,7 @@ async def test_only_an_item_of_a_share_that_repeats_without_end_is_delayed():
         assert await queue.get() == other
 
 
-async def test_of_items_that_do_not_come_again_nothing_is_kept():
+async def test_items_that_do_not_return_leave_no_state():
     queue = with_shares()
     for name in ("a1", "b1", "c1", "d1"):
         queue.add(name)
@@ -346,7 +346,7 @@ async def test_of_items_that_do_not_come_again_nothing_is_kept():
         max_size=25,
     )
 )
-def test_however_long_the_items_of_a_share_take_nothing_else_is_late(steps):
+def test_slow_items_of_a_share_delay_no_other_item(steps):
     """Work of share `a` takes an hour here, all other work a millisecond."""
 
     async def scenario():
@@ -401,7 +401,7 @@ def test_however_long_the_items_of_a_share_take_nothing_else_is_late(steps):
     held=st.integers(1, 4),
     steps=st.lists(st.tuples(st.sampled_from("abcdefuv"), st.sampled_from([0.0, 0.0, 0.4, 2.0])), max_size=25),
 )
-def test_however_long_ordinary_workers_are_held_urgent_items_are_never_late(held, steps):
+def test_urgent_items_are_never_late_even_if_ordinary_workers_are_busy(held, steps):
     """Ordinary work takes an hour here, urgent work a millisecond."""
 
     async def scenario():
@@ -498,7 +498,7 @@ def test_every_added_item_is_processed_afterwards_and_never_concurrently(steps):
         loop.close()
 
 
-async def test_a_delay_of_before_brings_no_later_one_forward(looptime):
+async def test_an_earlier_delay_does_not_bring_a_later_one_forward(looptime):
     """For example that of the next reconcile of an object, which an event brought forward and which then failed."""
     queue = KeyedQueue(first=60)
     queue.add("a", 5)

@@ -117,7 +117,7 @@ async def test_a_namespace_with_slow_clouds_delays_no_other() -> None:
 
 
 @pytest.mark.looptime
-async def test_a_namespace_that_keeps_helm_busy_holds_up_nothing_else_and_slow_clouds_do_not_hold_up_helm() -> None:
+async def test_a_namespace_with_busy_helm_delays_no_other_and_slow_clouds_do_not_delay_helm() -> None:
     busy = [f"busy-{n}" for n in range(100)]
     operator = Operator("busy", *busy)
     operator.add("busy", 200, name="helmbundle")
@@ -173,7 +173,7 @@ async def test_many_namespaces_with_slow_clouds_leave_workers_for_others(count: 
 
 
 @pytest.mark.looptime
-async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None:
+async def test_helm_on_all_workers_delays_no_cloud_of_a_user() -> None:
     operator = Operator()
     held = asyncio.Event()
     course = operator.runtime.reconcile

@@ -76,7 +76,7 @@ async def test_the_transition_time_is_that_of_the_status_and_not_of_the_words(cl
     assert conditions(cluster)["A"]["lastTransitionTime"] == "1970-01-01T00:05:00Z"
 
 
-async def test_conditions_of_another_controller_stay(cluster):
+async def test_conditions_of_another_controller_are_kept(cluster):
     await report(
         replace(CONTROLLER, name="node"),
         Plan(conditions=(done("Nodes"),)),
@@ -114,7 +114,7 @@ async def test_events_report_only_transitions_and_new_causes_of_a_block(cluster)
     ]
 
 
-def test_after_a_failure_its_words_are_those_of_ready_and_the_fields_stay_as_they_were():
+def test_after_a_failure_ready_has_its_message_and_other_fields_are_kept():
     current = {"metadata": {}, "status": {"state": "WAITING", "other": 1}}
     failed = after_failure(
         CONTROLLER, plan(done("A"), state="APPLIED", release="epoxy"), current, TransientError("the API sleeps")
@@ -131,7 +131,7 @@ def test_after_a_refusal_a_human_must_act():
     assert (ready.reason, ready.message, progressing.status) == ("BlockedRefused", "no", False)
 
 
-def test_a_stage_that_was_done_before_stays_done_after_a_failure():
+def test_a_finished_stage_stays_done_after_a_failure():
     current = {"metadata": {}, "status": {"conditions": [{"type": "A", "status": "True"}]}}
     *_, stage = after_failure(CONTROLLER, plan(done("A")), current, TransientError("x")).conditions
     assert stage.status is True

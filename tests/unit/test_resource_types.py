@@ -145,7 +145,7 @@ async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(record
 
 
 @pytest.mark.usefixtures("made_up")
-async def test_changes_of_a_made_up_type_are_set_back() -> None:
+async def test_changes_of_a_made_up_type_are_reverted() -> None:
     clouds = MemoryClouds(FrozenClock())
     record = await create(clouds)
     clouds.become(clouds.things["shelf", record[SHELF]], "", size=2)

@@ -189,7 +189,7 @@ async def test_the_status_of_a_failing_controller_wakes_another_one():
     assert len(heard) >= 2
 
 
-async def test_a_success_is_not_looked_at_again_when_its_own_report_differs_in_words_only():
+async def test_a_success_is_not_reconciled_again_when_its_report_differs_only_in_messages():
     """The observed state may have another message each time."""
     operator = Operator(
         controller(decide=lambda seen: Plan((), (*summary([waiting("Made", "x" * (next(WORDS) + 1))]),)))
@@ -385,7 +385,7 @@ def test_a_message_is_one_short_line_with_any_content(text, line):
 @pytest.mark.parametrize(
     "unit", [" ", "\t ", "(", "1", "1.", "req-", "request id ", " at 0x1", "2026-01-01T", "/tmp/", "-"]
 )
-def test_a_message_takes_no_time_to_be_steady(unit):
+def test_a_message_is_made_stable_fast(unit):
     began = time.process_time()
     steady(unit * 1_000_000)
     assert time.process_time() - began < 5.0  # gross: it would be hours

@@ -113,7 +113,7 @@ def test_only_clients_with_the_key_read_cache_entries(client: Any) -> None:
     assert client("rotated", stored).get_multi(["a", "b"]) == {}
 
 
-def test_keystone_believes_nothing_that_others_put_there(client: Any) -> None:
+def test_keystone_ignores_cache_entries_of_others(client: Any) -> None:
     stored: dict[str, tuple[bool, bytes]] = {}
     keystone = client("secret", stored)
     keystone.set("admin", "roles of admin")

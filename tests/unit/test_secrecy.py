@@ -226,11 +226,11 @@ keyjoyed eyJ eyJ. eyJ... gAAAA AKIA $6$ $HOME/$1/x cookies cookie hash
 
 
 @pytest.mark.parametrize("line", ORDINARY.splitlines())
-def test_ordinary_lines_of_logs_stay(line: str) -> None:
+def test_ordinary_lines_of_logs_are_kept(line: str) -> None:
     assert hidden(line) == line
 
 
-def test_ordinary_logs_stay_whole() -> None:
+def test_ordinary_logs_are_kept_complete() -> None:
     assert hidden(ORDINARY) == ORDINARY
 
 
@@ -272,7 +272,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_no_text_takes_long(text: str) -> None:
+def test_every_text_is_processed_fast(text: str) -> None:
     began = time.process_time()
     hidden(text)
     assert time.process_time() - began < 10

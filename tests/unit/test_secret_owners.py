@@ -94,7 +94,7 @@ WHOSE: dict[str, Callable[[Object], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("whose", WHOSE)
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_the_secret_of_another_owner_is_refused_by_name_and_stays_as_it_is(
+async def test_the_secret_of_another_owner_is_rejected_by_name_and_unchanged(
     ports: Any, action: str, whose: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner, other = made(ports, "mine", monkeypatch), made(ports, "other", monkeypatch)
@@ -118,7 +118,7 @@ async def test_names_of_the_operators_own_secrets_are_rejected_too(
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_one_that_a_user_put_there_first_is_taken_over_and_written_again(
+async def test_an_existing_secret_of_a_user_is_adopted_and_rewritten(
     ports: Any, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there(ports, labels={"app.kubernetes.io/managed-by": "Helm"})

@@ -91,7 +91,7 @@ async def test_a_value_of_several_lines_is_refused_by_its_key(ports, owner, acti
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-async def test_one_line_break_at_the_end_is_no_part_of_it(ports, owner, end) -> None:
+async def test_a_trailing_line_break_is_removed(ports, owner, end) -> None:
     given(ports, "p w\t=" + end)
     await execute([copy(owner)], ports, "m")
     assert made(ports) == {"x.conf": "[ldap]\npassword = p w\t=\n"}

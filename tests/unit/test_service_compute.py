@@ -127,7 +127,7 @@ def test_an_invalid_report_is_ignored() -> None:
     assert told(silent) == ()
 
 
-def test_migrations_come_in_where_the_nodes_say_and_the_certificate_is_for_that_too() -> None:
+def test_migrations_use_the_address_of_the_node_and_its_certificate_includes_it() -> None:
     told = (pod("node1", json.dumps({"address": "192.0.2.9", "virt_type": "kvm"})), pod("node2", answer("kvm"), code=1))
     certificate, *_ = nova.SERVICE.certificates(replace(context(), pods=told))
     assert certificate.addresses == ("10.0.0.1", "10.0.0.2", "192.0.2.9")

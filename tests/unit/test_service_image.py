@@ -52,7 +52,7 @@ def test_a_project_may_fill_the_volume_of_images_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_one_volume_is_for_one_pod_of_glance(size: Size) -> None:
+def test_one_volume_allows_one_pod_of_glance(size: Size) -> None:
     assert values(glance.SERVICE, size)["pod"]["replicas"] == {"api": 1}
 
 

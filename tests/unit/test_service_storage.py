@@ -90,7 +90,7 @@ def test_backups_are_stored_in_object_storage_if_present() -> None:
     assert values()["conf"]["cinder"]["DEFAULT"]["backup_driver"] == CEPH_BACKUP
 
 
-def test_back_ends_without_ceph_need_none() -> None:
+def test_back_ends_without_ceph_request_no_client() -> None:
     asked = volumes(files=backend(files={"volume_driver": NFS, "nas_host": "192.0.2.1"}))
     built = values(**asked)
     assert built["secrets"]["ceph"] == {"cinder": None}
@@ -163,12 +163,12 @@ def test_a_hidden_volume_type_is_not_the_default() -> None:
         ({"shared": True}, "x.shared"),
     ],
 )
-def test_a_volume_type_that_cinder_would_not_take_is_refused(kind: dict[str, object], part: str) -> None:
+def test_a_volume_type_that_cinder_would_reject_is_rejected(kind: dict[str, object], part: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(part)):
         CinderFeatures.model_validate({"volume_types": {"x": kind}})
 
 
-def test_names_that_cinder_would_not_take_are_refused() -> None:
+def test_names_that_cinder_would_reject_are_rejected() -> None:
     with pytest.raises(ValidationError, match=r"volume_types\.' x': takes a name"):
         CinderFeatures.model_validate({"volume_types": {" x": {}}})
     for name in ([], 7, ""):
@@ -217,7 +217,7 @@ def test_locks_are_in_etcd_with_a_certificate() -> None:
 
 
 @pytest.mark.parametrize(("ingress", "url"), [(True, "https://cinder.cloud.example"), (False, "http://cinder-api.")])
-def test_the_catalog_has_the_type_that_clients_of_this_release_look_for(ingress: bool, url: str) -> None:
+def test_the_catalog_has_the_type_that_clients_of_this_release_use(ingress: bool, url: str) -> None:
     spec = contracts(ingress=ingress)["KeystoneService"].spec
     assert (spec["serviceName"], spec["serviceType"], spec["username"]) == ("cinderv3", "volumev3", "cinder")
     assert spec["endpoints"]["public"].startswith(url)

@@ -98,7 +98,7 @@ async def test_a_look_at_an_unresponsive_cloud_times_out_and_reports_it(name: st
 
 
 @SIMULATED
-async def test_a_look_ends_though_each_of_its_many_questions_is_answered_in_time() -> None:
+async def test_a_look_times_out_even_if_each_of_its_many_queries_is_fast_enough() -> None:
     async def find(*_: Any) -> tuple[CloudResource, ...]:
         await asyncio.sleep(25.0)
         return (CloudResource("network", ID),)
@@ -335,7 +335,9 @@ async def test_an_action_of_very_many_requests_times_out_and_continues_next_time
 
 
 @pytest.mark.parametrize("takes", [0.1, 5.0])
-async def test_neither_redirects_nor_an_answer_make_it_longer(neutron: Neutron, line: Line, takes: float) -> None:
+async def test_neither_redirects_nor_a_slow_response_extend_the_timeout(
+    neutron: Neutron, line: Line, takes: float
+) -> None:
     await warm(neutron, line)
     neutron.turns, neutron.takes = True, takes
     began = time.monotonic()

@@ -96,7 +96,7 @@ def resolve(count: int, answers: Answers) -> Resolver:
     ("count", "takes", "looks", "seconds"),
     [(512, 0.65, 1, 60), (512, 4.8, 3, 400), (8, 6.0, 2, 20), (12, 5.5, 4, 60), (512, 6.0, 70, 500)],
 )
-async def test_all_questions_are_answered_in_the_end(
+async def test_all_queries_get_responses_in_the_end(
     monkeypatch: pytest.MonkeyPatch, count: int, takes: float, looks: int, seconds: float, things: int
 ) -> None:
     """512 addresses at 0.65 s each never were, nor eight at 6 s."""
@@ -127,7 +127,7 @@ async def test_occasional_errors_do_not_restart_the_resolution(monkeypatch: pyte
     assert cloud.asked == 24
 
 
-async def test_once_a_look_has_ended_an_answer_holds_for_its_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_look_a_response_is_valid_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
     with pytest.raises(TransientCloudError):
         async with cloud.port.in_time(*WHO):
@@ -151,7 +151,7 @@ async def test_once_a_look_has_ended_an_answer_holds_for_its_minute(monkeypatch:
     assert set(cloud.project.answers) == {asked(0)}, "the others are forgotten"
 
 
-async def test_nothing_holds_for_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_response_is_valid_for_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
 
     async def fails() -> None:

@@ -232,7 +232,7 @@ async def test_a_secret_that_left_its_watch_is_read_from_the_api(change):
     assert await partly_watched(change) == ({"new": "eQ=="}, set())
 
 
-async def test_another_object_of_the_name_is_not_the_one_that_a_list_lacked():
+async def test_another_object_of_the_name_is_not_the_missing_one():
     async with loaded("x") as operator:
         operator.deaf = True
         operator.cluster.remove(KIND, KEY)
@@ -266,7 +266,7 @@ async def test_an_unconfirmed_deletion_blocks_no_other_and_is_queried_again(erro
         assert failed[2] - failed[1] > failed[1] - failed[0] > 0.1, "each delay is longer than the one before"
 
 
-async def test_after_a_conflict_the_object_that_conflicted_is_looked_at_too():
+async def test_after_a_conflict_the_conflicting_object_is_read_too():
     """The watch missed its deletion, so nothing else would correct the cache."""
     other = Keystone.KIND
     seen_there = []
@@ -299,7 +299,7 @@ class Silence:
         return {KIND: " ".join(self.texts.values())} if self.texts else {}
 
 
-async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_none(monkeypatch):
+async def test_a_hanging_worker_is_a_cause_and_a_slow_one_is_not(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(reconcile.time, "perf_counter", lambda: now[0])
     hang = asyncio.Event()
@@ -332,7 +332,7 @@ async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_non
         (NotServed("no such kind"), False),
     ],
 )
-async def test_a_silent_watch_is_a_cause_only_where_the_api_server_answers(answer, dead):
+async def test_a_silent_watch_is_a_cause_only_if_the_api_server_responds(answer, dead):
     operator = Operator(controller())
 
     async def get(kind, key):
@@ -343,7 +343,7 @@ async def test_a_silent_watch_is_a_cause_only_where_the_api_server_answers(answe
     assert await Health(operator.runtime, Silence(one="it is silent")).causes() == (["it is silent"] if dead else [])
 
 
-async def test_an_api_server_that_does_not_answer_in_time_is_no_cause():
+async def test_an_api_server_that_does_not_respond_in_time_is_no_cause():
     operator = Operator(controller())
 
     async def get(kind, key):
@@ -356,7 +356,7 @@ async def test_an_api_server_that_does_not_answer_in_time_is_no_cause():
 
 
 @pytest.mark.looptime(False)
-async def test_healthz_answers_with_the_cause(unused_tcp_port):
+async def test_healthz_returns_the_cause(unused_tcp_port):
     silence = Silence()
     serving = asyncio.create_task(Health(Operator(controller()).runtime, silence).serve(unused_tcp_port))
     async with aiohttp.ClientSession(f"http://127.0.0.1:{unused_tcp_port}") as session:

@@ -112,7 +112,7 @@ def test_a_pack_that_failed_after_it_passed_on_this_code_runs_again(
     assert suite.unproven([one()], suite.read_record()) == [one()]
 
 
-def test_a_file_that_is_not_committed_is_a_change_and_an_ignored_one_is_none(history: Path) -> None:
+def test_an_uncommitted_file_is_a_change_and_an_ignored_one_is_not(history: Path) -> None:
     (history / ".gitignore").write_text("out/\n")
     passed(commit(history, "src/old.py"))
     for path in ("out/log", "src/new.py"):
@@ -151,7 +151,7 @@ def test_a_record_that_is_too_old_or_of_another_history_fails(
     assert "not in this history" in capsys.readouterr().out
 
 
-def test_a_shallow_clone_cannot_say_and_does_not_fail(
+def test_a_shallow_clone_has_no_ages_and_does_not_fail(
     history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     passed(git(history, "rev-parse", "HEAD"))
@@ -361,7 +361,7 @@ def test_a_pack_runs_its_own_tests_and_those_that_it_names_elsewhere(
 
 
 @pytest.mark.parametrize(("verb", "pure"), [(suite.test, "unit"), (suite.everything, "sweep")])
-def test_style_and_types_come_before_pure_and_functional_tests(
+def test_style_and_types_precede_pure_and_functional_tests(
     history: Path, monkeypatch: pytest.MonkeyPatch, verb: Callable[[], int], pure: str
 ) -> None:
     """Of all tests, all cases of the pure ones."""

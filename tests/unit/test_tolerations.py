@@ -49,7 +49,7 @@ def test_tolerations_of_values_are_unchanged_except_invalid_ones():
         values(GOOD[0], enabled="yes"),
     ],
 )
-def test_values_of_any_shape_give_none(odd):
+def test_values_of_any_type_have_no_tolerations(odd):
     assert of_values(odd) == []
 
 
@@ -78,7 +78,7 @@ MAINTENANCE = {"key": "maintenance", "effect": "NoSchedule"}
         ([{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}], [], False),
     ],
 )
-def test_a_node_is_tolerated_if_each_taint_is_that_keeps_pods_away(taints, tolerations, expected):
+def test_a_node_is_tolerated_if_each_of_its_effective_taints_is(taints, tolerations, expected):
     assert is_tolerated(node(*taints), tolerations) is expected
 
 

@@ -74,7 +74,7 @@ def test_values_other_than_options_may_have_several_lines() -> None:
 
 
 @pytest.mark.parametrize("name", ["a\nb = c", "a]\n[b", "a = b", "#", ""])
-def test_a_sensitive_option_has_a_name_that_is_one(name: str) -> None:
+def test_a_sensitive_option_has_a_valid_name(name: str) -> None:
     secret = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
     for conf in ({"DEFAULT": {name: secret}}, {name: {"a": secret}}):
         with pytest.raises(ValueError, match="is not a valid name in a configuration file"):

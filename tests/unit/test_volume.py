@@ -153,11 +153,11 @@ def test_a_released_volume_loses_its_directory_and_then_itself() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Available", "Bound", "Failed"])
-def test_a_volume_that_is_not_released_stays(phase: str) -> None:
+def test_a_volume_that_is_not_released_is_kept(phase: str) -> None:
     assert decide_volume(look(pv(phase))) == Plan()
 
 
-def test_a_retained_volume_stays() -> None:
+def test_a_retained_volume_is_kept() -> None:
     assert decide_volume(look(pv(spec={"persistentVolumeReclaimPolicy": "Retain"}))) == Plan()
 
 
@@ -180,7 +180,7 @@ def test_volumes_of_other_nodes_and_provisioners_are_not_ours() -> None:
     assert not ours(PLACE, pv(metadata={"annotations": {PROVISIONED_BY: None}}))
 
 
-def test_a_lost_directory_is_made_again_only_before_its_volume_was_used() -> None:
+def test_a_lost_directory_is_recreated_only_before_its_volume_was_used() -> None:
     (made,) = decide_volume(look(pv("Available"), directory=False)).actions
     assert isinstance(made, MakeDirectory)
     (warning,) = decide_volume(look(pv("Bound"), directory=False)).actions

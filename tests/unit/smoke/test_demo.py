@@ -21,7 +21,7 @@ def demo(world: World, folder: Path) -> Demo:
     return Demo(world.tenant(), Host(world), lambda: guest, folder / "ssh", lambda text: None, Clock())
 
 
-def test_it_is_made_once(tmp_path: Path) -> None:
+def test_the_machine_is_created_once(tmp_path: Path) -> None:
     world = World()
     first = demo(world, tmp_path).ensure()
     assert first[1] == "172.24.4.9"
@@ -68,7 +68,7 @@ def test_a_foreign_key_pair_remains_and_ours_gets_another_name(tmp_path: Path) -
     assert public == (tmp_path / "ssh/demo.pub").read_text()
 
 
-def test_one_that_an_earlier_version_made_is_known_by_its_key(tmp_path: Path) -> None:
+def test_a_machine_of_an_earlier_version_is_identified_by_its_key(tmp_path: Path) -> None:
     world = World()
     first, _ = demo(world, tmp_path).ensure()
     world.servers[first] = replace(world.servers[first], status="ERROR", key="demo")
