@@ -27,11 +27,11 @@ WIDTH = 100
 SUPPORT = """\
 # What is tested
 
-Each value that a cloud may choose, and the end-to-end test that uses it in a real cloud. `python tools/suite.py
-report` tells when the pack of such a test last passed, or that no run of it is recorded. *Rendered only*: charts and
-options follow it, golden tests show how, and no test has used it in a real cloud; `stackwright plan` and `apply` say so
-where a cloud asks for it. OVN (`ml2/ovn`) is known not to start in this version. Which datapath of Open vSwitch is
-used, that of the kernel or the one in user space, is found on the nodes and is no value of a cloud.
+Each value that a cloud may use, and the end-to-end test that uses it in a real cloud. `python tools/suite.py report`
+shows when the pack of such a test last passed, or that no run of it is recorded. *Rendered only*: the value changes
+charts and options, as golden tests show, but no test has used it in a real cloud; `stackwright plan` and `apply` report
+it if a cloud uses it. OVN (`ml2/ovn`) is known not to start in this version. The datapath of Open vSwitch, in the
+kernel or in user space, depends on the nodes and is not a value of a cloud.
 """
 Schema = dict[str, Any]
 

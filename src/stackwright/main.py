@@ -104,7 +104,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
 
     return Ports(
         cluster=cluster,
-        # One of four stays free for other namespaces: a call may take minutes, and nobody can take its turn back.
+        # One of four stays free for other namespaces: a call may take minutes, and its slot cannot be revoked.
         helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),

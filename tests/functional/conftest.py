@@ -22,7 +22,7 @@ from stackwright.local.kubernetes import ephemeral
 
 @pytest.fixture(scope="session")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Path of a kubeconfig. STACKWRIGHT_TEST_KUBECONFIG gives a cluster that is there already (it is written to)."""
+    """Path of a kubeconfig. STACKWRIGHT_TEST_KUBECONFIG names an existing cluster (the tests write to it)."""
     given = os.environ.get("STACKWRIGHT_TEST_KUBECONFIG")
     if given:
         _install_crds(given)
@@ -37,7 +37,7 @@ def _install_crds(path: str) -> None:
     async def install() -> None:
         cluster = KubernetesCluster.from_file(path)
         for resource in RESOURCES:
-            with contextlib.suppress(TerminalError):  # test_adapter_kubernetes says which one, and why
+            with contextlib.suppress(TerminalError):  # test_adapter_kubernetes names the command and the reason
                 await cluster.apply(CRD, crd(resource), "test")
         try:
             async with asyncio.timeout(30):

@@ -1,4 +1,4 @@
-"""Objects of infrastructure.cluster.x-k8s.io: what is taken, what is refused, and what an update may change.
+"""Objects of infrastructure.cluster.x-k8s.io: accepted and rejected ones, and the allowed changes of an update.
 
 A case of WRONG is (kind, spec, field, message); one of CHANGES (kind, fields before, fields after, field, message).
 """

@@ -39,7 +39,7 @@ SPACE = "capi"
 
 @contextlib.contextmanager
 def garbage_collector(kubeconfig: Path, folder: Path) -> Iterator[None]:
-    """It removes what belonged to who is gone."""
+    """It deletes objects of deleted owners."""
     command = [
         tools.binary("kube-controller-manager"), f"--kubeconfig={kubeconfig}", "--leader-elect=false",
         "--controllers=garbage-collector-controller", "--secure-port=0",
@@ -147,8 +147,8 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
             await cluster.close()
 
 
-async def test_claims_are_told_in_the_words_of_cluster_api(tmp_path: Path) -> None:
-    """By its own definitions, which refuse what is unknown or empty."""
+async def test_claims_are_reported_in_the_terms_of_cluster_api(tmp_path: Path) -> None:
+    """By its own definitions, which reject unknown and empty values."""
     with ephemeral.control_plane(tmp_path) as kubeconfig:
         cluster = KubernetesCluster.from_file(str(kubeconfig))
         capi = ClusterApi(cluster, SPACE)

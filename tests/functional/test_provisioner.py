@@ -44,7 +44,7 @@ async def until(look: Callable[[], Awaitable[Any]], what: str) -> Any:
 
 
 async def account(cluster: KubernetesCluster, admin: str, folder: Path) -> Path:
-    """What the chart installs, and a kubeconfig with the token of its ServiceAccount."""
+    """The objects of the chart, and a kubeconfig with the token of its ServiceAccount."""
     await cluster.apply(NAMESPACE, {"metadata": {"name": "openstack"}}, "test")
     for obj in yaml.safe_load_all(RENDERED.read_text()):
         if obj["kind"] in KINDS:

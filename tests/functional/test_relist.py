@@ -99,7 +99,9 @@ async def is_too_old(cluster: KubernetesCluster, version: str) -> bool:
     return '"code":410' in response.text
 
 
-async def test_a_deletion_while_the_watch_was_away_is_noticed_after_a_410(apiserver: Path, monkeypatch: Any) -> None:
+async def test_a_deletion_during_an_interruption_of_the_watch_is_detected_after_a_410(
+    apiserver: Path, monkeypatch: Any
+) -> None:
     cluster = KubernetesCluster.from_file(str(apiserver))
     server = yaml.safe_load(apiserver.read_text())["clusters"][0]["cluster"]["server"]
     proxy = Proxy(urlsplit(server).port or 0)

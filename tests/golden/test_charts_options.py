@@ -1,4 +1,4 @@
-"""An option is in a configuration file once: of two lines the program takes the last, and nobody chose that one."""
+"""An option is in a configuration file once: of two lines the program uses the last, perhaps not the intended one."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_an_option_in_two_spellings_is_refused(chart: str, conf: dict[str, Any],
     assert f"option {named} is there twice" in done.stderr.replace("-", "_")
 
 
-def test_an_option_that_is_left_out_may_be_spelled_otherwise(tmp_path: Path) -> None:
+def test_an_omitted_option_may_have_another_spelling(tmp_path: Path) -> None:
     done = render(
         "mariadb", "tiny", {"mariadb": {"mysqld": {"max_connections": None, "max-connections": 3000}}}, tmp_path
     )

@@ -1,4 +1,4 @@
-"""Which pods an upgrade of the real charts restarts, told by the real helm."""
+"""Which pods an upgrade of the real charts restarts, by the real helm."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_more_replicas_restart_nothing() -> None:
         ("openstack-rabbitmq", "rabbitmq", "StatefulSet rabbitmq-server"),
     ],
 )
-async def test_a_single_server_of_data_is_away_while_it_restarts(release: str, chart: str, workload: str) -> None:
+async def test_a_single_data_server_is_unavailable_while_it_restarts(release: str, chart: str, workload: str) -> None:
     images = {"images": {"tags": {chart: "registry/other:1"}}}
     assert Restart(workload, "1 pod", NOBODY, away=True) in await upgraded(release, chart, images)
 

@@ -1,7 +1,7 @@
 """The real port to OpenStack, between the controllers of a world and its cloud in memory.
 
-The cloud in memory has one list of everything, which is never old. The real port has lists of its own, which are old,
-or of some types only, or of changes. So what a controller does with such lists is seen only through it.
+The cloud in memory has one list of everything, which is never outdated. The real port has its own lists, which are
+outdated, partial, or lists of changes. So only the real port shows how a controller handles such lists.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Clock:
 
 
 class Connection:
-    """A connection to a cloud in memory, and when Nova says that its servers changed last."""
+    """A connection to a cloud in memory, with the time of Nova's last change of servers."""
 
     def __init__(self, cloud: MemoryClouds, ref: CloudRef, clock: Clock) -> None:
         self.cloud, self.ref, self.current_project_id = cloud, ref, cloud.place
@@ -84,7 +84,7 @@ class Connection:
         return id_, self.single("port", port) if port else self.single(call.slot[0], id_)
 
     def _now(self, what: str) -> list[CloudResource]:
-        """What is there, and the servers that were."""
+        """The existing resources, and deleted servers."""
         found = {(each.what, each.id): each for each in self.cloud.all(what)}
         if what == "server":
             gone = {key: replace(each, state="DELETED") for key, each in self._known.items() if key not in found}
@@ -113,7 +113,7 @@ async def in_place(threads: Any, what: Callable[..., T], *args: Any) -> T:
 
 
 class RealPort:
-    """Makes worlds reach their clouds through it."""
+    """Makes worlds use their clouds through it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = Clock()

@@ -34,7 +34,7 @@ OURS = ("server", "port", "trunk", "volume")
 
 
 class Servers(World):
-    """A world with an OpenStack that has what the specs here name."""
+    """A world with an OpenStack that has the resources named in these specs."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)

@@ -20,7 +20,7 @@ DAY = 24 * 3600.0
 WINDOW = TOKEN_EXPIRATION + 2 * DAY
 
 
-async def test_without_a_labelled_node_the_cloud_is_blocked_and_says_which_command_helps():
+async def test_without_a_labelled_node_the_cloud_is_blocked_and_names_the_command():
     world = World(nodes=0)
     world.node("node-1", {})
     world.cloud()
@@ -87,7 +87,7 @@ def roles(world):
     return {pod["metadata"]["name"]: pod["metadata"]["labels"].get("mariadb-role") for pod in pods}
 
 
-async def test_one_pod_of_the_database_is_primary_and_stays_so_while_it_serves():
+async def test_one_pod_of_the_database_is_primary_while_it_serves():
     world = await ready_world(size="tiny")
     first = {"mariadb-server-0": "primary", "mariadb-server-1": "backup", "mariadb-server-2": "backup"}
     assert roles(world) == first
@@ -118,7 +118,7 @@ async def test_at_no_time_two_pods_of_the_database_are_primary():
     assert [*roles(world).values()].count("primary") == 1
 
 
-async def test_another_pod_becomes_primary_at_once_while_helm_holds_all_workers_of_the_namespace(monkeypatch):
+async def test_another_pod_becomes_primary_at_once_while_helm_occupies_all_workers(monkeypatch):
     world = await ready_world(size="tiny")
     held = []
 
@@ -142,7 +142,7 @@ async def test_another_pod_becomes_primary_at_once_while_helm_holds_all_workers_
     assert len(held) == waiting
 
 
-async def test_keys_turn_for_days_and_no_token_outlives_the_key_that_reads_it():
+async def test_keys_rotate_for_days_and_no_token_outlives_its_key():
     world = await ready_world()
     history = []
 
@@ -160,12 +160,12 @@ async def test_keys_turn_for_days_and_no_token_outlives_the_key_that_reads_it():
         primary = before[max(before, key=int)]
         assert after[max(after, key=int)] == before["0"], "what was staged is primary now"
         assert len(after) <= MAX_ACTIVE_KEYS
-        # The last token of this primary was made at the moment of the turn.
+        # The last token of this primary was issued at the moment of the rotation.
         alive = [keys for when, keys in history if turned <= when < turned + WINDOW - 5]
         assert all(primary in keys.values() for keys in alive)
 
 
-async def test_a_turn_of_keys_that_was_missed_while_the_operator_was_away_is_made_up_for_once():
+async def test_a_key_rotation_missed_without_an_operator_is_done_once_later():
     world = await ready_world()
     before = secret_data(world.get(SECRET, FERNET_KEYS))
     await world.stop()
@@ -215,7 +215,7 @@ async def test_a_changed_secret_of_a_user_reaches_the_service_and_restarts_it():
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
 
 
-async def test_a_secret_of_several_lines_is_refused_by_its_key_until_it_has_one():
+async def test_a_secret_of_several_lines_is_rejected_by_key_until_it_has_one_line():
     world = await ready_world()
     world.secret("ldap", password="one\n[DEFAULT]\ntransport_url = evil")
     world.cloud(services=with_secret_option())
@@ -233,7 +233,7 @@ async def test_a_secret_of_several_lines_is_refused_by_its_key_until_it_has_one(
     assert secret_data(world.get(SECRET, "keystone-overrides"))["overrides.conf"] == "[ldap]\npassword = one\n"
 
 
-async def test_an_override_with_a_line_break_in_an_option_is_told_by_its_path():
+async def test_an_override_with_a_line_break_in_an_option_is_reported_by_path():
     world = await ready_world()
     values = {"conf": {"keystone": {"ldap": {"user": "one\n[DEFAULT]\ntransport_url = evil"}}}}
     world.cloud(services={"identity": {"keystone": {"values": values}}})
@@ -244,7 +244,7 @@ async def test_an_override_with_a_line_break_in_an_option_is_told_by_its_path():
     assert not world.helm.calls
 
 
-async def test_a_database_that_does_not_answer_is_waited_for_and_named():
+async def test_an_unresponsive_database_is_awaited_and_named():
     world = World()
     world.sql.fail["mariadb.openstack.svc"] = TransientError("MariaDB at mariadb.openstack.svc is electing a primary")
     world.cloud()
@@ -255,7 +255,7 @@ async def test_a_database_that_does_not_answer_is_waited_for_and_named():
     assert world.ready()
 
 
-async def test_an_account_whose_secret_is_gone_too_can_still_be_taken_away():
+async def test_an_account_without_its_secret_can_still_be_deleted():
     world = await ready_world()
     await world.stop()
     world.delete(SECRET, "keystone-database")
@@ -265,14 +265,14 @@ async def test_an_account_whose_secret_is_gone_too_can_still_be_taken_away():
     assert not world.sql.users
 
 
-async def test_a_finalizer_of_somebody_else_is_never_lost():
+async def test_finalizers_of_others_are_never_lost():
     world = World()
     world.cloud()
     theirs = "example.org/backup"
     added = []
 
     def guard(event, kind, obj):
-        """Somebody who puts a finalizer of his own on each HelmBundle as soon as it is there."""
+        """Another client that adds its finalizer to each new HelmBundle."""
         if obj["kind"] == "HelmBundle" and event == "ADDED":
             added.append(obj["metadata"]["name"])
             live = world.get(kind, obj["metadata"]["name"])
@@ -290,7 +290,7 @@ async def test_a_finalizer_of_somebody_else_is_never_lost():
     assert {tuple(world.bundle(n.removeprefix("openstack-"))["metadata"]["finalizers"]) for n in added} == {(theirs,)}
 
 
-async def test_two_clouds_in_two_namespaces_know_nothing_of_each_other():
+async def test_two_clouds_in_two_namespaces_are_independent():
     world = await ready_world()
     before = world.state()["objects"]
     world.cluster.put(OpenStackDeployment.KIND, cloud_object(namespace="second"))
@@ -302,7 +302,7 @@ async def test_two_clouds_in_two_namespaces_know_nothing_of_each_other():
     assert world.state()["objects"] == before
 
 
-async def test_what_somebody_changes_in_a_statefulset_does_not_make_the_operator_write():
+async def test_a_foreign_change_of_a_statefulset_causes_no_write_of_the_operator():
     world = await ready_world()
     writes = world.writes
     live = world.get(STATEFULSET, "memcached")

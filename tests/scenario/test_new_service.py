@@ -1,4 +1,4 @@
-"""A made-up service becomes a part of the project by its own folders and one line of the registry."""
+"""A made-up service becomes part of the project with its own folders and one line of the registry."""
 
 from __future__ import annotations
 

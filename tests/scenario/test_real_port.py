@@ -10,8 +10,8 @@ from pool_world import POOLS, pools
 from real_port import RealPort, real_port
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 from test_floatingippool_scenario import (
-    test_a_pool_that_goes_deletes_no_address_that_a_port_has,
-    test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there,
+    test_a_deleted_pool_keeps_addresses_of_ports,
+    test_an_address_attached_elsewhere_outlives_its_claim,
 )
 from test_losses import IN_CLOUD, asking
 from world import NAMESPACE, SETTINGS, World
@@ -27,14 +27,14 @@ from stackwright.simulate import Outside, Request
 
 __all__ = [
     "real_port",
-    "test_a_pool_that_goes_deletes_no_address_that_a_port_has",
-    "test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there",
+    "test_a_deleted_pool_keeps_addresses_of_ports",
+    "test_an_address_attached_elsewhere_outlives_its_claim",
 ]
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
 POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
 
 
-async def test_a_server_is_made_and_goes() -> None:
+async def test_a_server_is_created_and_deleted() -> None:
     world = await made(**WHOLE)
     assert world.there() == ALL
     world.delete(KIND, "web")
@@ -43,10 +43,10 @@ async def test_a_server_is_made_and_goes() -> None:
     assert not world.get()
 
 
-# What has a mark, and is not on record.
+# Marked but unrecorded resources.
 
 
-async def test_a_volume_whose_id_nobody_recorded_goes_with_its_server() -> None:
+async def test_an_unrecorded_volume_is_deleted_with_its_server() -> None:
     for number in range(1, 6):
         world = Servers()
         world.clouds.lost = number
@@ -59,7 +59,7 @@ async def test_a_volume_whose_id_nobody_recorded_goes_with_its_server() -> None:
         await world.stop()
 
 
-async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so() -> None:
+async def test_an_ambiguous_volume_is_resolved_soon_after_a_user_removes_a_mark() -> None:
     world = await made(rootVolume={"sizeGiB": 10})
     await world.stop()
     world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})
@@ -78,7 +78,7 @@ async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so(
 
 
 @pytest.mark.parametrize("reason", ["ServerError", "Unreachable", "QuotaExceeded"])
-async def test_what_is_refused_again_and_again_is_tried_ever_more_rarely_and_the_cause_is_told(reason: str) -> None:
+async def test_a_repeated_rejection_is_retried_with_backoff_and_its_cause_is_reported(reason: str) -> None:
     world = Servers()
     world.clouds.fail["create server"] = TransientCloudError(Reason(reason), "no way")
     world.server()
@@ -112,14 +112,16 @@ async def test_an_address_that_a_user_attached_a_moment_ago_is_not_deleted_with_
     assert world.one("floating-ip").facts["port_id"] == theirs.id
 
 
-async def test_a_pool_that_nobody_claims_from_is_ready_at_once() -> None:
+async def test_a_pool_without_claims_is_ready_at_once() -> None:
     world = await pools()
     assert world.told_of()[0] == "Ready"
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
-async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(real_port: RealPort, ahead: float) -> None:
-    """The server is made by a request that seemed to fail, and is seen in a list of what changed."""
+async def test_a_clock_that_differs_from_novas_causes_no_duplicate_and_no_delay(
+    real_port: RealPort, ahead: float
+) -> None:
+    """The server is created by a request that seemed to fail, and appears in a list of changes."""
     real_port.clock.ahead = ahead
     world = Servers()
     world.server("first")
@@ -155,7 +157,7 @@ async def test_for_a_cluster_that_is_well_nothing_is_planned(real_port: RealPort
     assert await foreseen(world, real_port) == ([], [], {})
 
 
-async def test_what_somebody_deleted_is_planned(real_port: RealPort) -> None:
+async def test_the_recreation_of_deleted_resources_is_planned(real_port: RealPort) -> None:
     world = await made(**VOLUMES)
     world.clouds.remove("port", world.one("port").id)
     _, lost, stuck = await foreseen(world, real_port)

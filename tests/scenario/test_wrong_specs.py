@@ -1,7 +1,7 @@
-"""Each rule of kinds that live in an OpenStack, where no API server refused: told in its words, and nothing is made.
+"""Each rule of kinds in an OpenStack that no API server checked: reported with its message, and nothing is created.
 
-So it is with what was stored before the rule was made. Which words an API server has for it, and what may change of an
-object, the functional tests and those of the API show.
+This applies to objects that were stored before the rule existed. The functional tests and those of the API cover the
+messages of an API server, and which fields of an object may change.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def smuggle(world: Clusters, kind: Kind, spec: Object) -> None:
 
 
 @pytest.mark.parametrize(("kind", "wrong", "message"), WRONG, ids=lambda each: getattr(each, "kind", str(each)[:60]))
-async def test_what_is_wrong_is_told_makes_nothing_and_can_be_put_right_or_go(
+async def test_an_invalid_spec_is_reported_creates_nothing_and_can_be_corrected_or_deleted(
     kind: Kind, wrong: Object, message: str
 ) -> None:
     world = Clusters(core=True)
@@ -103,7 +103,7 @@ async def test_what_is_wrong_is_told_makes_nothing_and_can_be_put_right_or_go(
     world.write(kind, "a", GOOD[kind])
     await world.run(60)
     assert world.told(kind=kind, name="a")[0] != "BlockedInvalidSpec"
-    if "identityRef" not in wrong:  # or nobody can tell whether something is left
+    if "identityRef" not in wrong:  # or leftovers would be unknown
         smuggle(world, kind, {**GOOD[kind], **wrong})
     world.delete(kind, "a")
     await world.run(120)

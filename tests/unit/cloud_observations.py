@@ -1,4 +1,4 @@
-"""Any observation of the four controllers of what is in an OpenStack, as their `observe` may hand it over."""
+"""Any observation of the four controllers of resources in an OpenStack, as their `observe` may return it."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _member_server(each: Object) -> Object:
 
 @st.composite
 def _bastions(draw: Any, seen: ClusterSeen, status: dict[str, Any]) -> dict[str, Object]:
-    """That which is wanted, an older one, somebody else's, or none."""
+    """The desired bastion, an older one, a foreign one, or none."""
     how = draw(st.sampled_from(["wanted", "wanted", "older", "foreign", "none"]))
     made = [action.obj for action in bastion(seen, Owner(CLOUD, UID), status).actions]
     if how == "none" or (not made and how != "older"):

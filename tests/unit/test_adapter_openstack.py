@@ -1,4 +1,4 @@
-"""What KeystoneIdentity asks of the SDK, by a stand-in for its identity proxy."""
+"""Requests of KeystoneIdentity to the SDK, with a stand-in for its identity proxy."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def ensure(identity: Identity, **changes: Any) -> list[str]:
     return list(identity.writes)
 
 
-def test_all_is_made_once(identity: Identity) -> None:
+def test_all_parts_are_created_once(identity: Identity) -> None:
     made = ["create_project", "create_user", "create_role", "create_service", "create_region"]
     assert ensure(identity) == [*made, "create_endpoint", "create_endpoint"]
     assert identity.assigned == {("service", "glance", "admin"), ("service", "glance", "service")}
@@ -140,7 +140,7 @@ def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeyp
     assert ensure(identity) == ["update_user"]
 
 
-def test_a_user_that_somebody_disabled_is_enabled_again(identity: Identity) -> None:
+def test_a_disabled_user_is_enabled_again(identity: Identity) -> None:
     ensure(identity)
     (user,) = identity.kept["user"]
     user.is_enabled = False
@@ -148,10 +148,10 @@ def test_a_user_that_somebody_disabled_is_enabled_again(identity: Identity) -> N
     assert user.is_enabled
 
 
-async def test_after_a_failure_keystone_is_logged_in_to_anew(
+async def test_after_a_failure_the_login_to_keystone_is_repeated(
     identity: Identity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that was made anew has another catalog, and takes none of the tokens of before."""
+    """A new Keystone has another catalog, and rejects all earlier tokens."""
     made: list[Any] = []
 
     def connect(*_: Any, **__: Any) -> Any:
@@ -175,9 +175,7 @@ async def test_after_a_failure_keystone_is_logged_in_to_anew(
     assert len(made) == 2
 
 
-def test_what_is_missing_is_found_by_logging_in_and_looking(
-    identity: Identity, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_parts_are_found_by_a_login_and_queries(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
     ensure(identity)
     identity.writes.clear()
@@ -231,7 +229,7 @@ def test_errors(status: int, kind: type[Exception]) -> None:
     assert type(error_of(ACTION, "http://k", error)) is kind
 
 
-def test_two_that_make_the_same_at_once_are_no_outage() -> None:
+def test_concurrent_creation_of_the_same_resource_is_no_outage() -> None:
     """As the first two services do, with the project they share."""
     error = Exception("two projects with the same name")
     error.http_status = 409  # type: ignore[attr-defined]
@@ -253,14 +251,14 @@ async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
         await KeystoneIdentity().entry(ACTION, {**admin, "password": ""}, "y")
 
 
-def test_nobody_can_lock_a_service_out_by_wrong_passwords(identity: Identity) -> None:
+def test_wrong_passwords_cannot_lock_a_service_out(identity: Identity) -> None:
     ensure(identity)
     (user,) = identity.kept["user"]
     assert user.options == {"ignore_lockout_failure_attempts": True}
 
 
 class SlowKeystone:
-    """Each of its answers comes in time, and each page of roles names a next one."""
+    """Each of its responses arrives in time, and each page of roles names a next one."""
 
     def __init__(self) -> None:
         self.asked = asked = []  # type: list[str]
@@ -305,7 +303,7 @@ class SlowKeystone:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
-async def test_a_keystone_whose_lists_do_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_lists_of_keystone_are_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "LONGEST", 1.0)
     keystone = SlowKeystone()
     admin = {

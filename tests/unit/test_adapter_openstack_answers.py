@@ -28,7 +28,7 @@ from stackwright.adapters.openstack.transport.shapes import json_of
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.openstack.errors import TransientCloudError
 
-# openstacksdk warns of what it tries to import.
+# openstacksdk warns about its optional imports.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 HIDDEN = "INTERNAL-BODY"
 Answer = tuple[int, dict[str, str], bytes]
@@ -110,7 +110,7 @@ async def asked(web: Web) -> TransientCloudError:
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "identity"])
-def test_no_more_of_an_answer_is_read_than_a_cloud_needs(web: Web, encoding: str) -> None:
+def test_a_response_is_read_only_up_to_the_limit(web: Web, encoding: str) -> None:
     body = b" " * (LARGEST + 1)
     for _ in range(encoding.count("gzip")):
         body = gzip.compress(body)
@@ -122,7 +122,7 @@ def test_no_more_of_an_answer_is_read_than_a_cloud_needs(web: Web, encoding: str
 
 @pytest.mark.parametrize("status", [200, 500])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-async def test_no_answer_has_more_values_than_there_is_memory_for(web: Web, status: int, encoding: str) -> None:
+async def test_the_number_of_values_in_a_response_is_bounded_by_memory(web: Web, status: int, encoding: str) -> None:
     """Discovery decodes an answer, and so do the libraries of an error, before anything of ours sees it."""
     body = f'{{"x":[{"{},".join([""] * (VALUES // 2 + 2))}0]}}'.encode(encoding)
     web.otherwise = (status, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
@@ -137,8 +137,10 @@ async def test_no_answer_has_more_values_than_there_is_memory_for(web: Web, stat
     ],
     ids=["text", "values"],
 )
-def test_many_answers_at_once_fit_in_the_memory_of_the_operator(web: Web, body: str) -> None:
-    """One character of four bytes has Python take four for each: eight answers took the operator's memory."""
+def test_many_concurrent_responses_fit_in_the_operators_memory(web: Web, body: str) -> None:
+    """One character of four bytes makes Python use four bytes for each: eight responses exhausted the operator's
+    memory.
+    """
     chart = yaml.safe_load((Path(__file__).parents[2] / "charts/stackwright/values.yaml").read_text())
     limit = int(chart["pod"]["resources"]["operator"]["limits"]["memory"].removesuffix("Mi")) << 20
     web.otherwise = (200, {"Content-Encoding": "gzip"}, gzip.compress(body.encode()))
@@ -172,7 +174,7 @@ def test_json_is_read_in_the_encoding_in_which_its_values_are_counted(web: Web, 
         json_of(own)
 
 
-def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
+def test_a_response_of_the_usual_size_is_read_unchanged(web: Web) -> None:
     values = VALUES - 10
     body = b"[" + b'"%s",' % (b"x" * (LARGEST // values - 4)) * values + b"1]"
     web.otherwise = (200, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
@@ -192,7 +194,7 @@ def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
     ],
     ids=["interim", "headers", "body", "chunks"],
 )
-def test_an_answer_that_drips_is_given_up(web: Web, monkeypatch: pytest.MonkeyPatch, begin: bytes, bit: bytes) -> None:
+def test_a_slow_response_is_aborted(web: Web, monkeypatch: pytest.MonkeyPatch, begin: bytes, bit: bytes) -> None:
     monkeypatch.setattr(responses, "LONGEST", 0.3)
     web.drips = begin, bit
     with ExitStack() as files, pytest.raises(exceptions.ConnectTimeout) as raised:
@@ -200,7 +202,7 @@ def test_an_answer_that_drips_is_given_up(web: Web, monkeypatch: pytest.MonkeyPa
     assert describe_error(raised.value, "compute") == "no response in time"
 
 
-def test_each_answer_of_a_connection_has_the_whole_time(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_response_of_a_connection_has_the_full_timeout(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "LONGEST", 0.3)
     web.otherwise = (200, {}, b"yes")
     with ExitStack() as files:
@@ -212,7 +214,7 @@ def test_each_answer_of_a_connection_has_the_whole_time(web: Web, monkeypatch: p
     assert len(set(web.clients)) == 1
 
 
-async def test_a_keystone_that_wants_a_token_at_discovery_is_asked_for_one(web: Web) -> None:
+async def test_a_keystone_with_authenticated_discovery_is_asked_for_a_token(web: Web) -> None:
     web.answers = {"/v3": (401, {}, b"")}
     assert str(await asked(web)).endswith("HTTP 404")
     assert [path for _, path in web.asked] == ["/v3", "/v3/auth/tokens"]
@@ -223,14 +225,14 @@ async def test_a_keystone_that_wants_a_token_at_discovery_is_asked_for_one(web: 
 @pytest.mark.parametrize(
     "text", [HIDDEN, f'{{"error": {{"message": "{HIDDEN}", "title": "{HIDDEN}"}}}}', f'{{"x": "{HIDDEN}"}}']
 )
-async def test_nothing_of_an_answer_is_repeated(web: Web, status: int, kind: str, text: str) -> None:
+async def test_errors_contain_no_text_of_a_response(web: Web, status: int, kind: str, text: str) -> None:
     web.otherwise = (status, {"Content-Type": kind}, text.encode())
     found = str(await asked(web))
     assert HIDDEN not in found
     assert found.startswith(f"http://127.0.0.1:{web.port}/v3: ")
 
 
-async def test_what_is_no_http_is_not_repeated(web: Web) -> None:
+async def test_errors_contain_no_text_that_is_not_http(web: Web) -> None:
     error = exceptions.ConnectFailure(f"('Connection aborted.', BadStatusLine('{HIDDEN}'))")
     assert describe_error(error, "compute") == "no connection"
 
@@ -246,7 +248,7 @@ OTHER_READING = "http://localhost:{port}\\@127.0.0.1/"
         *((307, each) for each in (OTHER_READING, "http://127.0.0.1@localhost:{port}/", "//localhost/", "http://[::1")),
     ],
 )
-async def test_no_redirect_leads_to_another_host(web: Web, status: int, location: str) -> None:
+async def test_no_redirect_to_another_host_is_followed(web: Web, status: int, location: str) -> None:
     web.otherwise = (status, {"Location": location.format(port=web.port)}, b"")
     found = str(await asked(web))
     assert "redirects to another host" in found
@@ -261,7 +263,7 @@ def test_a_redirect_on_the_same_host_is_followed(web: Web) -> None:
     assert answer.text == "yes"
 
 
-async def test_a_thread_that_nobody_waits_for_ends_when_the_line_is_closed(web: Web) -> None:
+async def test_an_abandoned_thread_ends_when_the_connection_is_closed(web: Web) -> None:
     web.otherwise = (200, {}, b"yes")
     line, ends = Line(web.login), threading.Event()
 
@@ -280,9 +282,7 @@ async def test_a_thread_that_nobody_waits_for_ends_when_the_line_is_closed(web: 
     assert await asyncio.to_thread(ends.wait, 10)
 
 
-async def test_a_connection_that_is_made_while_the_line_is_closed_asks_nothing(
-    web: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_connection_opened_during_the_close_sends_nothing(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     line = Line(web.login)
 
     def closing(*args: Any) -> Any:
@@ -295,7 +295,7 @@ async def test_a_connection_that_is_made_while_the_line_is_closed_asks_nothing(
     assert not web.asked
 
 
-def test_a_catalog_that_leads_to_something_else_reads_nothing_from_it() -> None:
+def test_a_catalog_with_a_foreign_url_causes_no_read() -> None:
     body = {"kind": "Status", "message": HIDDEN}
     assert str(problem_of(refusal(json.dumps(body).encode()))) == "HTTP 403"
     assert str(problem_of(refusal(json.dumps(body).encode(), own=True))) == f"HTTP 403: {HIDDEN}"
@@ -318,7 +318,7 @@ def refusal(body: bytes, *, own: bool = False) -> Response:
     ids=["values", "words", "no text"],
 )  # fmt: skip
 def test_nothing_is_read_of_an_error_that_is_longer_than_any(body: bytes) -> None:
-    """One of 24 KiB on the wire took 527 MiB, be it of values or of words."""
+    """An error of 24 KiB on the wire took 527 MiB, either as values or as text."""
     refused = refusal(body, own=True)
     tracemalloc.start()
     try:
@@ -340,5 +340,5 @@ def test_nothing_is_read_of_an_error_that_is_longer_than_any(body: bytes) -> Non
         (exceptions.DiscoveryFailure("x"), "not a response of OpenStack (DiscoveryFailure)"),
     ],
 )  # fmt: skip
-def test_the_cause_is_told_in_own_words(error: Exception, text: str) -> None:
+def test_the_cause_is_described_in_our_own_words(error: Exception, text: str) -> None:
     assert describe_error(error, "compute") == text

@@ -67,7 +67,7 @@ def test_keys_of_auth_are_checked_too_and_all_are_named() -> None:
     assert "pw-x" not in str(raised.value)
 
 
-def test_what_clouds_yaml_files_usually_have_is_allowed() -> None:
+def test_usual_content_of_clouds_yaml_is_allowed() -> None:
     more = {"region_name": "R", "interface": "public", "identity_api_version": 3, "verify": False}
     more |= {
         "auth_type": "v3applicationcredential",
@@ -101,7 +101,7 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
         "",
     ],
 )
-def test_a_text_that_is_none_is_refused_at_little_cost(bad: str) -> None:
+def test_an_invalid_text_is_rejected_at_little_cost(bad: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(TransientCloudError) as raised:
@@ -133,7 +133,7 @@ async def test_it_is_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(), BaseException("panic"), GeneratorExit()])
-async def test_what_a_library_raises_in_a_thread_is_an_error_of_the_call(raised: BaseException) -> None:
+async def test_an_exception_in_a_thread_is_an_error_of_the_call(raised: BaseException) -> None:
     def library() -> None:
         raise raised
 
@@ -155,7 +155,7 @@ async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("raised", [SystemExit(0), ValueError("no good: pw-x")])
-def test_a_client_that_cannot_be_made_is_told_without_secrets(
+def test_a_client_that_cannot_be_created_is_reported_without_secrets(
     monkeypatch: pytest.MonkeyPatch, raised: BaseException
 ) -> None:
     monkeypatch.setattr("openstack.connection.Connection", Mock(side_effect=raised))

@@ -41,7 +41,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
-async def test_all_who_come_meanwhile_share_one() -> None:
+async def test_concurrent_callers_share_one_flight() -> None:
     flight, ask = SingleFlight[int](), Slow(1)
     assert await asyncio.gather(*(flight.join("list", ask) for _ in range(5))) == [1] * 5
     assert ask.begun == 1
@@ -50,7 +50,7 @@ async def test_all_who_come_meanwhile_share_one() -> None:
 
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
-async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() -> None:
+async def test_callers_stop_waiting_for_a_slow_flight_that_continues() -> None:
     flight, ask = SingleFlight[int](), Slow(20)
     start = asyncio.get_running_loop().time()
     for _ in range(3):
@@ -66,7 +66,7 @@ async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() ->
 
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
-async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left() -> None:
+async def test_an_error_reaches_all_waiting_callers() -> None:
     flight, ask = SingleFlight[int](), Slow(1, TransientCloudError("ServerError", "HTTP 500"))
     told = await asyncio.gather(*(flight.join("list", ask) for _ in range(2)), return_exceptions=True)
     assert [str(each) for each in told] == ["HTTP 500", "HTTP 500"]
@@ -78,7 +78,7 @@ async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left()
 
 
 class Late:
-    """A cloud whose answers take a tenth of a second."""
+    """A cloud whose responses take a tenth of a second."""
 
     def __init__(self, answer: list[CloudResource]) -> None:
         self.answer, self.asked, self.ended = answer, 0, 0
@@ -90,7 +90,7 @@ class Late:
         return self.answer
 
 
-async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     fetch, find = Late([CloudResource("server", "1", state="ACTIVE")]), Late([CloudResource("image", "i")])
     monkeypatch.setattr(lists, "fetch", fetch)
     monkeypatch.setattr(clouds, "find", find)

@@ -32,11 +32,11 @@ class Time:
 
 
 class Asked:
-    """What is done in a thread: it counts, takes its time, and then fails or does not."""
+    """A function for a thread: it counts its calls, takes its time, and then fails or not."""
 
     def __init__(self, time: Time) -> None:
         self.times, self.takes, self.fail = 0, 0.0, None
-        self.when: Callable[[], object] = lambda: None  # it goes on
+        self.when: Callable[[], object] = lambda: None  # it continues
         self._time = time
 
     def __call__(self, connection: Any) -> str:
@@ -74,7 +74,7 @@ async def trouble(line: Line, asked: Asked, service: str = "compute") -> Transie
     return raised.value
 
 
-async def test_nobody_asks_before_the_time_that_openstack_names(time: Time, line: Line, asked: Asked) -> None:
+async def test_no_request_is_sent_before_the_time_of_retry_after(time: Time, line: Line, asked: Asked) -> None:
     asked.fail = problem(429, "Too many", "40")
     first = await trouble(line, asked)
     assert (first.reason, first.after) == ("RateLimited", 40)
@@ -89,7 +89,7 @@ async def test_nobody_asks_before_the_time_that_openstack_names(time: Time, line
     assert await line.do("network", asked) == "done"
 
 
-async def test_whoever_waits_for_his_turn_hears_it_too(time: Time, line: Line, asked: Asked) -> None:
+async def test_waiting_callers_also_get_the_retry_time(time: Time, line: Line, asked: Asked) -> None:
     asked.fail = problem(429, "Too many")
     found = await asyncio.gather(*(line.do("compute", asked) for _ in range(50)), return_exceptions=True)
     assert {each.reason for each in found if isinstance(each, TransientCloudError)} == {"RateLimited"}
@@ -124,7 +124,7 @@ async def test_keystone_wants_fewer_requests_too(time: Time, line: Line, asked: 
     assert (found.reason, found.after) == ("RateLimited", 7)
 
 
-async def test_a_service_that_hangs_is_tried_by_one_at_a_time(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_hanging_service_is_tried_by_one_request_at_a_time(time: Time, line: Line, asked: Asked) -> None:
     asked.takes, asked.fail = 3 * SLOW, exceptions.ConnectTimeout("timed out")
     assert (await trouble(line, asked)).reason == "Unreachable"
     again = await trouble(line, asked)
@@ -146,7 +146,7 @@ async def test_a_service_that_hangs_is_tried_by_one_at_a_time(time: Time, line: 
     assert await line.do("compute", other) == "done", "as soon as it answers all ask again"
 
 
-async def test_who_tries_and_does_not_come_back_is_followed_by_the_next(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_probe_that_does_not_return_is_followed_by_the_next(time: Time, line: Line, asked: Asked) -> None:
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     await trouble(line, asked)
     time.now += PAUSE
@@ -161,14 +161,14 @@ async def test_who_tries_and_does_not_come_back_is_followed_by_the_next(time: Ti
     assert await hangs
 
 
-async def test_what_fails_soon_is_asked_again_at_once(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_request_that_fails_fast_may_be_repeated_at_once(time: Time, line: Line, asked: Asked) -> None:
     asked.fail = exceptions.ConnectFailure("refused")
     for _ in range(3):
         await trouble(line, asked)
     assert asked.times == 3
 
 
-async def test_credentials_that_are_not_taken_are_tried_now_and_then(time: Time, line: Line, asked: Asked) -> None:
+async def test_rejected_credentials_are_retried_rarely(time: Time, line: Line, asked: Asked) -> None:
     """500 objects with a wrong password would lock its account."""
     asked.fail = exceptions.Unauthorized("no")
     for _ in range(5):
@@ -179,7 +179,7 @@ async def test_credentials_that_are_not_taken_are_tried_now_and_then(time: Time,
     assert await line.do("compute", asked) == "done"
 
 
-async def test_a_service_that_says_no_answers(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_service_that_rejects_requests_counts_as_responding(time: Time, line: Line, asked: Asked) -> None:
     asked.takes, asked.fail = 2 * SLOW, TerminalCloudError("Forbidden", "no")
     for _ in range(2):
         with pytest.raises(TerminalCloudError):
@@ -187,7 +187,7 @@ async def test_a_service_that_says_no_answers(time: Time, line: Line, asked: Ask
 
 
 async def test_two_failures_of_a_kind_read_the_same(time: Time, line: Line, asked: Asked) -> None:
-    """Else each would be written into the status, which is an event, which asks again."""
+    """Otherwise each would be written to the status, which is an event, which causes another request."""
     pool = "HTTPConnectionPool(host='nova', port=1): Max retries exceeded with url: /servers?changes-since="
     cause = "(Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f3a{0}>: refused'))"
     told = set()
@@ -200,7 +200,7 @@ async def test_two_failures_of_a_kind_read_the_same(time: Time, line: Line, aske
     assert all(text.startswith("https://keystone/v3: ") for text in told), "by which cloud"
 
 
-def test_each_answer_is_counted_by_method_and_status(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_response_is_counted_by_method_and_status(monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[tuple[str, str]] = []
     session = Mock(hooks={"response": []})
     monkeypatch.setattr("openstack.connection.Connection", lambda **_: Mock(session=Mock(session=session)))
@@ -223,7 +223,7 @@ def shared(time: Time) -> Iterator[list[Line]]:
             each.close()
 
 
-async def test_what_waited_for_a_thread_is_not_asked_of_a_cloud_that_hung_meanwhile(
+async def test_a_queued_request_is_not_sent_to_a_cloud_that_began_to_hang(
     time: Time, shared: list[Line], asked: Asked
 ) -> None:
     """Else all that waits would take the threads of others for as long as the first did, again and again."""
@@ -238,7 +238,7 @@ async def test_what_waited_for_a_thread_is_not_asked_of_a_cloud_that_hung_meanwh
     assert await shared[0].do("compute", asked) == "done", "who tries again is not told what it was"
 
 
-async def test_the_wait_for_a_thread_is_not_the_fault_of_who_is_asked(
+async def test_the_wait_for_a_thread_is_not_an_error_of_the_service(
     time: Time, shared: list[Line], asked: Asked
 ) -> None:
     slow, quick = Asked(time), asked
@@ -254,7 +254,7 @@ async def test_the_wait_for_a_thread_is_not_the_fault_of_who_is_asked(
 
 
 async def test_a_shorter_pause_ends_no_longer_one(time: Time, line: Line, asked: Asked) -> None:
-    """Of two requests that were on their way, the one that is answered last may be told of the shorter one."""
+    """Of two requests in progress, the one with the later response may get the shorter pause."""
     both = Barrier(2)
     first, second = Asked(time), Asked(time)
     first.fail, second.fail = problem(429, "Too many", "40"), problem(429, "Too many", "5")
@@ -284,7 +284,7 @@ async def test_a_login_that_ends_after_its_line_was_closed_is_closed_too(
     made.close.assert_called_once()
 
 
-async def test_what_waited_too_long_for_a_thread_is_not_sent_and_nobody_is_blamed(
+async def test_a_request_that_waited_too_long_for_a_thread_is_not_sent_or_counted(
     time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had only seconds left, in which no honest cloud has to answer."""
@@ -301,7 +301,7 @@ async def test_what_waited_too_long_for_a_thread_is_not_sent_and_nobody_is_blame
     assert await shared[0].do("compute", asked) == "done"
 
 
-async def test_whose_turn_to_try_comes_too_late_leaves_it_to_the_next(
+async def test_a_probe_slot_that_comes_too_late_passes_to_the_next(
     time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
@@ -319,7 +319,7 @@ async def test_whose_turn_to_try_comes_too_late_leaves_it_to_the_next(
     assert await shared[0].do("compute", asked) == "done"
 
 
-async def test_what_its_own_deadline_ended_does_not_make_a_service_silent(
+async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_service(
     time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last request had no more time than was left by those before it, which were answered."""

@@ -43,7 +43,7 @@ def turns() -> ConcurrencyLimiter:
     return made
 
 
-def test_one_more_than_there_are_turns_waits_and_is_told_when_one_has_ended(turns: ConcurrencyLimiter) -> None:
+def test_a_request_over_the_limit_is_woken_when_a_slot_frees(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100)
     assert not take(turns, 101)
     assert turns.end("uid1", 1.0, well=False) == [who(100)]
@@ -53,14 +53,14 @@ def test_one_more_than_there_are_turns_waits_and_is_told_when_one_has_ended(turn
 
 
 @pytest.mark.parametrize("most", [1, MOST])
-def test_who_waits_is_told_the_same_however_many_have_a_turn(most: int) -> None:
+def test_the_message_of_a_waiting_request_does_not_depend_on_the_limit(most: int) -> None:
     """A new message is a write, and wakes all that watch the object."""
     turns = ConcurrencyLimiter("others are built", most, most)
     assert all(take(turns, number) for number in range(most))
     assert turns.take("late", who(100), 0.0).text == "Waiting for a free slot: others are built"
 
 
-def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: ConcurrencyLimiter) -> None:
+def test_a_granted_slot_is_reserved_for_a_while(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100)
     assert turns.end("uid1", 1.0, well=False) == [who(100)]
     assert not take(turns, 101, 1.0), "somebody else's"
@@ -68,30 +68,30 @@ def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: ConcurrencyL
     assert not take(turns, 100, 1.0 + HELD)
 
 
-def test_a_turn_that_nobody_came_for_is_given_on_with_the_next(turns: ConcurrencyLimiter) -> None:
+def test_an_unused_slot_passes_on_with_the_next_request(turns: ConcurrencyLimiter) -> None:
     assert not any(take(turns, number) for number in (100, 101, 102))
     assert turns.end("uid1", 1.0, well=False) == [who(100)]
     assert turns.end("uid2", 1.0 + HELD, well=False) == [who(101), who(102)]
 
 
-def test_what_ends_and_had_no_turn_gives_nobody_one(turns: ConcurrencyLimiter) -> None:
+def test_the_end_of_a_request_without_a_slot_frees_none(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100)
     assert turns.end("somebody's", 1.0) == []
     assert not take(turns, 100)
 
 
-def test_who_has_a_turn_may_come_again(turns: ConcurrencyLimiter) -> None:
+def test_a_request_with_a_slot_may_be_repeated(turns: ConcurrencyLimiter) -> None:
     assert take(turns, 3)
     assert not take(turns, 100)
 
 
-def test_what_goes_on_for_ever_holds_up_nobody(turns: ConcurrencyLimiter) -> None:
+def test_an_endless_request_does_not_block_others(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100, LONG - 1)
     assert take(turns, 100, LONG)
 
 
 def served(turns: ConcurrencyLimiter, seconds: Any, count: int) -> None:
-    """So many, each of which takes `seconds(how many there are at a time)`; all come at once."""
+    """This many requests, each of which takes `seconds(number of concurrent ones)`; all start together."""
     now, number, going = 0.0, 0, []
     while number < count or going:
         while number < count and take(turns, number, now):
@@ -108,13 +108,13 @@ def test_as_long_as_each_is_quick_more_are_done_at_a_time() -> None:
     assert turns.at_once == MOST
 
 
-def test_what_takes_longer_the_more_there_are_is_done_by_few_at_a_time() -> None:
+def test_requests_that_slow_down_in_parallel_get_a_low_limit() -> None:
     turns = ConcurrencyLimiter("", LEAST, 100)
     served(turns, lambda there: 3.0 if there <= 6 else there, 300)
     assert LEAST <= turns.at_once <= 10
 
 
-def test_what_has_become_slow_for_good_is_no_reason_for_few() -> None:
+def test_a_permanently_slower_cloud_does_not_lower_the_limit() -> None:
     turns = ConcurrencyLimiter("", LEAST, MOST)
     served(turns, lambda there: 1.0, 50)
     served(turns, lambda there: 10.0, 60)
@@ -123,13 +123,13 @@ def test_what_has_become_slow_for_good_is_no_reason_for_few() -> None:
     assert turns.at_once == MOST
 
 
-def test_what_fails_says_nothing_of_how_many_are_done_well(turns: ConcurrencyLimiter) -> None:
+def test_failed_requests_do_not_change_the_limit(turns: ConcurrencyLimiter) -> None:
     for number in range(LEAST):
         turns.end(f"uid{number}", 0.1, well=False)
     assert turns.at_once == LEAST
 
 
-def test_everybody_gets_a_turn_whoever_ends_first() -> None:
+def test_every_request_gets_a_slot_in_any_order_of_completion() -> None:
     turns, done = ConcurrencyLimiter("", LEAST, MOST), []
     going = [number for number in range(500) if take(turns, number)]
     while going:
@@ -171,7 +171,7 @@ def order() -> Scheduler:
     return made
 
 
-def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Scheduler) -> None:
+def test_a_server_holds_its_slot_from_its_first_port_until_it_is_built(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
     assert order.built({"somebody's": True}, 1.0) == []
     assert order.built({"id2": False}, 1.0) == [who(100)]
@@ -179,13 +179,13 @@ def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Sche
     assert begin(order, 100, PORT)
 
 
-def test_who_makes_no_server_waits_for_none(order: Scheduler) -> None:
+def test_requests_without_a_server_do_not_wait_for_servers(order: Scheduler) -> None:
     network = Subscription("capicluster", ("ns", "c"), "uid100", ("network",))
     order.begin(call(100, ("network", "")), network, 0.0)
 
 
 @pytest.mark.parametrize("slot", [PORT, SERVER_KEY])
-def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: ResourceKey) -> None:
+def test_a_server_with_a_failed_request_frees_its_slot(slot: ResourceKey) -> None:
     order = Scheduler()
     for number in range(SERVERS[0]):
         assert begin(order, number, slot)
@@ -194,13 +194,13 @@ def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: ResourceKey)
     assert not begin(order, 101, slot)
 
 
-def test_a_server_that_is_to_go_gives_its_turn_on(order: Scheduler) -> None:
+def test_a_server_in_deletion_frees_its_slot(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
     order.begin(call(1, SERVER_KEY, "delete"), asker(1), 0.0)
     assert end(order, 1, "id1", SERVER_KEY, "delete") == [who(100)]
 
 
-def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -> None:
+def test_a_wait_for_a_request_slot_keeps_the_server_slot() -> None:
     order, least = Scheduler(), REQUESTS[0]
     assert all(begin(order, number) for number in range(least))
     assert not begin(order, least), "so many requests at a time"
@@ -208,7 +208,7 @@ def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -
     assert begin(order, least)
 
 
-def test_a_list_of_servers_counts_as_the_making_of_one_but_there_is_always_one_made() -> None:
+def test_a_list_of_servers_counts_as_a_creation_but_one_creation_always_runs() -> None:
     order, most = Scheduler(), REQUESTS[1]
     for number in range(10):  # quick ones: as many as may be
         assert begin(order, number) and end(order, number, f"id{number}") == []
@@ -225,8 +225,8 @@ def test_a_list_of_servers_counts_as_the_making_of_one_but_there_is_always_one_m
     assert end(order, 20, "id20") == [who(21)]
 
 
-def test_who_comes_again_has_had_its_turn_since_it_came_first() -> None:
-    """Else what is slow would count as quick, and more would begin."""
+def test_a_repeated_request_is_measured_from_its_first_start() -> None:
+    """Otherwise a slow request would count as fast, and raise the limit."""
     turns = ConcurrencyLimiter("Servers are built", LEAST, MOST)
     assert take(turns, 1, 0.0)
     turns.end("uid1", 10.0)

@@ -1,4 +1,4 @@
-"""The kinds of infrastructure.cluster.x-k8s.io: what is refused and in which words, and what both spellings mean."""
+"""The kinds of infrastructure.cluster.x-k8s.io: rejected values with their messages, and both spellings of fields."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def errors(kind: str, changes: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_what_is_good_is_taken(kind: str) -> None:
+def test_valid_specs_are_accepted(kind: str) -> None:
     assert errors(kind, {}) == []
     assert {resource.KIND.kind for resource in SERVER_KINDS} == set(GOOD)
 
 
 REFUSED = [
-    # names of what is in the OpenStack
+    # names of resources in the OpenStack
     (
         "OpenStackServer",
         {"image": {"id": ID, "imageRef": {"name": "x"}}},
@@ -273,13 +273,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("kind", "changes", "told"), REFUSED)
-def test_what_is_refused_says_where_what_and_what_is_allowed(kind: str, changes: dict[str, Any], told: str) -> None:
+def test_a_rejection_names_place_cause_and_allowed_values(kind: str, changes: dict[str, Any], told: str) -> None:
     (found,) = errors(kind, changes)
     assert found.startswith(told)
 
 
 @pytest.mark.parametrize("name", OLDER)
-def test_two_spellings_of_one_thing_are_refused(name: str) -> None:
+def test_two_spellings_of_one_field_are_rejected(name: str) -> None:
     one = {name: OLDER[name]}
     (new,) = later(one)
     assert errors("OpenStackCluster", one | later(one)) == [f"spec.{new}: set this field or {name}, not both"]
@@ -303,13 +303,13 @@ def test_both_spellings_of_a_cluster_mean_the_same() -> None:
 
 
 @pytest.mark.parametrize("spell", [lambda mtu: {"networkMTU": mtu}, lambda mtu: {"managedNetwork": {"mtu": mtu}}])
-def test_an_mtu_of_nought_is_taken_and_a_smaller_one_than_ip_has_is_refused(spell: Any) -> None:
+def test_an_mtu_of_zero_is_accepted_and_one_below_the_minimum_of_ip_is_rejected(spell: Any) -> None:
     assert errors("OpenStackCluster", spell(0)) == []
     assert errors("OpenStackCluster", spell(68)) == []
     assert errors("OpenStackCluster", spell(67)) == ["spec.managedNetwork.mtu: must be 0 or at least 68"]
 
 
-def test_what_is_not_written_means_what_the_reference_says() -> None:
+def test_absent_fields_have_the_defaults_of_the_reference() -> None:
     written = GOOD["OpenStackCluster"]
     assert (external(written), floating(written)) == (True, True)
     spec = OpenStackClusterSpec.model_validate(written)
@@ -356,7 +356,7 @@ def test_a_flavor_has_one_meaning(written: dict[str, Any], meant: dict[str, Any]
     assert [each.where for each in missing if each.what == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
 
 
-def test_a_spec_with_errors_is_given_as_it_is_written() -> None:
+def test_a_spec_with_errors_is_returned_unchanged() -> None:
     wrong = changed(GOOD["OpenStackServer"], {"ports.0.disablePortSecurity": "perhaps"})
     spec, told = OpenStackServer.parsed(obj("OpenStackServer", wrong))
     assert spec == wrong
@@ -365,7 +365,7 @@ def test_a_spec_with_errors_is_given_as_it_is_written() -> None:
     assert OpenStackServer.parsed({"spec": 5})[0] == {}
 
 
-def test_all_errors_are_told_at_once_those_of_fields_and_those_between_them() -> None:
+def test_all_errors_of_and_between_fields_are_reported_together() -> None:
     found = errors(
         "OpenStackServer",
         {
@@ -383,7 +383,7 @@ def test_all_errors_are_told_at_once_those_of_fields_and_those_between_them() ->
     ]  # fmt: skip
 
 
-def test_an_older_spelling_is_told_by_its_own_name_when_its_value_is_wrong() -> None:
+def test_an_error_names_the_older_spelling_that_was_used() -> None:
     assert errors("OpenStackServer", {"ports.0.disablePortSecurity": "perhaps"})[0].startswith(
         "spec.ports[0].disablePortSecurity: takes true or false"
     )
@@ -400,7 +400,7 @@ def test_nothing_that_can_be_written_breaks_the_check(value: Any) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_a_manifest_of_each_version_is_taken_and_becomes_one_of_the_stored_one(version: str) -> None:
+def test_manifests_of_each_version_are_accepted_and_converted_to_the_stored_one(version: str) -> None:
     document = obj("OpenStackMachine") | {"apiVersion": f"infrastructure.cluster.x-k8s.io/{version}"}
     manifest, told = check(document, "default")
     assert told == []
@@ -408,7 +408,7 @@ def test_a_manifest_of_each_version_is_taken_and_becomes_one_of_the_stored_one(v
     assert manifest.obj["apiVersion"] == "infrastructure.cluster.x-k8s.io/v1beta1"
 
 
-def test_a_manifest_of_another_version_is_told_which_there_are() -> None:
+def test_a_manifest_of_another_version_is_rejected_with_the_known_versions() -> None:
     document = obj("OpenStackCluster") | {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha7"}
     (told,) = check(document, "default")[1]
     assert told.endswith("allowed: infrastructure.cluster.x-k8s.io/v1beta1, infrastructure.cluster.x-k8s.io/v1beta2")
@@ -426,7 +426,7 @@ def test_a_manifest_of_another_version_is_told_which_there_are() -> None:
         ("OpenStackFloatingIPPool", "preAllocatedFloatingIPs", lambda n: f"10.{n >> 8 & 255}.{n & 255}.1", GIVEN),
     ],
 )
-def test_a_list_has_as_many_items_as_somebody_has_and_a_longer_one_takes_no_time(
+def test_the_length_of_lists_is_bounded_and_a_longer_one_is_rejected_fast(
     kind: str, field: str, item: Callable[[int], Any], most: int
 ) -> None:
     def given(count: int) -> list[str]:
@@ -440,15 +440,15 @@ def test_a_list_has_as_many_items_as_somebody_has_and_a_longer_one_takes_no_time
     assert told.endswith(f"must have at most {most} entries"), told
 
 
-def test_very_many_errors_take_no_time_and_are_not_all_told() -> None:
-    """Of `flavor` the API server keeps what it does not know."""
+def test_very_many_errors_are_found_fast_and_not_all_reported() -> None:
+    """The API server keeps unknown fields of `flavor`."""
     began = time.process_time()
     told = errors("OpenStackMachine", {"flavor": {"id": "f", **{f"x{number}": 1 for number in range(60_000)}}})
     assert len(told) <= ERRORS + 1
     assert time.process_time() - began < 2, "seconds"
 
 
-def test_what_is_in_a_list_twice_is_found_in_no_time() -> None:
+def test_duplicates_in_a_list_are_found_fast() -> None:
     texts, began = TypeAdapter(Annotated[list[str], Keyed()]), time.process_time()
     texts.validate_python([str(n) for n in range(60_000)])
     with pytest.raises(ValidationError, match="duplicate entry: 7"):

@@ -249,7 +249,7 @@ def test_the_first_pod_with_a_cause_speaks_for_the_workload():
     )
 
 
-def test_pods_belong_to_the_workload_whose_selector_chooses_them():
+def test_pods_belong_to_the_workload_whose_selector_matches():
     obj = workload("Deployment", {"selector": {"matchLabels": {"a": "1", "b": "2"}}})
     mine = pod("mine", {"a": "1", "b": "2", "c": "3"})
     assert pods_of(obj, [mine, pod("other", {"a": "1"})]) == [mine]

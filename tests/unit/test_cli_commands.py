@@ -1,4 +1,4 @@
-"""Commands as they are called: arguments, exit codes, and what goes to which stream."""
+"""Calls of commands: arguments, exit codes, and the output of each stream."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ spec: {flavor: small, image: {filter: {name: guest}}, sshKeyName: key, ports: [{
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
-    """The commands' cluster is in memory, and there is no local one."""
+    """The commands use a cluster in memory, without a local one."""
     memory = MemoryCluster()
     memory.put(NAMESPACE, {"metadata": {"name": "openstack"}})
     memory.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
@@ -91,7 +91,7 @@ def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> 
     assert not cluster.writes
 
 
-def test_without_a_cloud_it_says_what_to_do(cluster: MemoryCluster) -> None:
+def test_without_a_cloud_the_message_names_the_next_step(cluster: MemoryCluster) -> None:
     assert "stackwright apply -f" in called("status").stdout
     for words in (["plan"], ["wait"], ["plan", "--delete", "x"], ["status", "x"], ["logs", "nova"], ["shell"]):
         result = called(*words)
@@ -117,7 +117,7 @@ def test_a_draft_changes_nothing(cluster: MemoryCluster) -> None:
 
 
 @pytest.mark.parametrize(("command", "told"), [("plan", "changed"), ("apply", "applied")])
-def test_changes_that_the_api_would_refuse_are_told_all_at_once(
+def test_changes_that_the_api_would_reject_are_reported_together(
     cluster: MemoryCluster, command: str, told: str
 ) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
@@ -162,7 +162,7 @@ def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_ar
     assert not [kind for _, kind in kinds if f" {kind} openstack/c\n" in again]
 
 
-def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:
+def test_fields_of_others_and_other_spellings_are_no_changes(cluster: MemoryCluster) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
     kind = OpenStackMachine.KIND
     live = cluster.peek(kind, ("openstack", "node")) or {}
@@ -183,7 +183,7 @@ def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
     assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
     assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
     assert "was not ready" in result.stderr
-    gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud is there
+    gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud exists
     assert (gone.exit_code, json.loads(gone.stdout)) == (0, None)
 
 
@@ -220,7 +220,7 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: Me
     assert "machine" not in result.stdout
 
 
-def test_doctor_says_that_the_variable_names_no_file(
+def test_doctor_reports_that_the_variable_names_no_file(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(doctor, "examine", lambda _: [])
@@ -241,10 +241,10 @@ def test_a_cloud_that_is_in_a_manifest_is_not_planned_to_be_deleted(cluster: Mem
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_a_fault_of_our_own_is_one_line_and_its_place(
+def test_an_internal_error_is_one_line_with_its_place(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verbose: bool
 ) -> None:
-    """The text of an exception may quote any value, so it is for those who ask for details."""
+    """The text of an exception may contain any value, so it is shown only on request."""
 
     def fails(*args: object) -> object:
         raise KeyError("hunter2")

@@ -37,7 +37,7 @@ def test_a_cloud_gets_the_namespace(tmp_path: Path) -> None:
     assert manifest.name == "OpenStackDeployment openstack/cloud"
 
 
-def test_all_errors_of_all_documents_at_once(tmp_path: Path) -> None:
+def test_all_errors_of_all_documents_are_reported_together(tmp_path: Path) -> None:
     text = CLOUD.replace("epoxy", "epox").replace("size:", "sizes:") + "---\nkind: Keystone\nspec: {relase: x}\n"
     told = errors(tmp_path, text)
     assert "m.yaml: document 1: spec.openstack_version: 'epox' is not allowed; allowed: 'epoxy'" in told
@@ -92,7 +92,7 @@ metadata: {name: c}
         ("x", "Gateway", "gateways", True),
     ],
 )
-def test_kinds_of_cluster_api_are_asked_for_where_the_api_has_them(
+def test_kinds_of_cluster_api_are_read_if_installed(
     tmp_path: Path, group: str, kind: str, plural: str, namespaced: bool
 ) -> None:
     text = f"apiVersion: {group}.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: c}}\n"
@@ -235,7 +235,7 @@ EXPORTED = (
 
 
 @pytest.mark.parametrize("meta", [EXPORTED, *(f"{name.split(':')[0]}: null" for name in METADATA)])
-def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: Path, meta: str) -> None:
+def test_metadata_of_an_exported_object_is_accepted_as_by_kubectl(tmp_path: Path, meta: str) -> None:
     [manifest] = load(written(tmp_path, CLOUD.replace("name: cloud", f"name: cloud, {meta}")), "x")
     assert manifest.obj["metadata"]["name"] == "cloud"
 
@@ -257,7 +257,9 @@ def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: P
         (("spec:", "data: {}\nspec:"), "data: unknown field; allowed: apiVersion, kind, metadata, spec"),
     ],
 )
-def test_what_the_api_server_would_refuse_is_told(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+def test_values_that_the_api_server_would_reject_are_reported(
+    tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
     [line] = errors(tmp_path, CLOUD.replace(*change))
     assert line.startswith(f"m.yaml: {told}"), line
 
@@ -271,7 +273,7 @@ def test_what_the_api_server_would_refuse_is_told(tmp_path: Path, change: tuple[
         ("binaryData: {a: hidden!}\n", "binaryData.a: takes base64"),
     ],
 )
-def test_companions_are_checked_too_and_their_values_never_told(tmp_path: Path, more: str, told: str) -> None:
+def test_companions_are_checked_too_and_their_values_never_shown(tmp_path: Path, more: str, told: str) -> None:
     [line] = errors(tmp_path, META.replace("NAME", "a") + more)
     assert line.startswith(f"m.yaml: {told}")
     assert "hidden" not in line

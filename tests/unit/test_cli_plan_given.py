@@ -1,4 +1,4 @@
-"""What a plan takes from the file that it is of, and what it says where Cluster API is missing."""
+"""Objects that a plan uses from its file, and its messages without Cluster API."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ stringData: {clouds.yaml: new}
 
 
 async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without them the plan only told that their Secret does not exist."""
+    """Without them the plan only reported that their Secret does not exist."""
     file, cluster, asked = tmp_path / "m.yaml", MemoryCluster(), []
     file.write_text(FILE)
     cluster.put(SECRET, {"metadata": {"name": "other", "namespace": "demo"}, "data": {"clouds.yaml": "b2xk"}})

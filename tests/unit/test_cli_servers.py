@@ -35,7 +35,7 @@ def obj(kind: str, name: str, reason: str = "", message: str = "", owner: str = 
     return {"kind": kind, "metadata": meta, "status": status}
 
 
-def test_a_cluster_has_its_bastion_and_machines_with_their_servers_and_what_they_have() -> None:
+def test_a_cluster_has_its_bastion_and_machines_with_servers_and_their_resources() -> None:
     label = {"cluster.x-k8s.io/cluster-name": "one"}
     cluster = obj(
         "OpenStackCluster", "one", controlPlaneEndpoint={"host": "172.24.4.7", "port": 6443},
@@ -69,7 +69,7 @@ def test_a_cluster_has_its_bastion_and_machines_with_their_servers_and_what_they
     ]
 
 
-def test_a_machine_of_a_cluster_that_is_not_there_is_shown_all_the_same() -> None:
+def test_a_machine_of_an_absent_cluster_is_shown() -> None:
     machine = obj("OpenStackMachine", "worker", labels={"cluster.x-k8s.io/cluster-name": "gone"})
     (tree,) = trees(NOW, [], [machine], [])
     assert tree.title == "OpenStackMachine demo/worker"

@@ -55,7 +55,7 @@ def named(name: str, status: Object) -> Object:
 
 
 class Told(list[str]):
-    """What was said; each saying may change the cluster, as time does."""
+    """The messages; each message may change the cluster, as time does."""
 
     def __init__(self, cluster: MemoryCluster, *then: Object | None) -> None:
         self.cluster, self.then = cluster, list(then)
@@ -75,11 +75,11 @@ QUICK = Patience(every=0.001, timeout=5)
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time goes by, however busy the machine is."""
+    """Time does not pass, however busy the machine is."""
     monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 0.0))
 
 
-async def test_each_cause_is_told_until_it_is_ready(still: None) -> None:
+async def test_each_cause_is_printed_until_the_cloud_is_ready(still: None) -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "MariaDB starts"))
     told = Told(cluster, cloud("False", "Waiting", "Keystone starts"), cloud("True", "Ready"))
@@ -88,8 +88,8 @@ async def test_each_cause_is_told_until_it_is_ready(still: None) -> None:
     assert told == [f"0s … {name}: MariaDB starts", f"0s … {name}: Keystone starts", f"0s ✓ {name}: is ready"]
 
 
-async def test_what_somebody_has_just_mended_is_not_told_as_blocked() -> None:
-    """The operator may not have looked yet."""
+async def test_a_just_repaired_cloud_is_not_reported_as_blocked() -> None:
+    """The operator may not have reconciled it yet."""
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
     told = Told(cluster, cloud("True", "Ready"))
@@ -97,7 +97,7 @@ async def test_what_somebody_has_just_mended_is_not_told_as_blocked() -> None:
     assert told[-1].endswith("is ready")
 
 
-async def test_who_must_act_is_told_soon() -> None:
+async def test_a_block_is_reported_soon() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
     with pytest.raises(CliError, match=r"until a user acts:\n✗ OpenStackDeployment openstack/cloud .*label a node"):
@@ -113,7 +113,7 @@ async def test_a_time_out_ends_with_the_causes(still: None) -> None:
         await follow(cluster, "openstack", None, Patience(timeout=0), Told(cluster))
 
 
-async def test_until_it_is_gone() -> None:
+async def test_wait_until_deleted() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud())
     told = Told(cluster, None)
@@ -124,7 +124,7 @@ async def test_until_it_is_gone() -> None:
 
 @pytest.mark.parametrize("others", [(), ("other",)])
 @pytest.mark.parametrize("kinds", [(), CLOUD_KINDS, (OpenStackDeployment,)])
-async def test_a_cloud_that_is_gone_is_gone_whatever_else_is_there(
+async def test_a_deleted_cloud_is_deleted_despite_other_objects(
     others: tuple[str, ...], kinds: tuple[type[Resource], ...]
 ) -> None:
     cluster = MemoryCluster()
@@ -135,7 +135,7 @@ async def test_a_cloud_that_is_gone_is_gone_whatever_else_is_there(
     assert len(told) == 1 and told[0].endswith("is deleted")
 
 
-async def test_a_cloud_of_either_kind_is_waited_for_until_it_is_gone() -> None:
+async def test_the_deletion_of_a_cloud_of_either_kind_is_awaited() -> None:
     cluster = MemoryCluster()
     spec = {"secret": "osp-secret", "storageClass": ""}
     cluster.put(OpenStackControlPlane.KIND, {**cloud(), "spec": spec})
@@ -143,7 +143,7 @@ async def test_a_cloud_of_either_kind_is_waited_for_until_it_is_gone() -> None:
         await follow(cluster, "openstack", "cloud", Patience(Goal.DELETED, timeout=0), Told(cluster))
 
 
-async def test_a_cloud_of_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
+async def test_an_unknown_cloud_is_rejected_with_the_known_ones() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud())
     with pytest.raises(CliError, match="openstack/other; there is cloud"):
@@ -186,7 +186,7 @@ def test_kinds_without_a_condition_ready_and_unknown_ones_are_refused() -> None:
         asked("keystne/keystone")
 
 
-def test_whatever_a_controller_makes_ready_can_be_waited_for() -> None:
+def test_every_kind_with_a_ready_condition_can_be_awaited() -> None:
     made = {controller.kind for controller in controllers(Settings({}, {}))}
     assert {resource.KIND for resource in RESOURCES if resource not in STILL} == made
 
@@ -254,7 +254,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 async def test_only_the_time_counts_in_which_it_is_blocked(clock: Clock) -> None:
-    """Whatever it waited for before."""
+    """Independent of earlier waits."""
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "0"))
     waiting = [cloud("False", "Waiting", str(number)) for number in range(1, 20)]
@@ -264,7 +264,7 @@ async def test_only_the_time_counts_in_which_it_is_blocked(clock: Clock) -> None
     assert clock.now > 20
 
 
-async def test_a_cloud_that_was_made_anew_is_not_the_one_that_was_waited_for() -> None:
+async def test_a_recreated_cloud_is_not_the_awaited_one() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "MariaDB starts"))
     told: list[str] = []
@@ -280,7 +280,7 @@ async def test_a_cloud_that_was_made_anew_is_not_the_one_that_was_waited_for() -
     assert told[-1].endswith("it was deleted")
 
 
-async def test_what_was_wrong_with_the_spec_of_before_says_nothing_of_the_one_of_now(clock: Clock) -> None:
+async def test_errors_of_an_earlier_spec_do_not_count(clock: Clock) -> None:
     changed = named("cloud", {"status": cloud("False", "BlockedSpec", "no such chart")["status"]})
     changed["metadata"]["generation"] = 2
     told: list[str] = []

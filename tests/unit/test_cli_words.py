@@ -20,7 +20,7 @@ def called(*words: str) -> Any:
 
 
 @pytest.mark.parametrize(("word", "meant"), [("sttus", "status"), ("aply", "apply"), ("lgos", "logs")])
-def test_a_misspelt_command_is_answered_with_the_one_that_is_meant(word: str, meant: str) -> None:
+def test_a_misspelt_command_gets_a_suggestion(word: str, meant: str) -> None:
     result = called(word)
     assert result.exit_code == 2
     assert f"Did you mean {meant}" in result.stderr
@@ -55,7 +55,7 @@ def test_a_directory_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> Non
         assert len(result.stderr.splitlines()) == 1
 
 
-def test_the_version_is_told_without_a_cluster(tmp_path: Path) -> None:
+def test_the_version_is_printed_without_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "kubeconfig").write_text("")
     result = called("version", "-o", "json", "--kubeconfig", str(tmp_path / "kubeconfig"))
     assert result.exit_code == 0
@@ -71,12 +71,12 @@ def test_durations(text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "5", "m", "0s", "-5m", "1d", "5m2h", "٣s9"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         duration(text)
 
 
-def test_a_structured_line_becomes_text_and_others_stay() -> None:
+def test_a_structured_line_becomes_text_and_others_are_unchanged() -> None:
     line = {"event": "action", "level": "info", "timestamp": "2026-11-24T20:59:36.67Z", "object": "openstack/nova"}
     assert readable(json.dumps(line)) == "2026-11-24 20:59:36  info     action  object=openstack/nova"
     failed = {**line, "exception": "Traceback\n  ValueError"}

@@ -1,4 +1,4 @@
-"""What a cloud says becomes the message of a condition: without what differs each time it says the same."""
+"""Responses of a cloud become messages of conditions, without parts that vary between equal responses."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ ID = "5b6c1d0e-0000-4000-8000-000000000001"
         (f"port {ID} of prereq-1 is required-by 10.0.0.0/24", f"port {ID} of prereq-1 is required-by 10.0.0.0/24"),
     ],
 )
-def test_what_differs_each_time_is_left_out(said: str, told: str) -> None:
+def test_varying_parts_are_omitted(said: str, told: str) -> None:
     assert (str(TransientCloudError(Reason.CONFLICT, said)), str(TerminalCloudError(Reason.REJECTED, said))) == (
         told,
         told,
     )
 
 
-async def test_user_data_that_is_not_there_is_waited_for() -> None:
+async def test_missing_user_data_causes_a_wait() -> None:
     text = yaml.safe_dump({"clouds": {"mine": {"auth": {"auth_url": "http://127.0.0.1:1/v3"}}}}).encode()
     given: dict[str, Any] = {"clouds": {"clouds.yaml": text}}
 

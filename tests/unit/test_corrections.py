@@ -36,7 +36,7 @@ def changes(slot: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any
                    {"external_gateway_info": {"network_id": "n", "external_fixed_ips": [{"ip_address": "192.0.2.7"}]}}),
     ],
 )  # fmt: skip
-def test_what_others_or_the_cloud_added_is_left_alone(what: Any, wanted: Any, have: Any) -> None:
+def test_additions_of_others_or_of_the_cloud_are_kept(what: Any, wanted: Any, have: Any) -> None:
     assert changes((what, "x"), wanted, have) == []
 
 
@@ -51,15 +51,15 @@ def test_what_others_or_the_cloud_added_is_left_alone(what: Any, wanted: Any, ha
         ("router", {"external_gateway_info": {"network_id": "n"}}, {"external_gateway_info": None}),
     ],
 )
-def test_what_was_said_is_set_back(what: Any, wanted: Any, have: Any) -> None:
+def test_changed_fields_of_the_spec_are_reverted(what: Any, wanted: Any, have: Any) -> None:
     assert changes((what, "x"), wanted, have) == [wanted]
 
 
-def test_tags_of_others_stay_when_ours_are_put_back() -> None:
+def test_tags_of_others_remain_when_ours_are_restored() -> None:
     assert changes(SERVER_KEY, {"tags": ["ours"]}, {"tags": ["theirs"]}) == [{"tags": ["ours", "theirs"]}]
 
 
-def test_a_rule_goes_that_is_neither_recorded_nor_marked_nor_in_another_group() -> None:
+def test_a_rule_is_deleted_if_it_is_neither_recorded_nor_marked_nor_in_another_group() -> None:
     """One that was recorded before it could be marked is ours."""
 
     def rule(id_: str, group: str = "g", mark_: str = "") -> CloudResource:

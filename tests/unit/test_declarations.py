@@ -1,4 +1,4 @@
-"""What the declarations of services say fits together."""
+"""The declarations of services are consistent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ each_service = pytest.mark.parametrize("declared", SERVICES, ids=lambda declared
 
 
 @each_service
-def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) -> None:
+def test_each_setting_is_a_feature_or_a_fact_of_the_cloud(declared: Service) -> None:
     taken = declared.from_cloud(CLOUD)
     declared.settings.model_validate(taken)
     features = declared.features.settings(declared.features.model(), CLOUD) if declared.features else {}
@@ -34,13 +34,13 @@ def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) ->
     own = set(declared.settings.model_fields) - set(Settings.model_fields)
     if declared.features and issubclass(declared.settings, declared.features.model):
         own -= set(declared.features.model.model_fields)
-    elif declared.features:  # another model, made by Features.settings
+    elif declared.features:  # another model, built by Features.settings
         own = set()
     assert set(taken) == own - OTHERS.get(declared.name, set())
 
 
 @each_service
-def test_a_clean_up_and_a_bus_are_taken_by_those_that_may_have_them(declared: Service) -> None:
+def test_clean_up_and_bus_are_used_by_the_services_that_declare_them(declared: Service) -> None:
     taken = declared.from_cloud(CLOUD)
     assert ("cleanup" in taken) is declared.cleanup
     if declared.own_bus:

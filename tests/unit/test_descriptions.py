@@ -64,7 +64,7 @@ def test_the_longest_description_of_a_user_fits_with_the_mark(text: str) -> None
 
 
 @pytest.mark.parametrize("field", ["description", "name"])
-def test_one_that_does_not_fit_is_refused(field: str) -> None:
+def test_a_description_that_does_not_fit_is_rejected(field: str) -> None:
     rule = {"name": "r", "direction": "ingress"}
 
     def cluster(text: str) -> list[str]:
@@ -82,7 +82,7 @@ def test_one_that_does_not_fit_is_refused(field: str) -> None:
     assert "ports[0].description" in OpenStackServer.parsed({"spec": {**SPEC, "ports": [port]}})[1][0]
 
 
-def test_what_we_write_ourselves_fits_whatever_the_name() -> None:
+def test_our_own_text_fits_with_any_name() -> None:
     key = ("s" * 63, NAME)
     want = Wanted(key, {"managedSubnets": [{"cidr": "10.6.0.0/24"}], "managedSecurityGroups": {}}, external="e")
     for each in parts(want):

@@ -15,12 +15,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
-# Where a reason stands among the arguments of what makes a condition.
+# The position of the reason among the arguments of functions that build conditions.
 REASON = {"blocked": 1, "waiting": 2, "Condition": 2, "Trouble": 0, "Denied": 0}
 
 
 def links(page: Path) -> list[str]:
-    """Relative targets of a page; what stands in code is no link."""
+    """Relative targets of a page, without text in code."""
     return [target for target, _ in LINK.findall(re.sub(r"`[^`]*`", "", page.read_text()))]
 
 
@@ -49,7 +49,7 @@ def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypa
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     broken = [target for target in links(page) if not (page.parent / target).exists()]
     assert not broken
 
@@ -68,7 +68,7 @@ def test_every_page_can_be_reached() -> None:
 
 
 def reasons() -> set[str]:
-    """All reasons that stand in the code as texts."""
+    """All reasons in the code, as texts."""
     found = set()
     folders = (ROOT / "src/stackwright" / name for name in ("adapters", "controllers", "core", "runtime", "services"))
     for path in (file for folder in folders for file in folder.rglob("*.py")):
@@ -90,7 +90,7 @@ def test_every_reason_is_explained() -> None:
     assert reasons() <= told, f"docs/reference/conditions.md does not explain {sorted(reasons() - told)}"
 
 
-def test_no_threat_stands_twice() -> None:
+def test_no_threat_is_listed_twice() -> None:
     lines = (ROOT / "docs/explanation/security.md").read_text().splitlines()
     threats = [line.split(" | ")[0] for line in lines if line.startswith("| ")]
     assert len(threats) > 50

@@ -21,7 +21,7 @@ def errors(spec, model=OpenStackDeploymentSpec):
     return messages(caught.value, model)
 
 
-def test_all_errors_are_told_at_once():
+def test_all_errors_are_reported_together():
     found = errors({"preset": "huge", "features": {"telemetry": {}, "typo": 1}, "draft": "maybe"})
     assert [line.split(":")[0] for line in sorted(found)] == [
         "spec.draft", "spec.features.telemetry", "spec.features.typo",
@@ -53,7 +53,7 @@ def test_all_errors_are_told_at_once():
         ({"features": {"logging": {"cadf": {}}}}, "spec.features.logging.cadf.enabled: is required"),
     ],
 )
-def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, expected):
+def test_an_error_names_place_cause_and_allowed_values(change, expected):
     (found,) = errors({**GOOD, **change})
     assert found.startswith(expected)
 
@@ -79,7 +79,7 @@ def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, exp
         ({"common": {"infra": {"typo": 1}}}, "spec.common.infra.typo", "releases, repositories, values"),
     ],
 )
-def test_an_unknown_field_is_told_with_its_whole_path_and_the_names_that_are_allowed(change, where, allowed):
+def test_an_unknown_field_is_reported_with_its_path_and_the_allowed_names(change, where, allowed):
     (found,) = errors({**GOOD, **change})
     assert found.startswith(f"{where}: unknown field; ")
     assert allowed in found.partition("allowed: ")[2]
@@ -101,14 +101,14 @@ def test_a_misspelt_field_is_told_with_the_one_that_is_meant(change, told):
     assert found.startswith(told)
 
 
-def test_an_unknown_field_in_a_list_is_told_with_its_index():
+def test_an_unknown_field_in_a_list_is_reported_with_its_index():
     found = errors({"releases": [{"name": "a", "chart": "b"}, {"name": "c", "chart": "d", "typo": 1}]}, HelmBundleSpec)
     allowed = "chart, chartDigest, name, namespace, startTimeout, timeout, values, version"
     assert found == [f"spec.releases[1].typo: unknown field; allowed: {allowed}"]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
-def test_no_model_has_a_union_because_its_branches_would_stand_in_the_paths_of_errors(resource):
+def test_no_model_has_a_union_because_paths_of_errors_would_contain_its_branches(resource):
     def unions(node):
         if isinstance(node, list):
             return [found for each in node for found in unions(each)]
@@ -135,7 +135,7 @@ class _Names(Model):
 
 
 @pytest.mark.parametrize("field", ["password", "api_key", "secret_value", "conf", "ca_cert"])
-def test_the_value_of_a_field_that_may_hold_a_secret_is_not_repeated(field):
+def test_the_value_of_a_field_with_a_possible_secret_is_not_repeated(field):
     (found,) = errors({field: "pw-x"}, _Names)
     assert found.startswith(f"spec.{field}: ")
     assert "pw-x" not in found
@@ -193,5 +193,5 @@ def test_credentials_in_a_value_are_not_repeated(value):
 
 
 @pytest.mark.parametrize("path", [["keystone", "replicas"], ["secretRef", "name"], ["conf", "nova", "debug"]])
-def test_what_explains_is_repeated(path):
+def test_explanations_are_repeated(path):
     assert repeatable(path, "hunter2")

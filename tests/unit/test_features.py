@@ -1,4 +1,4 @@
-"""Features of a cloud: each rule names the field that breaks it and says what would be right."""
+"""Features of a cloud: each rule names the violating field and the allowed values."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -222,11 +222,11 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("features", "expected"), [*(({"neutron": n}, e) for n, e in NEUTRON), *OTHERS])
-def test_a_rule_that_is_broken_is_told_with_the_field_and_what_is_allowed(features, expected):
+def test_a_broken_rule_is_reported_with_the_field_and_the_allowed_values(features, expected):
     assert errors(**features)[0].startswith(expected)
 
 
-def test_rules_that_only_a_service_knows_are_told_before_anything_is_made_of_them():
+def test_rules_of_a_service_are_checked_before_the_features_are_used():
     """Of the service's own model, so that its object would be refused later; here it is no cloud at all."""
     bridges = [EXTERNAL, {**EXTERNAL, "physnet": "physnet2"}]
     assert errors(neutron={"external_networks": bridges}) == [
@@ -258,7 +258,7 @@ def test_rules_that_only_a_service_knows_are_told_before_anything_is_made_of_the
         {"messaging": {"components_with_dedicated_messaging": []}},
     ],
 )
-def test_what_fits_is_taken(features):
+def test_valid_values_are_accepted(features):
     assert errors(**features) == []
 
 
@@ -299,7 +299,7 @@ FULL = {
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(like(FULL))
-def test_whatever_the_features_are_they_are_taken_or_refused_in_words(features):
+def test_any_features_are_accepted_or_rejected_with_a_message(features):
     thing = {"metadata": {"name": "cloud", "namespace": "openstack"}, "spec": {**GOOD, "features": features}}
     spec, found = parse(thing)
     assert (spec is None) is bool(found)

@@ -1,4 +1,4 @@
-"""Helm is started only when the records of a release hold nothing but what is its own, in any way to read them."""
+"""Helm is started only if the records of a release contain only its own objects, for every parser."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_a_record_of_a_shipped_chart_is_fine():
         record(" " * 9 * 1024 * 1024),
     ],
 )  # fmt: skip
-async def test_a_record_that_says_anything_else_is_refused(payload):
+async def test_any_other_record_is_rejected(payload):
     with pytest.raises(
         TerminalError, match=r"^Secret mine/sh\.helm\.release\.v1\.x\.v1, a record of release x, "
     ) as error:
@@ -189,7 +189,7 @@ HOSTILE_MANIFESTS = {
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, *(f"manifest: {name}" for name in HOSTILE_MANIFESTS)])
-async def test_a_hostile_record_takes_no_more_than_a_few_times_its_text(name):
+async def test_a_hostile_record_uses_only_a_small_multiple_of_its_size(name):
     manifest = HOSTILE_MANIFESTS.get(name.removeprefix("manifest: "), "") if name not in HOSTILE else ""
     head = f'{{"name": "x", "namespace": "mine", "manifest": {json.dumps(manifest)}'
     cluster = Kubernetes(secret(packed(head + HOSTILE.get(name, "") + "}")))
@@ -212,7 +212,7 @@ NAMES = st.sampled_from(["name", "namespace", "manifest", "hooks", "chart", "con
 
 
 @given(st.dictionaries(NAMES, JSON, min_size=1), st.sampled_from([None, 1, "\t"]), st.booleans())
-def test_what_is_read_of_a_record_is_what_a_parser_reads(fields, indent, ascii_only):
+def test_the_reader_of_records_agrees_with_a_yaml_parser(fields, indent, ascii_only):
     text = json.dumps(fields, indent=indent, ensure_ascii=ascii_only)
     whole = dict(json.loads(text, object_pairs_hook=tuple))
     wanted = {name.casefold(): value if name in CHECKED else None for name, value in whole.items()}

@@ -39,7 +39,7 @@ def test_the_cause_of_a_failed_release_is_in_its_record(verb: str) -> None:
     assert releases([found])["a"].cause == revisions([found])[0].cause == SAID
 
 
-def test_what_is_kept_of_a_record_is_its_cause_only() -> None:
+def test_only_the_cause_of_a_record_is_kept() -> None:
     kept = slim(SECRET, secret(other="c2VjcmV0"))
     assert releases([kept])["a"].cause == SAID
     assert kept["data"]["other"] == ""
@@ -76,7 +76,7 @@ async def test_a_plan_sees_it_too() -> None:
         {**secret(), "data": {"release": packed(b'{"info":{"description":"Upgrade", "x":')}},
     ],
 )
-def test_whatever_else_there_is_has_none(other: dict[str, Any]) -> None:
+def test_all_other_records_have_no_cause(other: dict[str, Any]) -> None:
     assert cause_only(other) == {}
     assert all(found.cause == "" for found in releases([other]).values())
 
@@ -101,7 +101,7 @@ def test_a_cause_is_one_short_line_without_values_of_objects() -> None:
 
 @pytest.mark.parametrize("text", ["9" * 11, "9" * 63, "\u00b2", "\u0662", "-1", "1e9", ""])
 @pytest.mark.parametrize("label", ["modifiedAt", "version"])
-def test_a_number_that_helm_does_not_write_is_none(label: str, text: str) -> None:
+def test_a_number_in_a_format_that_helm_does_not_write_is_ignored(label: str, text: str) -> None:
     (found,) = revisions([secret(labels={label: text})])
     assert (found.updated if label == "modifiedAt" else found.revision) == 0
     datetime.fromtimestamp(revisions([secret(labels={"modifiedAt": "9" * 10})])[0].updated, UTC)
@@ -123,7 +123,7 @@ QUOTED = (
 
 
 @pytest.mark.parametrize("value", QUOTED)
-def test_no_value_is_told_in_whatever_form_it_is_quoted(value: str) -> None:
+def test_no_value_appears_in_any_form_of_quotation(value: str) -> None:
     field = 'Deployment.apps "a" is invalid: spec.x[0].y'
     assert error_message(f"{field}: Invalid value: {value}: {WRONG}") == f"{field}: Invalid value: …: {WRONG}"
     assert error_message(f"{field}: Duplicate value: {value}") == f"{field}: Duplicate value: …"
@@ -144,8 +144,8 @@ def test_other_ways_to_quote_an_object_are_cut_off() -> None:
 
 
 @pytest.mark.parametrize("part", ["Invalid value: {", 'Invalid value: "', "patch list: ", "}: ", '": ', "[", "\\"])
-def test_a_hostile_cause_takes_no_time(part: str) -> None:
-    """It is read in the event loop, for each Secret of any namespace that says that Helm made it."""
+def test_a_hostile_cause_is_parsed_fast(part: str) -> None:
+    """It is parsed in the event loop, for each Secret of any namespace with Helm's label."""
     hostile = secret(part * 7_500 + "}" * 100_000)
     since = time.process_time()
     assert len(releases([slim(SECRET, hostile)])["a"].cause) <= 300

@@ -1,4 +1,4 @@
-"""What an upgrade restarts, and what a plan loses, as values."""
+"""Restarts of an upgrade and losses of a plan, as values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def workload(kind: str, content: int = 1, name: str = "a", **spec: Any) -> dict[
         ),
     ],
 )
-def test_who_serves_while_pods_restart(kind: str, spec: dict[str, Any], expected: Restart) -> None:
+def test_which_service_is_available_while_pods_restart(kind: str, spec: dict[str, Any], expected: Restart) -> None:
     assert restarts([workload(kind, 1, **spec)], [workload(kind, 2, **spec)]) == (expected,)
 
 
@@ -97,7 +97,7 @@ def test_servers_that_share_a_node_and_may_no_longer_are_named(must: bool) -> No
         )
 
 
-def test_where_nobody_knows_what_runs_all_may_restart() -> None:
+def test_without_knowledge_of_running_pods_all_may_restart() -> None:
     after = [workload("Deployment"), workload("StatefulSet", name="b")]
     assert [each.workload for each in restarts(None, after)] == ["Deployment a", "StatefulSet b"]
 
@@ -113,7 +113,7 @@ def test_where_nobody_knows_what_runs_all_may_restart() -> None:
         {"kind": "Deployment", "metadata": ["name"], "spec": {"template": "x"}},
     ],
 )
-def test_a_record_that_cannot_be_read_says_nothing_of_what_runs(broken: dict[str, Any]) -> None:
+def test_an_unreadable_record_gives_no_knowledge_of_running_pods(broken: dict[str, Any]) -> None:
     after = [workload("Deployment"), workload("StatefulSet", name="b")]
     assert restarts([*after, broken], after) == restarts(None, after)
     assert restarts([*after, {"kind": ["Deployment"]}, {}], after) == ()
@@ -155,7 +155,7 @@ def test_a_database_that_is_dropped_is_lost_and_an_account_is_not() -> None:
     assert lost([step(absent=True), step(dropped=("nova",))], Facts()) == ()
 
 
-def test_claims_of_other_releases_and_retained_ones_stay() -> None:
+def test_claims_of_other_releases_and_retained_ones_are_kept() -> None:
     def claim(name: str, **labels: str) -> dict[str, Any]:
         meta = {"namespace": "n", "name": name, "labels": {f"app.kubernetes.io/{k}": v for k, v in labels.items()}}
         return {"metadata": meta, "spec": {"volumeName": f"pv-{name}"}, "status": {"capacity": {"storage": "1Gi"}}}

@@ -37,7 +37,7 @@ def going(policy: str | None, trouble: TransientCloudError | None = None) -> Pla
 
 
 @pytest.mark.parametrize("policy", [None, "Wait", "Detach"])
-def test_as_long_as_the_cloud_answers_all_goes_first(policy: str | None) -> None:
+def test_while_the_cloud_responds_all_resources_are_deleted_first(policy: str | None) -> None:
     (call,) = going(policy).actions
     assert isinstance(call, CloudCall)
     assert (call.do, call.id) == ("delete", "1")
@@ -52,10 +52,8 @@ def test_as_long_as_the_cloud_answers_all_goes_first(policy: str | None) -> None
         ("Detach", AWAY, "Orphan"),
     ],
 )
-def test_a_cloud_that_cannot_be_asked_is_waited_for_and_the_way_out_is_told(
-    policy: str | None, trouble: Any, way: str
-) -> None:
-    """Who detaches has lost the credentials; a cloud that only does not answer may be back soon."""
+def test_an_unreachable_cloud_causes_a_wait_with_a_remedy(policy: str | None, trouble: Any, way: str) -> None:
+    """A user who detaches has lost the credentials; an unresponsive cloud may recover soon."""
     plan = going(policy, trouble)
     assert plan.actions == ()
     assert plan.status == {"project": "p", "ready": False, "ports": ["1"]}
@@ -66,14 +64,14 @@ def test_a_cloud_that_cannot_be_asked_is_waited_for_and_the_way_out_is_told(
 @pytest.mark.parametrize(
     ("policy", "trouble"), [("Orphan", None), ("Orphan", AWAY), ("Detach", REFUSED), ("Detach", GONE)]
 )
-def test_whoever_let_go_is_told_what_is_left(policy: str, trouble: Any) -> None:
+def test_a_detached_deletion_reports_the_leftovers(policy: str, trouble: Any) -> None:
     warn, finalizer = going(policy, trouble).actions
     assert isinstance(warn, Warn) and isinstance(finalizer, Finalizer)
     assert warn.message == "Left in the cloud: port 1"
     assert not finalizer.present
 
 
-def test_what_is_paused_while_it_goes_is_not_ready_and_says_why() -> None:
+def test_an_object_paused_during_deletion_is_not_ready_and_reports_why() -> None:
     plan = held(OBJ, "the annotation x")
     assert plan.actions == ()
     assert plan.status == {"ready": False, "project": "p"}

@@ -1,4 +1,4 @@
-"""Who connects takes neither memory nor descriptors of the operator, nor the connections of others."""
+"""Clients cannot exhaust the memory, the descriptors or the connections of the operator."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def asked(streams: Streams) -> bytes:
     return head.splitlines()[0]
 
 
-async def test_connections_without_a_handshake_take_little_memory(unused_tcp_port: int, tmp_path: Path) -> None:
+async def test_connections_without_a_handshake_use_little_memory(unused_tcp_port: int, tmp_path: Path) -> None:
     """asyncio's servers hold 300 KiB for each."""
     async with listening(unused_tcp_port, tmp_path) as there:
         tracemalloc.start()
@@ -103,7 +103,7 @@ async def test_connections_without_a_handshake_take_little_memory(unused_tcp_por
         assert together < HANDSHAKES * 320_000 + (8 << 20)
 
 
-async def test_connections_without_a_handshake_keep_nobody_out(unused_tcp_port: int, tmp_path: Path) -> None:
+async def test_connections_without_a_handshake_do_not_block_others(unused_tcp_port: int, tmp_path: Path) -> None:
     async with listening(unused_tcp_port, tmp_path) as there:
         await there.say_nothing(200, "127.0.0.2", "127.0.0.3", "127.0.0.4")
         for _ in range(3):
@@ -112,7 +112,7 @@ async def test_connections_without_a_handshake_keep_nobody_out(unused_tcp_port: 
             assert time.monotonic() - start < 1, "seconds"
 
 
-async def test_a_handshake_that_does_not_end_is_given_up(
+async def test_an_endless_handshake_is_aborted(
     unused_tcp_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "HANDSHAKE", 0.3)
@@ -123,7 +123,7 @@ async def test_a_handshake_that_does_not_end_is_given_up(
         assert there.server._count == 0
 
 
-async def test_of_very_many_connections_the_address_that_has_most_loses_one(
+async def test_too_many_connections_close_one_of_the_busiest_address(
     unused_tcp_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "CONNECTIONS", 40)
@@ -151,7 +151,7 @@ async def test_a_connection_that_is_used_again_is_closed_after_those_that_never_
                 await there.connect()
 
 
-async def test_where_all_of_an_address_are_being_answered_the_latest_is_closed(
+async def test_the_latest_connection_of_a_fully_busy_address_is_closed(
     unused_tcp_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "CONNECTIONS", 10)
@@ -173,7 +173,7 @@ async def test_where_all_of_an_address_are_being_answered_the_latest_is_closed(
         assert [each != b"" for each in await asyncio.gather(*answers)] == [*[True] * 9, False, True]
 
 
-async def test_an_honest_burst_is_answered(unused_tcp_port: int, tmp_path: Path) -> None:
+async def test_a_legitimate_burst_is_served(unused_tcp_port: int, tmp_path: Path) -> None:
     async with listening(unused_tcp_port, tmp_path) as there:
 
         async def one() -> bytes:
@@ -183,7 +183,7 @@ async def test_an_honest_burst_is_answered(unused_tcp_port: int, tmp_path: Path)
     assert all(b" 200 " in each for each in answers)
 
 
-async def test_what_is_no_tls_is_no_fault(
+async def test_a_connection_without_tls_is_no_fault(
     unused_tcp_port: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with listening(unused_tcp_port, tmp_path) as there:
@@ -200,7 +200,7 @@ async def test_what_is_no_tls_is_no_fault(
 
 @pytest.mark.parametrize("what", ["health", "metrics"])
 async def test_ports_that_are_polled_have_few_connections(unused_tcp_port: int, what: str) -> None:
-    """prometheus_client has a thread for each; aiohttp's own server has as many as anybody makes."""
+    """prometheus_client uses a thread per connection; aiohttp's own server accepts any number."""
     serve = metrics.serve if what == "metrics" else Health(Mock(stuck=list), Mock(silent=dict)).serve
     task, said = asyncio.create_task(serve(unused_tcp_port)), list[socket.socket]()
     await asyncio.sleep(0.2)

@@ -25,14 +25,14 @@ def certificate(keys: Path, name: str) -> x509.Certificate:
     return x509.load_pem_x509_certificate((keys / f"{name}.crt").read_bytes())
 
 
-def test_a_certificate_is_made_once(keys: Path) -> None:
+def test_a_certificate_is_created_once(keys: Path) -> None:
     assert pki.ensure_identity(keys, WEB)
     before = certificate(keys, "web").serial_number
     assert not pki.ensure_identity(keys, WEB)
     assert certificate(keys, "web").serial_number == before
 
 
-def test_a_certificate_is_made_again_when_its_hosts_change(keys: Path) -> None:
+def test_a_certificate_is_recreated_when_its_hosts_change(keys: Path) -> None:
     pki.ensure_identity(keys, WEB)
     assert pki.ensure_identity(keys, Identity("web", "web", hosts=("other.example",)))
     names = certificate(keys, "web").extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -72,7 +72,7 @@ def test_secrets_are_encrypted_before_anything_else_is_tried() -> None:
     assert text.index("secretbox") < text.index("identity")
 
 
-def test_kubelets_are_who_the_node_authorizer_knows() -> None:
+def test_kubelets_have_the_identity_of_the_node_authorizer() -> None:
     node = LocalCluster(Path("/s"), Path("/c")).node(3)
     client, serving = identities.of_node(node)
     assert (client.name, client.group) == ("system:node:node3", "system:nodes")

@@ -21,19 +21,19 @@ def two_hierarchies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroups, "hierarchies", lambda: (Path("/cg/memory"), Path("/cg/pids")))
 
 
-def test_a_service_enters_every_hierarchy_and_is_looked_for_in_one() -> None:
+def test_a_service_joins_every_hierarchy_and_is_searched_in_one() -> None:
     spec = json.loads(Service("etcd", ("etcd",), "stackwright/system/etcd").spec())
     assert spec["cgroups"] == ["/cg/memory/stackwright/system/etcd", "/cg/pids/stackwright/system/etcd"]
     assert spec["home"] == "/cg/pids/stackwright/system/etcd"
 
 
-def test_a_changed_configuration_makes_another_service() -> None:
+def test_a_changed_configuration_replaces_the_service() -> None:
     one = Service("kubelet", ("kubelet",), "g", inputs="a")
     other = Service("kubelet", ("kubelet",), "g", inputs="b")
     assert one.spec() != other.spec()
 
 
-def test_a_supervisor_that_does_not_listen_yet_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_to_a_starting_supervisor_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([False, False, True])
     monkeypatch.setattr(services, "succeeds", lambda argv: next(answers))
     monkeypatch.setattr(services, "_is_same", lambda cluster, service: True)
@@ -117,7 +117,7 @@ def test_dns_without_an_upstream_still_serves_the_cluster() -> None:
     assert "forward . /etc/resolv.conf" in manifests.corefile(upstream=True)
 
 
-def test_a_dns_answer_is_ours_and_has_a_record() -> None:
+def test_a_dns_response_must_match_and_have_a_record() -> None:
     asked = question("kubernetes.default.svc.cluster.local", 7)
     answer = bytearray(asked)
     answer[2:4] = b"\x81\x80"

@@ -1,4 +1,4 @@
-"""What steps of `up` ask of Helm and kubectl, held against stand-ins that read their words as these programs do."""
+"""Calls of Helm and kubectl by steps of `up`, against stand-ins that parse arguments like these programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import charts, cloud, operator, volumes
 
 HELM_LISTS = ("deployed", "failed")
-HELM_KEEPS = 10  # revisions, unless it is told otherwise
+HELM_KEEPS = 10  # revisions, unless an option overrides it
 
 
 def image(name: str) -> Any:
@@ -106,7 +106,7 @@ class Programs:
 
 @pytest.fixture
 def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
-    """Somebody else's cluster; KUBECONFIG in the environment is that of a third one."""
+    """A foreign cluster; KUBECONFIG in the environment is that of a third one."""
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "third"))
     monkeypatch.setattr(tools, "binary", lambda name, cluster: Path("/tools") / name)
     made = Context(LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run"))
@@ -146,7 +146,7 @@ def test_a_release_is_deployed_until_its_chart_or_its_values_change(
 
 
 @pytest.mark.parametrize("name", ["r-more", "more-r"])
-def test_a_release_with_a_longer_name_is_another_one(ctx: Context, programs: Programs, chart: Path, name: str) -> None:
+def test_a_release_with_a_longer_name_does_not_match(ctx: Context, programs: Programs, chart: Path, name: str) -> None:
     charts.install(ctx, name, "ns", chart, {})
     assert not charts.is_deployed(ctx, "r", "ns", charts.digest(chart, {}))
     programs.releases["ns", name][-1]["status"] = "pending-upgrade"
@@ -160,7 +160,7 @@ def test_old_revisions_do_not_pile_up(ctx: Context, programs: Programs, chart: P
     assert 1 < len(programs.releases["ns", "r"]) < HELM_KEEPS
 
 
-def test_a_program_that_fails_is_told_with_its_words(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_program_is_reported_with_its_output(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "execute", commands.run)
     monkeypatch.setattr(tools, "binary", lambda name, cluster: Path("/bin/false"))
     for program in (charts.helm, charts.kubectl):
@@ -168,9 +168,7 @@ def test_a_program_that_fails_is_told_with_its_words(ctx: Context, monkeypatch: 
             program(ctx, "get", "pods")
 
 
-def test_kinds_are_there_before_the_operator_that_serves_them_and_it_is_waited_for(
-    ctx: Context, programs: Programs
-) -> None:
+def test_kinds_are_installed_before_the_operator_which_is_awaited(ctx: Context, programs: Programs) -> None:
     """Helm installs the CustomResourceDefinitions of a chart once and never again."""
     operator.run(ctx, quiet)
     kinds = ("--filename", str(operator.chart() / "crds"))
@@ -187,9 +185,7 @@ def test_kinds_are_there_before_the_operator_that_serves_them_and_it_is_waited_f
     assert not operator.done(ctx), "a newer operator was built"
 
 
-def test_the_provisioner_of_volumes_makes_the_class_that_claims_get_and_is_not_waited_for(
-    ctx: Context, programs: Programs
-) -> None:
+def test_the_provisioner_creates_the_default_class_and_is_not_awaited(ctx: Context, programs: Programs) -> None:
     assert not volumes.done(ctx)
     volumes.run(ctx, quiet)
     assert volumes.done(ctx)
@@ -205,7 +201,7 @@ def test_clouds_of_all_namespaces_are_seen(ctx: Context, programs: Programs) -> 
 
 
 def test_a_cloud_is_applied_over_the_fields_of_others(ctx: Context, programs: Programs) -> None:
-    """Whoever calls `up` with a file means all that is in it."""
+    """A user who calls `up` with a file wants its complete content."""
     read: list[Path] = []
 
     def applicable(manifest: Path) -> str:
@@ -221,9 +217,7 @@ def test_a_cloud_is_applied_over_the_fields_of_others(ctx: Context, programs: Pr
     assert str(read[1]).endswith("examples/cloud.yaml")
 
 
-def test_who_does_not_want_what_a_manifest_deletes_is_heard_before_it_is_applied(
-    ctx: Context, programs: Programs
-) -> None:
+def test_losses_of_a_manifest_can_be_declined_before_it_is_applied(ctx: Context, programs: Programs) -> None:
     def refuse(manifest: Path) -> str:
         raise LocalError(f"{manifest} would delete the cloud")
 

@@ -43,7 +43,7 @@ def test_a_flavor_in_any_spelling(flavor: dict[str, Any], field: str, value: str
     assert {name: found.get(name) for name in ("flavor", "flavorID") if name in found} == {field: value}
 
 
-def test_what_is_not_said_is_not_written() -> None:
+def test_absent_fields_are_not_written() -> None:
     found = server_spec(machine(), PLACE, availabilityZone=None, userDataRef=None)
     assert found == {
         "image": {"id": ID},
@@ -58,7 +58,7 @@ def test_what_is_not_said_is_not_written() -> None:
     }
 
 
-def test_a_port_that_says_a_subnet_is_there_and_not_in_the_clusters_network() -> None:
+def test_a_port_with_a_subnet_is_in_it_and_not_in_the_clusters_network() -> None:
     port = {"fixedIPs": [{"subnet": {"id": ID}}]}
     assert server_spec(machine(ports=[port]), PLACE)["ports"] == [port]
     assert not lacks_network(machine(ports=[port]), ClusterDefaults({}))
@@ -66,7 +66,7 @@ def test_a_port_that_says_a_subnet_is_there_and_not_in_the_clusters_network() ->
     assert lacks_network(machine(ports=[port, {}]), ClusterDefaults({}))
 
 
-def test_a_group_is_given_once() -> None:
+def test_a_group_is_set_once() -> None:
     place = ClusterDefaults({}, network=ID, group=OTHER)
     assert server_spec(machine(securityGroups=[{"id": OTHER}]), place)["ports"][0]["securityGroups"] == [{"id": OTHER}]
 
@@ -87,7 +87,7 @@ def spec(**more: Any) -> dict[str, Any]:
     return {**server_spec(machine(), PLACE), **more}
 
 
-def test_what_only_says_a_default_or_can_change_makes_no_other_server() -> None:
+def test_explicit_defaults_and_mutable_fields_do_not_change_the_server() -> None:
     said = {"trunk": False, "tags": [], "recreatePolicy": "Always", "credentialsLostPolicy": "Orphan"}
     other = {"type": "Secret", "name": "others", "cloudName": "mine"}
     assert made_of(spec(**said, identityRef=other)) == made_of(spec())
@@ -95,7 +95,7 @@ def test_what_only_says_a_default_or_can_change_makes_no_other_server() -> None:
     assert made_of(spec(ports=[{"network": {"id": OTHER}}])) != made_of(spec())
 
 
-def test_what_can_change_is_passed_on_and_nothing_else() -> None:
+def test_only_mutable_fields_are_propagated() -> None:
     server: Object = server_object(("ns", "m"), OWNER, spec(tags=["first"]), "c")
     server["metadata"]["uid"] = "s"
     assert propagated(server, OWNER, machine(sshKeyName="new"), PLACE.identity) == ()

@@ -1,4 +1,4 @@
-"""What a start of the operator leaves out of Python's search for cycles, and what ends the operator."""
+"""Objects that a start of the operator excludes from Python's garbage collection, and what ends the operator."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _searched(what: Any) -> bool:
     return any(each is what for each in gc.get_objects())
 
 
-async def test_what_was_imported_and_loaded_is_searched_for_cycles_no_more() -> None:
+async def test_imported_and_loaded_objects_are_excluded_from_garbage_collection() -> None:
     loop = Loop()
     assert _searched(loop.imported)
     await _serve(loop, Source(), None)  # type: ignore[arg-type]

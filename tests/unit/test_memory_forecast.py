@@ -28,7 +28,7 @@ PORT = CloudResource("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00
 
 
 class Real:
-    """One that may be looked at and not be changed."""
+    """A cloud that may be read but not changed."""
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         pass
@@ -44,13 +44,13 @@ async def after(what: ResourceKey, id_: str, **body: Any) -> dict[str, CloudReso
     return {thing.id: thing for thing in (await look(clouds, CLOUD, ASKER)).things}
 
 
-def test_what_is_there_is_as_it_was_told_to_be() -> None:
+def test_existing_resources_have_the_requested_state() -> None:
     found = asyncio.run(after(("server", ""), "s", metadata={"a": "1"}))
     assert found["s"].facts == {**SERVER.facts, "metadata": {"a": "1"}}
     assert found["p"] == PORT
 
 
-def test_what_is_attached_to_a_server_is_there_then() -> None:
+def test_attached_resources_exist_afterwards() -> None:
     found = asyncio.run(after(("server", ""), "s", add_volume="v"))
     assert found["s"].facts["volumes"] == ["v"]
     found = asyncio.run(after(("server", ""), "s", add_port="p"))
@@ -59,7 +59,7 @@ def test_what_is_attached_to_a_server_is_there_then() -> None:
 
 
 class Slow(Real):
-    """Its lists take long, and lack what a second look has."""
+    """Its lists are slow, and lack resources that a second request returns."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -19,26 +19,26 @@ def resolved(param: Any, *found: str | None) -> tuple[Resolver, CloudResource | 
     return resolver, resolver.one("network", param, "spec.ports[0].network")
 
 
-def test_one_of_that_name_is_meant() -> None:
+def test_a_single_match_of_a_name_is_used() -> None:
     resolver, thing = resolved({"filter": {"name": "private"}}, "a")
     assert thing and thing.id == "a"
     assert (resolver.problems, list(resolver.missing)) == ([], [])
 
 
 @pytest.mark.parametrize(("found", "told"), [((), "found none"), (("b", "a"), "a, b")])
-def test_none_or_several_of_that_name_are_told_and_none_is_taken(found: tuple[str, ...], told: str) -> None:
+def test_no_or_several_matches_of_a_name_are_reported_and_none_is_used(found: tuple[str, ...], told: str) -> None:
     """The first of two would be another one tomorrow."""
     resolver, thing = resolved({"filter": {"name": "private"}}, *found)
     assert thing is None
     assert resolver.problems == [f"spec.ports[0].network: network with name private must match exactly one: {told}"]
 
 
-def test_what_is_not_known_yet_is_asked_for_and_no_problem() -> None:
+def test_an_unknown_name_causes_a_query_and_no_error() -> None:
     resolver, thing = resolved({"filter": {"name": "private"}}, None)
     assert (thing, resolver.problems, list(resolver.missing)) == (None, [], [BY_NAME])
 
 
-def test_what_is_named_by_its_id_is_taken_as_it_is_unless_more_of_it_is_needed() -> None:
+def test_an_id_is_used_without_a_query_unless_more_fields_are_needed() -> None:
     resolver, thing = resolved({"id": "x"})
     assert thing == CloudResource("network", "x")
     assert list(resolver.missing) == []
@@ -46,7 +46,7 @@ def test_what_is_named_by_its_id_is_taken_as_it_is_unless_more_of_it_is_needed()
     assert list(resolver.missing) == [query("network", id="x")]
 
 
-def test_the_external_network_is_the_one_that_is_named_or_the_only_one() -> None:
+def test_the_external_network_is_the_named_or_the_only_one() -> None:
     only = query("network", **{"router:external": True})
     resolver = Resolver({only: (CloudResource("network", "out"),)})
     assert resolver.outside(None, "spec.externalNetwork") == CloudResource("network", "out")

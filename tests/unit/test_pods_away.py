@@ -71,7 +71,7 @@ OTHERS = pod("lost", ready=False, owner="another")
         (daemonset(2, 2, 1), [pod(), OTHERS], False, False),
         (daemonset(2, 2, 2), [pod(), pod()], True, False),
         (deployment(3, 3, 2), [pod(), pod(), GONE], True, True),
-        # Its pod was made anew elsewhere, and finds no place.
+        # Its pod was recreated elsewhere, and cannot be scheduled.
         (deployment(3, 3, 2), [pod(), pod(), GONE, PENDING], True, True),
         (deployment(3, 3, 2), [pod(), pod(), GONE, STARTING], False, False),
         # Pods that have ended are kept for a while, and others are in their place.
@@ -79,7 +79,7 @@ OTHERS = pod("lost", ready=False, owner="another")
         (deployment(3, 3, 2), [pod(), pod(), GONE, LOST_AND_EVICTED], True, True),
         (deployment(3, 3, 2), [pod(), STARTING, LOST_AND_EVICTED], False, False),
         (workload("Job", {"completions": 2}, succeeded=1), [SUCCEEDED, EVICTED, GONE], False, True),
-        # A DaemonSet makes another one on the same node only.
+        # A DaemonSet creates another one only on the same node.
         (daemonset(3, 2, 2), [pod(), pod(), pod("lost", ready=False, template="6", phase="Failed")], True, True),
         (daemonset(3, 2, 1), [pod(), EVICTED, GONE], False, False),
         (deployment(3, 2, 2, replicas=4), [pod(), pod(), GONE], False, True),
@@ -92,13 +92,13 @@ OTHERS = pod("lost", ready=False, owner="another")
         (workload("Job", succeeded=1), [GONE], True, True),
     ],
 )  # fmt: skip
-def test_pods_of_a_node_that_is_away_do_not_count(obj, pods, as_wanted, held):
+def test_pods_of_an_unavailable_node_do_not_count(obj, pods, as_wanted, held):
     assert is_as_wanted(obj, pods, AWAY) is as_wanted
     assert is_held(obj, pods, AWAY) is held
     assert is_held(obj, pods, frozenset()) is False
 
 
-def test_pods_on_nodes_that_are_away_are_those_of_this_workload_only():
+def test_only_pods_of_this_workload_on_unavailable_nodes_count():
     assert lost(daemonset(2, 2, 1), [pod(), GONE, OTHERS], AWAY) == [GONE]
 
 
@@ -130,7 +130,7 @@ def test_a_pod_that_finds_no_place():
     assert not is_unschedulable({})
 
 
-def test_nodes_that_are_away_are_named():
+def test_unavailable_nodes_are_named():
     def node(name, status):
         return {"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": status}]}}
 

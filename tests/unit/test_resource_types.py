@@ -1,4 +1,4 @@
-"""The two tables of resource types agree, and a type needs nothing beside its two entries."""
+"""The two tables of resource types agree, and a type needs only its two entries."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_each_filter_of_a_spec_has_one_of_the_api(what: str, filters: type[NameF
 
 
 @pytest.mark.parametrize("what", owned_types())
-def test_what_is_compared_is_read(what: str) -> None:
+def test_compared_fields_are_read(what: str) -> None:
     raw = {"id": "1", "name": "a", **dict.fromkeys(TYPES[what].compared, "a"), "metadata": {"a": "b"}, "tags": ["a"]}
     thing = thing_of(what, raw)
     assert set(TYPES[what].compared) - {"name"} <= thing.facts.keys()
@@ -145,7 +145,7 @@ async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(record
 
 
 @pytest.mark.usefixtures("made_up")
-async def test_changes_of_a_made_up_type_are_set_back() -> None:
+async def test_changes_of_a_made_up_type_are_reverted() -> None:
     clouds = MemoryClouds(FrozenClock())
     record = await create(clouds)
     clouds.become(clouds.things["shelf", record[SHELF]], "", size=2)

@@ -1,4 +1,4 @@
-"""What a controller sees: when to look again, and that what it has is where its credentials lead."""
+"""The observation of a controller: the next reconcile, and that its resources are in the project of its credentials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stackwright.core.openstack.errors import TransientCloudError
     ("observed", "decide", "poll"),
     [(Server, decide_server, 15), (Cluster, decide_cluster, 15), (partial(Pool, claims=()), decide_pool, 10)],
 )
-def test_who_is_told_when_to_come_back_looks_again_then(observed: Any, decide: Any, poll: float, leaves: bool) -> None:
+def test_a_retry_time_sets_the_next_reconcile(observed: Any, decide: Any, poll: float, leaves: bool) -> None:
     meta = {"name": "a", "namespace": "ns", "uid": "u", "finalizers": [FINALIZER]}
     obj = {"metadata": {**meta, **({"deletionTimestamp": "now"} if leaves else {})}, "spec": {}}
     seen = observed(obj, 0.0, {"reclaimPolicy": "Delete"})
@@ -45,7 +45,7 @@ def test_who_is_told_when_to_come_back_looks_again_then(observed: Any, decide: A
         ("a", "", False),
     ],
 )
-def test_credentials_that_lead_elsewhere_are_trouble(was: str, now: str, told: bool) -> None:
+def test_credentials_of_another_project_are_an_error(was: str, now: str, told: bool) -> None:
     seen = CloudObservation({"metadata": {}, "status": {"project": was}}, 0.0, {})
     for record, wanted in (({("port", "a"): "1"}, told), ({}, False)):
         found = with_view(seen, ProjectView(place=now), record)

@@ -23,7 +23,7 @@ from stackwright.core.openstack.errors import TerminalCloudError, TransientCloud
 pytestmark = pytest.mark.looptime(noop_cycles=3)
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 WHO = "floatingippool", ("ns", "a")
-PAUSES = (10.0, 20.0, 40.0, 60.0)  # seconds after which one who failed is tried again
+PAUSES = (10.0, 20.0, 40.0, 60.0)  # seconds until a retry after a failure
 
 
 def now() -> float:
@@ -31,7 +31,7 @@ def now() -> float:
 
 
 class Slow:
-    """A cloud whose answers take `takes` seconds, and as many threads as a line has; `things` of each."""
+    """A cloud whose responses take `takes` seconds, with as many threads as a connection; `things` per query."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, takes: float, things: int = 1) -> None:
         self.takes, self.things, self.asked, self.fail = takes, things, 0, False
@@ -61,7 +61,7 @@ class Slow:
             return tuple(CloudResource("floating-ip", f"{self.asked}-{n}", "x" * 200) for n in range(self.things))
 
     async def look(self, count: int, who: Any = WHO) -> int:
-        """How many of so many questions were answered."""
+        """How many of these queries got a response."""
         async with self.port.in_time(*who):
             return len((await resolve_references(self.port, CLOUD, partial(resolve, count))).answers)
 
@@ -96,7 +96,7 @@ def resolve(count: int, answers: Answers) -> Resolver:
     ("count", "takes", "looks", "seconds"),
     [(512, 0.65, 1, 60), (512, 4.8, 3, 400), (8, 6.0, 2, 20), (12, 5.5, 4, 60), (512, 6.0, 70, 500)],
 )
-async def test_all_questions_are_answered_in_the_end(
+async def test_all_queries_get_responses_in_the_end(
     monkeypatch: pytest.MonkeyPatch, count: int, takes: float, looks: int, seconds: float, things: int
 ) -> None:
     """512 addresses at 0.65 s each never were, nor eight at 6 s."""
@@ -106,7 +106,7 @@ async def test_all_questions_are_answered_in_the_end(
     assert cloud.asked <= count * 1.05, "hardly any answer was for nothing"
 
 
-async def test_a_cloud_that_does_one_thing_at_a_time_is_resolved_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_references_are_resolved_in_a_sequential_cloud_too(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.65)
     cloud._free = asyncio.Semaphore(1)
     cloud.project.line.check = Mock()
@@ -114,7 +114,7 @@ async def test_a_cloud_that_does_one_thing_at_a_time_is_resolved_too(monkeypatch
     assert cloud.asked <= 512 * 1.05
 
 
-async def test_errors_now_and_then_do_not_begin_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_occasional_errors_do_not_restart_the_resolution(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
     for _ in range(3):
         with pytest.raises(TransientCloudError):
@@ -127,7 +127,7 @@ async def test_errors_now_and_then_do_not_begin_it_anew(monkeypatch: pytest.Monk
     assert cloud.asked == 24
 
 
-async def test_once_a_look_has_ended_an_answer_holds_for_its_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_look_a_response_is_valid_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
     with pytest.raises(TransientCloudError):
         async with cloud.port.in_time(*WHO):
@@ -151,7 +151,7 @@ async def test_once_a_look_has_ended_an_answer_holds_for_its_minute(monkeypatch:
     assert set(cloud.project.answers) == {asked(0)}, "the others are forgotten"
 
 
-async def test_nothing_holds_for_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_response_is_valid_for_longer_than_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.5)
 
     async def fails() -> None:
@@ -174,7 +174,7 @@ async def test_nothing_holds_for_longer_than_an_hour(monkeypatch: pytest.MonkeyP
     assert not cloud.project.answers
 
 
-async def test_what_is_kept_for_looks_that_have_not_ended_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_responses_kept_for_unfinished_looks_use_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.0, things=50)
     for number in range(10):
         with pytest.raises(TransientCloudError):
@@ -185,7 +185,7 @@ async def test_what_is_kept_for_looks_that_have_not_ended_takes_little_memory(mo
     assert ANSWERS / 2 < sum(each.weight for each in cloud.project.answers.values()) <= ANSWERS
 
 
-async def test_who_could_not_wait_hears_of_an_answer_and_not_of_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deferred_caller_is_woken_by_a_response_and_not_by_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 6.0)
     for fail in (True, False):
         cloud.fail = fail

@@ -88,8 +88,8 @@ def _root(resource: type[Resource]) -> Schema:
     }
     if "spec" in raw.get("required", ()):
         root["required"] = ["spec"]
-    if told := validations(getattr(resource, "CHANGES", ())):
-        root[VALIDATIONS] = told
+    if checks := validations(getattr(resource, "CHANGES", ())):
+        root[VALIDATIONS] = checks
     return root
 
 

@@ -33,7 +33,7 @@ def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec
 
 
 def bounded(errors: Iterable[str]) -> list[str]:
-    """As much as anybody reads."""
+    """Shortened to a readable length."""
     found = [error[:LONG] for error in islice(errors, ERRORS + 1)]
     return found if len(found) <= ERRORS else [*found[:ERRORS], MORE]
 
@@ -83,8 +83,8 @@ def _without(text: str, value: object) -> str:
     """A message of a validator with the value, which it may quote, replaced."""
     if not isinstance(value, str) or not value:
         return text
-    for told in (repr(value), value, ascii(value)):
-        text = text.replace(told, "the value") if len(value) > 2 or told != value else text
+    for form in (repr(value), value, ascii(value)):
+        text = text.replace(form, "the value") if len(value) > 2 or form != value else text
     return text
 
 

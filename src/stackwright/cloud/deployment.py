@@ -101,11 +101,11 @@ class OpenStackDeploymentSpec(Model):
     @classmethod
     def _services_are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
         others = set(value) - set(SERVICES)
-        told = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
+        problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
         if unknown := sorted(others - reference.SERVICES):
-            told.append(f"unknown service {', '.join(unknown)}; {choices(', '.join(unknown), sorted(SERVICES))}")
-        if told:
-            raise ValueError("; ".join(told))
+            problems.append(f"unknown service {', '.join(unknown)}; {choices(', '.join(unknown), sorted(SERVICES))}")
+        if problems:
+            raise ValueError("; ".join(problems))
         return value
 
 

@@ -31,7 +31,7 @@ RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
 REMOTE = 64
 HELM = 32  # workers for what waits for Helm
-SHARE = 8  # of either for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
+SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0

@@ -1,4 +1,4 @@
-"""The made-up service in a copy of the project, into which its folders and its line in the registry were put."""
+"""The made-up service in a copy of the project, with its folders and its line in the registry."""
 
 from __future__ import annotations
 

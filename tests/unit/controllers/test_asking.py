@@ -39,14 +39,14 @@ def resolve(count: int, answers: Answers) -> Resolver:
     return asks
 
 
-async def test_all_that_is_missing_is_asked_for() -> None:
+async def test_all_missing_resources_are_queried() -> None:
     cloud = Cloud((CloudResource("image", "1"),))
     found = await resolve_references(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
     assert cloud.asked == 4000
     assert not found.missing and not found.problems
 
 
-async def test_answers_to_one_object_take_little_memory_together() -> None:
+async def test_responses_of_one_object_use_little_memory() -> None:
     cloud = Cloud(tuple(CloudResource("image", f"{n:036}") for n in range(100)))
     with pytest.raises(
         TransientCloudError, match="cloud mine of Secret ns/clouds: the responses exceed the limit of 4 MiB"
@@ -55,7 +55,7 @@ async def test_answers_to_one_object_take_little_memory_together() -> None:
     assert cloud.asked * sum(thing.weight for thing in cloud.things) < MOST * 1.1
 
 
-async def test_of_many_that_are_found_a_few_are_told() -> None:
+async def test_a_message_lists_only_a_few_of_many_matches() -> None:
     cloud = Cloud(tuple(CloudResource("image", str(n)) for n in (7, 3, 1)))
     (told,) = (await resolve_references(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
     assert told == "spec.images[0]: image with name 0 must match exactly one: 1, 3, 7"

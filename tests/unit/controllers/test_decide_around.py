@@ -64,7 +64,7 @@ def test_the_four_rules_choose_the_primary(pods, expected):
         st.tuples(st.booleans(), st.sampled_from([None, "primary", "backup"]), st.booleans()), min_size=4, max_size=4
     ),
 )
-def test_there_is_at_most_one_primary_that_lives_and_the_old_one_loses_the_label_first(order, states):
+def test_at_most_one_live_primary_exists_and_the_old_one_loses_the_label_first(order, states):
     pods = [
         pod(f"m-{ordinal}", ready, role, deleting)
         for ordinal, (ready, role, deleting) in zip(order, states, strict=True)
@@ -104,7 +104,7 @@ def test_the_health_counts_components_and_names_the_cause_of_the_bad_ones():
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_of_several_workloads_of_a_component_the_one_that_is_not_well_is_told(order):
+def test_of_several_workloads_of_a_component_the_unhealthy_one_is_reported(order):
     """As the DaemonSets of an agent that has values for single nodes."""
     both = (workload("Deployment", "w", "agent", True), workload("Deployment", "w-1a2b3c4d", "agent", False))
     plan = decide_health(HealthSeen(CLOUD, tuple(both[index] for index in order), ()))
@@ -138,7 +138,7 @@ def test_only_lost_nodes_of_the_cloud_count(nodes, reason, message):
     assert (condition(plan, "Nodes").reason, condition(plan, "Nodes").message) == (reason, message)
 
 
-def test_children_are_told_by_name_with_what_they_wait_for():
+def test_children_are_reported_by_name_with_their_waits():
     bundles = (with_ready(obj(HelmBundle.KIND, "b"), "False", "R", "it starts"), with_ready(obj(HelmBundle.KIND, "a")))
     plan = children.decide(children.Observed(CLOUD, bundles))
     assert list(plan.status["children"].items()) == [
@@ -147,7 +147,7 @@ def test_children_are_told_by_name_with_what_they_wait_for():
     ]
 
 
-def test_nothing_is_said_about_a_cloud_that_goes_away():
+def test_a_cloud_that_is_deleted_gets_no_report():
     assert decide_health(HealthSeen(GOING, (), ())) == decide_nodes(NodesSeen(GOING, ()))
     assert children.decide(children.Observed(GOING, ())).status == {}
 
@@ -175,7 +175,7 @@ STATUS = st.fixed_dictionaries(
 
 
 @given(st.lists(STATUS, max_size=3), st.sampled_from(["Deployment", "StatefulSet", "DaemonSet"]), st.booleans())
-def test_whatever_pods_workloads_and_nodes_say_a_decision_is_made(statuses, kind, with_status):
+def test_any_state_of_pods_workloads_and_nodes_gets_a_decision(statuses, kind, with_status):
     things = [
         {**pod(f"p-{i}", application="app"), "status": s} if with_status else obj(POD, f"p-{i}")
         for i, s in enumerate(statuses)
@@ -192,7 +192,7 @@ def test_whatever_pods_workloads_and_nodes_say_a_decision_is_made(statuses, kind
     assert decide_nodes(NodesSeen(CLOUD, tuple(nodes))).empty
 
 
-def test_keys_of_watches_lead_to_the_objects_they_concern():
+def test_watches_map_changes_to_the_objects_they_concern():
     from stackwright.controllers.catalog import controllers
     from stackwright.core.settings import Settings
 
@@ -228,7 +228,7 @@ def revision(number, spec):
         (range(1, KEPT + 3), [f"revision {KEPT + 3}", "delete r1", "delete r2", "delete r3"]),
     ],
 )
-def test_a_new_spec_is_kept_and_the_oldest_go_so_that_never_more_than_ten_stay(known, actions):
+def test_a_new_spec_is_stored_and_only_the_last_ten_are_kept(known, actions):
     plan = decide_revision(RevisionsSeen(CLOUD, tuple(revision(number, {"other": number}) for number in known)))
     told = [f"revision {a.number}" if isinstance(a, KeepRevision) else f"delete {a.key[1]}" for a in plan.actions]
     assert told == actions

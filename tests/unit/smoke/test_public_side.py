@@ -1,4 +1,4 @@
-"""What this machine sees of a cloud over TLS, against a server with a certificate of an authority of our own."""
+"""The view of this machine on a cloud over TLS, against a server with a certificate of our own CA."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def authority() -> dict[str, str]:
 
 @contextmanager
 def serving(authority: dict[str, str], folder: Path, answer: bytes) -> Iterator[tuple[str, list[bytes]]]:
-    """One connection over TLS: its request is kept, the answer comes in two parts."""
+    """One connection over TLS: its request is stored, the response arrives in two parts."""
     made, _ = x509.issue(authority, ("localhost",), (), time.time())
     (folder / "crt").write_text(made["tls.crt"])
     (folder / "key").write_text(made["tls.key"])
@@ -77,7 +77,7 @@ def test_a_websocket_over_verified_tls(authority: dict[str, str], tmp_path: Path
     assert b"Origin: https://localhost" in asked[0]
 
 
-def test_no_handshake_is_told_without_the_token(authority: dict[str, str], tmp_path: Path) -> None:
+def test_a_failed_handshake_is_reported_without_the_token(authority: dict[str, str], tmp_path: Path) -> None:
     forbidden = b"HTTP/1.1 403 Forbidden\r\n\r\n"
     told = pytest.raises(Failed, match=r"no WebSocket handshake: HTTP/1\.1 403")
     with serving(authority, tmp_path, forbidden) as (there, _), told as raised:
@@ -102,7 +102,7 @@ class Here(Access):
         return f"{self.domain}/{paths[name]}" if name in paths else "http://127.0.0.1:1"
 
 
-async def test_all_is_asked_at_once(authority: dict[str, str]) -> None:
+async def test_all_endpoints_are_queried_concurrently(authority: dict[str, str]) -> None:
     cloud = HttpCloud()
     cloud.put("agents", {"binary": "neutron-l3-agent", "host": "node1", "alive": False, "admin_state_up": True})
     cloud.put("os-services", {"binary": "nova-compute", "host": "node1", "state": "up", "status": "enabled"})
@@ -203,7 +203,7 @@ async def test_an_answer_that_drips_is_given_up(authority: dict[str, str]) -> No
     assert [each.problem for each in live.endpoints] == ["no response in time"]
 
 
-def test_what_status_tells_of_it() -> None:
+def test_lines_of_status() -> None:
     agents = (
         Agent("nova-compute", "node1", True),
         Agent("neutron-l3-agent", "node1", False),

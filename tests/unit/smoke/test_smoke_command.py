@@ -64,14 +64,14 @@ def test_all_pass(world: World, tmp_path: Path) -> None:
     assert 'tests="14" failures="0"' in (tmp_path / "smoke.xml").read_text()
 
 
-def test_a_file_that_cannot_be_written_is_told_after_the_results(world: World, tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported_after_the_results(world: World, tmp_path: Path) -> None:
     result = called("--junit", str(tmp_path / "none/smoke.xml"))
     assert result.exit_code == 1
     assert result.stdout.splitlines()[-1].startswith("14 of 14 passed in ")
     assert result.stderr.splitlines()[-1] == f"--junit {tmp_path}/none/smoke.xml: No such file or directory"
 
 
-def test_a_failure_is_told_and_is_the_exit_code(world: World) -> None:
+def test_a_failure_is_reported_and_sets_the_exit_code(world: World) -> None:
     world.fault, world.boot_status = "No valid host was found.", "ERROR"
     result = called()
     assert result.exit_code == 1
@@ -81,7 +81,7 @@ def test_a_failure_is_told_and_is_the_exit_code(world: World) -> None:
     assert " ✓ Clean up" in result.stdout
 
 
-def test_json_is_all_there_is_on_standard_output(world: World) -> None:
+def test_standard_output_contains_only_json(world: World) -> None:
     world.external = None
     result = called("-o", "json", "--checks", "ping")
     told = json.loads(result.stdout)
@@ -107,7 +107,7 @@ def test_a_signal_cleans_up(world: World, number: signal.Signals) -> None:
     assert not (world.servers or world.projects)
 
 
-def test_what_is_kept_is_named(world: World) -> None:
+def test_kept_resources_are_named(world: World) -> None:
     result = called("--keep", "--checks", "ping")
     assert result.exit_code == 0
     kept = next(line for line in result.stdout.splitlines() if line.startswith("Kept until the next run"))

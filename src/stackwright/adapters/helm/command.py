@@ -45,7 +45,7 @@ class ConcurrencyLimit:
 
     @contextlib.asynccontextmanager
     async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
-        """A turn of a namespace. Raises TransientError if there is none for so many seconds."""
+        """A slot of a namespace. Raises TransientError if none frees within this many seconds."""
         async with contextlib.AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self._turns.of(namespace, asyncio.get_running_loop().time() + longest))
@@ -132,7 +132,7 @@ class HelmCli:
         return check
 
     async def _run(self, namespace: str, *arguments: str, check: Check | None = None) -> str:
-        """check: what must hold when Helm starts, so it is asked after the wait for a turn."""
+        """check: must hold when Helm starts, so it runs after the wait for a slot."""
         async with self._turns.of(namespace, self._timeout):
             if check is not None:
                 await check()

@@ -161,11 +161,11 @@ async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     from stackwright.cli.show.resource_tree import described
     from stackwright.core.objects import key_of
 
-    told = []
+    rows = []
     for manifest, result in results:
         current = await reader.get(manifest.kind, key_of(manifest.obj)) or manifest.obj
-        told.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
-    common.data(dumped(told, Format(output.value)))
+        rows.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
+    common.data(dumped(rows, Format(output.value)))
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:

@@ -76,8 +76,8 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
             else:
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
-    told = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
-    return [*failed, *told, *await _unproven(result, namespace)]
+    effects = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
+    return [*failed, *effects, *await _unproven(result, namespace)]
 
 
 async def _unproven(result: Forecast, namespace: str) -> list[Entry]:

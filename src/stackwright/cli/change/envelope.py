@@ -50,8 +50,8 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
     if document.get("apiVersion") not in kind.api_versions:
         allowed = ", ".join(kind.api_versions)
         given = document.get("apiVersion")
-        told = "is required" if given is None else f"{shown(given)} is not an apiVersion of {kind}"
-        errors.append(f"apiVersion: {told}; allowed: {allowed}")
+        problem = "is required" if given is None else f"{shown(given)} is not an apiVersion of {kind}"
+        errors.append(f"apiVersion: {problem}; allowed: {allowed}")
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))
     wanted = [field for field in fields if field != "status"]
@@ -75,21 +75,21 @@ def _metadata(meta: Any, kind: Kind) -> list[str]:
     errors += _texts("labels", meta.get("labels"), _label_value)
     errors += _texts("annotations", meta.get("annotations"), lambda value: "")
     errors += _finalizers(meta.get("finalizers")) + _owners(meta.get("ownerReferences"))
-    for field, told in _SCALARS.items():
-        if not _is(told, meta.get(field)):
-            errors.append(f"metadata.{field}: {told}")
+    for field, form in _SCALARS.items():
+        if not _is(form, meta.get(field)):
+            errors.append(f"metadata.{field}: {form}")
     if meta.get("managedFields") is not None:  # as for server-side apply
         errors.append("metadata.managedFields: the API server sets this field; remove it")
     return errors
 
 
-def _is(told: str, value: Any) -> bool:
+def _is(form: str, value: Any) -> bool:
     """Whether a value has the type that the message requires; null stands for an absent field."""
     if value is None:
         return True
-    if told == _NUMBER:
+    if form == _NUMBER:
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, str) and (told == _TEXT or _RFC3339.fullmatch(value) is not None)
+    return isinstance(value, str) and (form == _TEXT or _RFC3339.fullmatch(value) is not None)
 
 
 def _finalizers(value: Any) -> list[str]:
@@ -97,8 +97,8 @@ def _finalizers(value: Any) -> list[str]:
         return []
     if not isinstance(value, list):
         return ["metadata.finalizers: takes a list of strings"]
-    told = "metadata.finalizers[{}]: is not a valid name of a finalizer, such as example.org/app"
-    return [told.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
+    message = "metadata.finalizers[{}]: is not a valid name of a finalizer, such as example.org/app"
+    return [message.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
 
 
 def _owners(value: Any) -> list[str]:
@@ -143,8 +143,8 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
             errors.append(f"metadata.{field}: {key!r} {_QUALIFIED}")
         elif not isinstance(text, str):
             errors.append(f"metadata.{field}.{key}: {_TEXT}")
-        elif told := wrong(text):
-            errors.append(f"metadata.{field}.{key}: {told}")
+        elif problem := wrong(text):
+            errors.append(f"metadata.{field}.{key}: {problem}")
     return errors
 
 

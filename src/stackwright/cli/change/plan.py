@@ -76,11 +76,11 @@ def plan(
         raise typer.Exit(EXIT_CHANGES)
 
 
-def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[str]:
+def _text(found: list[Entry], stuck: dict[str, str], lines: list[str]) -> list[str]:
     from stackwright.cli.change.plan_render import DELETE, summary
 
     total = summary(found)
-    text = [*told, "", total] if told else ["No changes."]
+    text = [*lines, "", total] if lines else ["No changes."]
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
         text.append(
             "Databases of services remain in the database server; generated passwords are deleted with their Secrets."

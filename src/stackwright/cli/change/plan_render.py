@@ -286,5 +286,5 @@ def summary(found: Iterable[Entry]) -> str:
         (count[CALL, False], "call to a service", "calls to services"),
         (count[FAIL, False], "that would fail", "that would fail"),
     ]
-    told = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in words if number)
-    return f"Plan: {told}." if told else ""
+    counts = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in words if number)
+    return f"Plan: {counts}." if counts else ""

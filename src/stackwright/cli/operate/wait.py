@@ -139,7 +139,7 @@ async def follow(
     from stackwright.cli.cluster import CliError
 
     started = sound = time.monotonic()
-    told = ""
+    printed = ""
     cloud = await _first(reader, namespace, name, kinds, patience.goal)
     kind = kinds[0].KIND.kind if len(kinds) == 1 else "cloud"
     if cloud is None and patience.goal is Goal.READY:
@@ -149,9 +149,9 @@ async def follow(
     while True:
         elapsed = time.monotonic() - started
         done, state, blocked = _look(cloud, uid, patience.goal)
-        if state != told:
+        if state != printed:
             say(f"{elapsed:5.0f}s {'✓' if done else '✗' if blocked else '…'} {title}{': ' if state else ''}{state}")
-            told = state
+            printed = state
         if done:
             return
         sound = sound if blocked else time.monotonic()

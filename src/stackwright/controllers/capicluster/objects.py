@@ -77,10 +77,10 @@ def wanted(seen: Observed) -> Wanted:
 
 
 def _lost_address(seen: Observed) -> str:
-    told = str((seen.status.get("apiServerFloatingIP") or {}).get("address") or "")
-    if told in named_addresses(seen.spec) or API in record_of(seen.status):
+    address = str((seen.status.get("apiServerFloatingIP") or {}).get("address") or "")
+    if address in named_addresses(seen.spec) or API in record_of(seen.status):
         return ""
-    return told if told == (seen.spec.get("controlPlaneEndpoint") or {}).get("host") else ""
+    return address if address == (seen.spec.get("controlPlaneEndpoint") or {}).get("host") else ""
 
 
 def has_bastion(spec: Mapping[str, Any]) -> bool:

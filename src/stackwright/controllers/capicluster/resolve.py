@@ -1,4 +1,4 @@
-"""Resolves what a cluster names and does not create (networks, a router, floating IPs) to ids, once. Pure."""
+"""Resolves names of existing resources of a cluster (networks, a router, floating IPs) to ids, once. Pure."""
 
 from __future__ import annotations
 

@@ -192,8 +192,8 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
 def _conditions(health: Object | None) -> tuple[Condition, ...]:
     """Conditions that `ceph-watch` wrote; invalid content counts as none."""
     try:
-        told = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
-        entries = {entry["type"]: entry for entry in told.get("conditions") or ()}
+        report = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
+        entries = {entry["type"]: entry for entry in report.get("conditions") or ()}
         return tuple(
             Condition(name, bool(entries[name]["status"]), str(entries[name]["reason"]), str(entries[name]["message"]))
             for name in CONDITIONS

@@ -1,4 +1,4 @@
-"""(client, what the Ceph provider handed over) → the Secret of the client. Pure.
+"""(client, credentials from the Ceph provider) → the Secret of the client. Pure.
 
 New keys and monitors reach the Secret and, through it, the files in the pods. Clients read these when they connect, so
 nothing is restarted. The keys of an external Ceph are in a foreign Secret, which is polled, not watched.

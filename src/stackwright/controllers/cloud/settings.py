@@ -1,4 +1,4 @@
-"""The settings of the services of a cloud: their features, and what they take from the cloud around them. Pure."""
+"""The settings of the services of a cloud: their features, and facts about the surrounding cloud. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cloud_of(spec: OpenStackDeploymentSpec, names: Collection[str]) -> Cloud:
 
 
 def settings(spec: OpenStackDeploymentSpec, declared: Service, cloud: Cloud) -> dict[str, Any]:
-    """The settings of one service; what is empty has its default."""
+    """The settings of one service; empty ones have their defaults."""
     features = spec.features.of(declared)
     found = declared.features.settings(features, cloud) if declared.features else {}
     around = {

@@ -283,7 +283,7 @@ def _lost(seen: Observed, record: Mapping[ResourceKey, str], taken: Mapping[str,
 
 
 def _stage(seen: Observed, found: Progress, lost: list[str], futile: str, unused: str) -> Condition:
-    """The condition. `futile` says why no further floating IP is created, `unused` which ones are not used and why."""
+    """The condition. `futile` is why no further floating IP is created, `unused` names unusable ones with the cause."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
     if lost:
         text = f"Another client deleted floating IP {', '.join(lost)}; delete the claims that use them"

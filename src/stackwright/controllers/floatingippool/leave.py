@@ -40,8 +40,8 @@ def leave(seen: Observed) -> Plan:
             return teardown.deletion_plan(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
         return teardown.tear_down(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
     left = _left(seen, tuple(record.values()))
-    told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
-    return Plan((*told, Finalizer(KIND, seen.obj, False)))
+    warning = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
+    return Plan((*warning, Finalizer(KIND, seen.obj, False)))
 
 
 def _left(seen: Observed, recorded: Collection[str]) -> str:

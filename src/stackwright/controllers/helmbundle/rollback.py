@@ -1,14 +1,14 @@
-"""A release that is not ready in time, and what was rolled back or failed. Pure.
+"""A release that is not ready in time, and rolled back or failed revisions. Pure.
 
-A release that makes no progress for its time is rolled back to the last revision that was ready, and its digest is not
-tried again until the HelmBundle changes. The digest that failed is in the status before Helm starts, so a rollback that
-fails is not followed by another upgrade to what was not ready.
+A release without progress for its timeout is rolled back to the last ready revision, and its digest is not retried
+until the HelmBundle changes. The failed digest is in the status before Helm starts, so a failed rollback is not
+followed by another upgrade to the unready revision.
 
-What was rolled back while nodes were away is tried again when one of them is back, once: the status remembers that
-digest until it is ready, so a node that comes and goes does not start Helm each time.
+A revision that was rolled back while nodes were unavailable is retried once when one of them is back: the status keeps
+that digest until it is ready, so a flapping node does not start Helm each time.
 
-An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
-the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready.
+An upgrade to more voting servers is not rolled back: the added servers may be members already, and without them the
+others have no majority. It remains, is reported as NotReady, and continues by itself once its pods are ready.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
 
 
 def failed(name: str, record: Release, before: Object, left: float) -> Step:
-    told = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
-    message = str(told or f"Release {name} failed")
+    text = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
+    message = str(text or f"Release {name} failed")
     return Step(
         (), blocked(condition_type(name), "Failed", message), status_of(record, success=False, message=message), left
     )

@@ -58,8 +58,8 @@ class Resolver:
             return None
         if len(found) != 1:
             ids = sorted(thing.id for thing in found)
-            told = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "found none"
-            self.problems.append(f"{where}: {asked} must match exactly one: {told}")
+            matches = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "found none"
+            self.problems.append(f"{where}: {asked} must match exactly one: {matches}")
             return None
         return found[0]
 

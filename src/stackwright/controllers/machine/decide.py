@@ -88,13 +88,18 @@ def _mirror(seen: Observed, server: Object) -> Plan:
         return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)
     named = {"providerID": provider_id(seen, status["instanceID"])} if active and not known else {}
     actions = (*adopted(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
-    told = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
+    fields = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
     zone = server["spec"].get("availabilityZone") or ""
     provisioned = ready or bool((seen.status.get("initialization") or {}).get("provisioned"))
     return Plan(
         actions,
         _conditions(server),
-        {**told, "ready": ready, "initialization": {"provisioned": True} if provisioned else {}, "failureDomain": zone},
+        {
+            **fields,
+            "ready": ready,
+            "initialization": {"provisioned": True} if provisioned else {},
+            "failureDomain": zone,
+        },
     )
 
 

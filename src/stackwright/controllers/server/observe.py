@@ -151,8 +151,8 @@ async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, na
     """The result of the claim; the controller of the pool answers claims."""
     key = (obj["metadata"]["namespace"], claim_name(obj))
     claim = await get_if_served(reader, CLAIM, key)
-    told = await get_if_served(reader, ADDRESS, key) if claim else None
-    address = str(((told or {}).get("spec") or {}).get("address") or "")
+    claimed = await get_if_served(reader, ADDRESS, key) if claim else None
+    address = str(((claimed or {}).get("spec") or {}).get("address") or "")
     if not address:
         return Pool(claim)
     found = await clouds.find(cloud, query("floating-ip", floating_ip_address=address))

@@ -26,7 +26,7 @@ def record_of(status: Mapping[str, Any]) -> Record:
 
 
 def written(record: Mapping[ResourceKey, Any]) -> dict[str, Any]:
-    """The status fields that hold a record; a value may still be Made."""
+    """The status fields of a record; a value may still be a PendingId."""
     resources = {
         field: [{"name": name, "id": id_} for (kind, name), id_ in record.items() if kind == what]
         for what, field in FIELDS

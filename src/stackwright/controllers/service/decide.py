@@ -116,8 +116,8 @@ def _report(
     if seen.declared.backends and seen.context:
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
-    told = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
+    reported = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
+    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *reported, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:
@@ -177,8 +177,9 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
 
 
 def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
-    """Actions for certificates that the present authority of the cloud has not issued, as far as is noted: others may
-    not trust them.
+    """Actions for certificates that are noted as issued by another than the present CA of the cloud: clients may not
+    trust
+    them.
     """
     present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
     issued = [

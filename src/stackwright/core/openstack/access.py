@@ -116,7 +116,7 @@ def with_cloud(existing: Any, name: str, entry: Mapping[str, Any]) -> dict[str, 
 
 
 def _identity(entry: Any) -> dict[str, Any] | None:
-    """Where it is, and who: what stays when a password or an authority is renewed."""
+    """The endpoint and the account, without passwords and CAs, which are renewed."""
     auth = entry.get("auth") if isinstance(entry, Mapping) else None
     return {key: value for key, value in auth.items() if key != "password"} if isinstance(auth, Mapping) else None
 

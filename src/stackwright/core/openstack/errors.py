@@ -1,4 +1,4 @@
-"""Why an OpenStack did not do what was requested. Pure."""
+"""Why an OpenStack did not execute a request. Pure."""
 
 from __future__ import annotations
 

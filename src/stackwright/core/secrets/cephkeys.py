@@ -22,7 +22,7 @@ class Missing(Exception):
 
 
 class CephKeysError(Exception):
-    """A client asks for what it does not name."""
+    """A client requests a pool or user that it does not name."""
 
 
 @dataclass(frozen=True)

@@ -153,26 +153,26 @@ class OpenStackClouds:
             if await self._is_elsewhere(call, project):
                 text = f"Somebody else attached or detached {call.slot[0]} {call.id}; it is looked at again"
                 return Deferred(Reason.CONFLICT, text)
-            id_, told = await self._ask_for(call, project, user_data)
+            id_, response = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
-        self._store(call, project.snapshot, id_, told)
+        self._store(call, project.snapshot, id_, response)
         host, field = TYPES[call.slot[0]].attached or ("", "")
         if id_of_host := call.body.get(field):
             self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
         return Done(id_)
 
     @staticmethod
-    def _store(call: CloudCall, snapshot: Snapshot, id_: str, told: Mapping[str, Any] | None) -> None:
-        """Store the result of a call; `told` is the resource as the API returned it, None after a 404."""
+    def _store(call: CloudCall, snapshot: Snapshot, id_: str, response: Mapping[str, Any] | None) -> None:
+        """Store the result of a call; `response` is the resource as the API returned it, None after a 404."""
         what, now = "port" if ADD_INTERFACE in call.body else call.slot[0], time.monotonic()
         if call.do == "delete":
             snapshot.leaving((what, id_), now)
         if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
-            (snapshot.drop if told is None else snapshot.deleted)((what, id_), now)
-        elif told:
-            snapshot.write(thing_of(what, told), now)
+            (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
+        elif response:
+            snapshot.write(thing_of(what, response), now)
         elif call.do == "update":
             snapshot.changed((what, id_), call.body, now)
 
@@ -185,15 +185,15 @@ class OpenStackClouds:
         except TransientCloudError as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
-                # An earlier look would succeed, although all that it can tell is that nothing is settled: that would
+                # An earlier look would succeed, although it would only show that nothing is settled: that would
                 # hide this error and reset the backoff.
                 error.after = max(error.after or 0.0, SETTLE)
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether a resource is not attached to what it was when the call was decided; the snapshot is corrected.
+        """Whether a resource is not attached as it was when the call was decided; the snapshot is corrected.
 
-        Its list may be minutes old, and a deletion would take the address from whatever has it now.
+        Its list may be outdated by minutes, and a deletion would take the address from its current port.
         """
         (what, _), snapshot = call.slot, project.snapshot
         _, field = TYPES[what].attached or ("", "")
@@ -218,7 +218,7 @@ class OpenStackClouds:
     def _settled(self, asking: Asking) -> float:
         """Time by which earlier requests have taken effect; only lists that begin later prove absence.
 
-        Nor do older ones tell what is free for those that the object has to serve.
+        Older lists do not prove either which resources are free.
         """
         inherited = 0.0 if asking.known else self._started + SETTLE
         return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))

@@ -109,12 +109,12 @@ class Scheduler:
 
     def end(self, call: CloudCall, asker: Subscription, id_: str, now: float) -> list[Who]:
         """End a request, which succeeded if it has an id; returns the callers that get a slot."""
-        told = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
+        woken = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
         if call.do == "create" and call.slot == SERVER_KEY and id_:
             self._made_for[id_] = call.uid
         elif call.do == "delete" or (_makes(call, asker) and not id_):
-            told += self._servers.end(call.uid, now, well=False)
-        return told
+            woken += self._servers.end(call.uid, now, well=False)
+        return woken
 
     def _of(self, kind: tuple[str, str]) -> ConcurrencyLimiter:
         if kind not in self._requests:

@@ -43,8 +43,8 @@ class Lists:
             enough = snapshot.does(what, settled)
             try:
                 ask = partial(self._update, cloud, project, what, enough)
-                told = waits and not TYPES[what].built and what not in snapshot.doubts.lists
-                moment = 0.0 if told else MOMENT  # a change wakes the caller
+                is_woken = waits and not TYPES[what].built and what not in snapshot.doubts.lists
+                moment = 0.0 if is_woken else MOMENT  # a change wakes the caller
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
                 if enough or not waits:

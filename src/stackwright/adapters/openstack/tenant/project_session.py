@@ -22,11 +22,11 @@ FORGET = 3600.0  # seconds without a look until an object is forgotten; objects 
 
 @dataclass
 class Asking:
-    """known   it first looked before anything was begun for it, so this process knows all requests for it. An object
+    """known   its first look preceded all its requests, so this process knows all requests for it. An object
         that returns after its entry expired is not known; it only waits until requests of an earlier process settle
     looked  time of its last look
-    doubted time when it was last woken because a list lacked something
-    served  time when it last got another one to serve
+    doubted time when it was last woken because a list lacked a resource
+    served  time when it last got another resource to serve
     waits   time until which it counts as waiting
     """
 
@@ -73,7 +73,7 @@ class Answer:
     def holds(self, since: float = math.inf) -> bool:
         """Whether the answer is valid; for an attempt that is unfinished `since` a time, every later answer is.
 
-        An empty answer is valid for 2 s only: someone may be about to create what is missing.
+        An empty answer is valid for 2 s only: a user may be about to create the missing resource.
         """
         return self.at >= since or time.monotonic() - self.at < (ANSWER if self.things else 2.0)
 

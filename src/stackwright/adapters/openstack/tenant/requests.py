@@ -51,8 +51,8 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
         raise
     if tags and "tags" not in body and "tags" in rest.apart:
         send(connection, what, rest.apart["tags"], f"/{answer['id']}/tags", json={"tags": tags})
-    told = {"name": body.get("name"), "tags": body.get("tags", tags), **rest.created(connection, body, answer)}
-    return str(answer["id"]), {**answer, **told}
+    fields = {"name": body.get("name"), "tags": body.get("tags", tags), **rest.created(connection, body, answer)}
+    return str(answer["id"]), {**answer, **fields}
 
 
 def _mark(body: dict[str, Any], tags: list[str], call: CloudCall) -> None:

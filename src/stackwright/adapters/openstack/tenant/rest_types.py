@@ -1,4 +1,4 @@
-"""The APIs of the types of resources: all that the adapter knows about a type, beside core.openstack.resource_types."""
+"""The APIs of the types of resources: all facts of the adapter about a type, next to core.openstack.resource_types."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ REST: dict[str, RestFacts] = {
         fields("security_group_id"), scoped=True, shared=False, same=rules.same_rule,
     ),
     "image": RestFacts("image", "/images", "image", "images", shape=Image),
-    # Nova lists only public flavors to an administrator who does not ask for all.
+    # By default Nova lists only public flavors to an administrator.
     "flavor": _nova("/flavors", "flavor", "flavors", query={"is_public": "None"}, unfiltered=("name",)),
     "server-group": _nova("/os-server-groups", "server_group", "server_groups", unfiltered=("name",)),
     "availability-zone": _nova(

@@ -35,7 +35,7 @@ LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
 ACTIVE, DELETED = "ACTIVE", "DELETED"
-SETTLE = 8.0  # seconds by which a request whose process died or timed out has taken effect
+SETTLE = 8.0  # seconds by which a request whose process ended or timed out has taken effect
 
 
 @dataclass

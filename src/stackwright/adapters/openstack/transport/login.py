@@ -58,7 +58,7 @@ class Logins:
         self._known: dict[CloudRef, Login] = {}
 
     async def get(self, cloud: CloudRef) -> Login:
-        """The login of a cloud. Raises TransientCloudError that names what the Secret lacks."""
+        """The login of a cloud. Raises TransientCloudError that names the missing parts of the Secret."""
         known = self._known.get(cloud)
         if known and time.monotonic() - known.read < READ_AGAIN:
             return known

@@ -1,4 +1,4 @@
-"""Almanac: a made-up calendar service, with all that a declaration may say."""
+"""Almanac: a made-up calendar service that uses most fields of a declaration."""
 
 from __future__ import annotations
 
