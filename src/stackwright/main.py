@@ -96,8 +96,8 @@ def count_openstack(method: str, code: str) -> None:
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
-    from stackwright.adapters.openstack.catalog import KeystoneIdentity
     from stackwright.adapters.openstack.inventory import CloudContents
+    from stackwright.adapters.openstack.keystone import KeystoneIdentity
     from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(
