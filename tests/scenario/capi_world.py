@@ -16,7 +16,7 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, CO
 from stackwright.core.conditions import find
 from stackwright.core.openstack.clouds import CloudCall, CloudResource
 from stackwright.core.plan import Object
-from stackwright.runtime.memory import Fuse
+from support.faults import Fuse
 from sweep import sampled
 
 SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND

@@ -21,7 +21,7 @@ from stackwright.core.openstack.clouds import (
 )
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.ports import Clock
-from stackwright.runtime.memory import MemoryClouds
+from support.openstack import MemoryClouds
 
 LATE, SETTLE = 5.0, 8.0  # seconds; after the latter the operator believes that what is not there does not come
 # What its answers mean that are no success: 401, 403, 404, 409, a quota, 413 or 429, 500, and none in time.

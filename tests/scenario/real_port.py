@@ -23,7 +23,7 @@ from stackwright.adapters.openstack.transport import connection_pool, deadline, 
 from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, CloudRef, CloudResource, Query
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.plan import Key
-from stackwright.runtime.memory import MemoryClouds
+from support.openstack import MemoryClouds
 
 T = TypeVar("T")
 ANSWER = 0.01  # seconds that a request takes

@@ -15,7 +15,7 @@ from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.server.observe import IMAGE
 from stackwright.core.openstack.clouds import SERVER_KEY, mark
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
-from stackwright.runtime.memory import openstack
+from support import openstack
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

@@ -41,8 +41,9 @@ from stackwright.core.openstack.clouds import (
 )
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order, owned_types
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.runtime.memory import FrozenClock
 from stackwright.runtime.memory.forecast import ForecastClouds
+from support.openstack import MemoryClouds
 
 CLOUD, UID = CloudRef(("ns", "clouds"), "mine"), "5b6c1d0e-0000-4000-8000-000000000001"
 OWNER = Owner(CLOUD, UID)

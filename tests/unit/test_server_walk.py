@@ -31,7 +31,8 @@ from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.cycle.report import after_failure
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.runtime.memory import FrozenClock
+from support.openstack import MemoryClouds
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")

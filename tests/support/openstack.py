@@ -33,7 +33,7 @@ from stackwright.core.openstack.errors import Reason, TerminalCloudError, Transi
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
-from stackwright.runtime.memory import neutron
+from support import neutron
 
 BUILD, GO = 8.0, 3.0
 
