@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.test_adapter_openstack_clouds import (
+from test_adapter_openstack_clouds import (
     CLOUD,
     UID,
     Lists,

@@ -7,7 +7,7 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 import pytest
-from tests.unit.test_adapter_openstack_clouds import Response, Services
+from test_adapter_openstack_clouds import Response, Services
 
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run as request

@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
-from tests.unit.server_objects import GOOD, ID, obj
+from server_objects import GOOD, ID, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
