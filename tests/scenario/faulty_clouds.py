@@ -9,17 +9,10 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.ports import Clock
 from support.openstack import MemoryClouds
 

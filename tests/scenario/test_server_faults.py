@@ -13,8 +13,8 @@ from world import NAMESPACE
 from stackwright.controllers.infra.cloud_observation import LOGIN
 from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.openstack.clouds import SERVER_KEY, mark
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import SERVER_KEY, mark
 from support import openstack
 
 pytestmark = pytest.mark.looptime

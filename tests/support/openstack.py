@@ -13,24 +13,11 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.openstack.clouds import (
-    ADD_INTERFACE,
-    ADD_PORT,
-    ADD_VOLUME,
-    ANSWERED,
-    CREATED,
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-    mark,
-)
+from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, CloudCall
+from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import ANSWERED, CREATED, CloudRef, CloudResource, ProjectView, mark
 from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
 from support import neutron

@@ -26,18 +26,12 @@ from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudResource,
-    ProjectView,
-    ResourceKey,
-    Subscription,
-    look,
-    mark,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, owned_types
+from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark
 
 __all__ = ["lists", "time"]
 KINDS = sorted(owned_types())

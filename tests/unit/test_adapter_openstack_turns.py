@@ -16,8 +16,10 @@ from stackwright.adapters.openstack.tenant.limiter import (
     Scheduler,
     Who,
 )
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, CloudRef, Do, ResourceKey, Subscription
+from stackwright.core.openstack.calls import CloudCall, Do
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Reason
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceKey
 
 LEAST, MOST = 4, 20
 PORT: ResourceKey = ("port", "p")

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.clouds import CloudCall, CloudRef
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef
 from stackwright.runtime.memory import FrozenClock
 from support.openstack import MemoryClouds
 

@@ -25,22 +25,11 @@ from stackwright.controllers.infra.managed_resources import (
     plan_removal,
 )
 from stackwright.controllers.infra.references import Resolver
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    Clouds,
-    ProjectView,
-    Query,
-    ResourceKey,
-    Subscription,
-    ids,
-    look,
-    mark,
-    resolve_pending,
-    run,
-)
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
+from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, run
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order, owned_types
+from stackwright.core.openstack.resources import CloudRef, ProjectView, ResourceKey, ids, mark
 from stackwright.runtime.memory import FrozenClock
 from stackwright.runtime.memory.forecast import ForecastClouds
 from support.openstack import MemoryClouds

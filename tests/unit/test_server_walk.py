@@ -17,16 +17,11 @@ from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
 from stackwright.core.controller import Controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    ProjectView,
-    Subscription,
-    resolve_pending,
-)
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import structlog
 
 from stackwright.core.controller import Controller
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key
 from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError
 from stackwright.runtime import faults, metrics

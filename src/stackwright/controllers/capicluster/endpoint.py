@@ -14,7 +14,8 @@ from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
 from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
-from stackwright.core.openstack.clouds import CloudCall, CloudResource
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Apply, Object
 
 ANOTHER = "recreate the cluster with another one in spec.apiServer.floatingIP"

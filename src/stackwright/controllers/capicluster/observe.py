@@ -21,7 +21,8 @@ from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import CloudRef, Clouds, ResourceType, Subscription, ids, look
+from stackwright.core.openstack.clouds import Clouds, Subscription, look
+from stackwright.core.openstack.resources import CloudRef, ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 

@@ -32,7 +32,8 @@ from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import READY, Condition, blocked, done, waiting
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
-from stackwright.core.openstack.clouds import CloudCall, CloudResource, ResourceKey
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource, ResourceKey
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
 
 ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"

@@ -20,17 +20,8 @@ from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.openstack.clouds import (
-    CloudRef,
-    CloudResource,
-    Clouds,
-    Query,
-    ResourceType,
-    Subscription,
-    ids,
-    look,
-    query,
-)
+from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, query
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from stackwright.controllers.infra.managed_resources import Record
-from stackwright.core.openstack.clouds import CloudResource, marked_by
+from stackwright.core.openstack.resources import CloudResource, marked_by
 
 MARKED = "has the mark of another object in its description"
 UNMARK = "remove the mark if that object no longer exists"

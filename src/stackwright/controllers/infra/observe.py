@@ -10,8 +10,9 @@ from stackwright.controllers.infra.cloud_observation import CloudObservation, wi
 from stackwright.controllers.infra.credentials import cloud_of
 from stackwright.controllers.infra.reads import origin_of
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import CloudRef, Clouds
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.ports import Reader
 
 S = TypeVar("S", bound=CloudObservation)

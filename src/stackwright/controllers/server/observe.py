@@ -28,17 +28,8 @@ from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.openstack.clouds import (
-    SERVER_KEY,
-    CloudRef,
-    Clouds,
-    ResourceType,
-    Subscription,
-    ids,
-    look,
-    marked_by,
-    query,
-)
+from stackwright.core.openstack.clouds import Clouds, Subscription, look, query
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceType, ids, marked_by
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 

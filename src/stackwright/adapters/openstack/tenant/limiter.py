@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, Deferred, Subscription
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Deferred, Subscription
 from stackwright.core.openstack.errors import Reason
+from stackwright.core.openstack.resources import SERVER_KEY
 from stackwright.core.plan import Key
 
 REQUESTS = 1, 2  # initial and highest limit per kind of request; each holds a worker of the operator and one of the API

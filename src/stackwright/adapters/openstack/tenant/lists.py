@@ -15,9 +15,10 @@ from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Late, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
 

@@ -12,8 +12,9 @@ from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
-from stackwright.core.openstack.clouds import CloudResource, Query, Subscription
+from stackwright.core.openstack.clouds import Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource
 
 ANSWER = 60.0  # seconds for which an answer to a question is valid
 ANSWERS = 8 << 20  # bytes of cached questions and answers per project
