@@ -24,8 +24,9 @@ from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.controllers import volume
-from stackwright.controllers.catalog import ROLES, controllers
+from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
+from stackwright.core.controller import ROLES
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key

@@ -17,6 +17,7 @@ from stackwright.api.rules import Change, at
 from stackwright.api.services.helmbundle import FreeForm
 
 Release = Literal["epoxy"]
+OPENSTACK_RELEASE: Release = "epoxy"  # default
 Size = Literal["single", "tiny", "small", "medium"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
@@ -41,7 +42,7 @@ class Override(CamelModel):
 
 
 class ServiceSpec(CamelModel):
-    release: Release = Field("epoxy", description="OpenStack release of the images and settings.")
+    release: Release = Field(OPENSTACK_RELEASE, description="OpenStack release of the images and settings.")
     size: Size = Field("single", description="Size of the cloud: replicas, workers, memory.")
     region: Line = Field("RegionOne", description="Region name in the catalog.")
     cluster_domain: Line = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
