@@ -222,6 +222,11 @@ class MemoryClouds:
             raise self.fail[name]
 
 
+def owned_types() -> list[str]:
+    """The types of resources that objects can have."""
+    return [what for what, each in TYPES.items() if each.owned]
+
+
 def _has(thing: CloudResource, name: str, value: Any) -> bool:
     if name == "id":
         return bool(thing.id == value)

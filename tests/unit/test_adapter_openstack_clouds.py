@@ -39,8 +39,8 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Deferred, Query, Subscription, complete_query, look, query
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
-from stackwright.core.openstack.resource_types import owned_types
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, mark
+from support.openstack import owned_types
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")

@@ -30,8 +30,9 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, owned_types
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark
+from support.openstack import owned_types
 
 __all__ = ["lists", "time"]
 KINDS = sorted(owned_types())

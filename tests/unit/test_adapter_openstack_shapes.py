@@ -28,8 +28,9 @@ from stackwright.controllers.infra.managed_resources import DesiredResource, Own
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import query
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, owned_types
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef
+from support.openstack import owned_types
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"

@@ -28,11 +28,11 @@ from stackwright.controllers.infra.references import Resolver
 from stackwright.core.openstack.calls import CloudCall, resolve_pending
 from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, run
 from stackwright.core.openstack.errors import Reason, TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order, owned_types
+from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order
 from stackwright.core.openstack.resources import CloudRef, ProjectView, ResourceKey, ids, mark
 from stackwright.runtime.memory import FrozenClock
 from stackwright.runtime.memory.forecast import ForecastClouds
-from support.openstack import MemoryClouds
+from support.openstack import MemoryClouds, owned_types
 
 CLOUD, UID = CloudRef(("ns", "clouds"), "mine"), "5b6c1d0e-0000-4000-8000-000000000001"
 OWNER = Owner(CLOUD, UID)
