@@ -1,7 +1,6 @@
-"""The service kinds: one per OpenStack or infrastructure service, all with the same ServiceSpec.
+"""The base of the service kinds, which all have the same ServiceSpec; each kind is in the folder of its service.
 
-Each can be used alone; the cloud controller creates them for an OpenStackDeployment. Service-specific parts are in the
-declaration of the service (`services/`), so a new kind here is one line.
+A service object can be used alone; the cloud controller creates those of an OpenStackDeployment.
 """
 
 from __future__ import annotations
