@@ -304,6 +304,8 @@ STATUSES = st.fixed_dictionaries(
         "readyRevision": st.integers(0, 2),
         "success": st.booleans(),
         "message": st.just("m"),
+        "rollbackRevision": st.integers(0, 2),
+        "rollbackCause": st.just("c"),
         "revision": st.integers(0, 5),
     },
 )
