@@ -34,7 +34,7 @@ TESTS = ["tests/unit"]
 LEFT_OUT = (
     "test_layers.py", "test_docs.py", "test_cli_cluster.py", "test_certificate.py", "test_images.py",
     "test_mariadb_start.py", "test_mariadb_bootstrap.py", "test_libvirt_confine.py", "test_whole_specs.py",
-    "test_reference_fields.py", "smoke",
+    "test_reference_fields.py", "test_sources.py", "smoke",
 )  # fmt: skip
 # Exit codes of pytest and mutmut. Any other counts as not noticed, because it does not show that a test failed.
 NOTICED = (1, 3)

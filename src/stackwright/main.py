@@ -24,8 +24,9 @@ from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.controllers import volume
-from stackwright.controllers.catalog import ROLES, controllers
+from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
+from stackwright.core.controller import ROLES
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
@@ -98,8 +99,8 @@ def count_openstack(method: str, code: str) -> None:
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
-    from stackwright.adapters.openstack.catalog import KeystoneIdentity
     from stackwright.adapters.openstack.inventory import CloudContents
+    from stackwright.adapters.openstack.keystone import KeystoneIdentity
     from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(

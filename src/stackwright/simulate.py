@@ -22,7 +22,8 @@ from stackwright.core.ages import Ages
 from stackwright.core.conditions import PROGRESSING, READY, Condition, SameAs, Wait, find
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import Clouds, ResourceKey
+from stackwright.core.openstack.clouds import Clouds
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
 from stackwright.core.settings import Settings

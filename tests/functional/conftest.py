@@ -17,7 +17,7 @@ from stackwright.api.kinds import CRD
 from stackwright.cloud.registry import RESOURCES
 from stackwright.core import conditions
 from stackwright.core.ports import TerminalError
-from stackwright.local.kubernetes import ephemeral
+from support.control_plane import control_plane
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         _install_crds(given)
         yield given
         return
-    with ephemeral.control_plane(tmp_path_factory.mktemp("control-plane")) as path:
+    with control_plane(tmp_path_factory.mktemp("control-plane")) as path:
         _install_crds(str(path))
         yield str(path)
 

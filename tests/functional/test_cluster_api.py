@@ -29,10 +29,10 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, MA
 from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
 from stackwright.local import tools
-from stackwright.local.kubernetes import ephemeral
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
-from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime
+from support.control_plane import control_plane
+from support.openstack import MemoryClouds
 
 SPACE = "capi"
 
@@ -81,7 +81,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
     def servers() -> set[str]:
         return {thing.id for thing in clouds.all("server")}
 
-    with ephemeral.control_plane(tmp_path) as kubeconfig:
+    with control_plane(tmp_path) as kubeconfig:
         cluster = KubernetesCluster.from_file(str(kubeconfig))
         capi = ClusterApi(cluster, SPACE)
 
@@ -149,7 +149,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
 
 async def test_claims_are_reported_in_the_terms_of_cluster_api(tmp_path: Path) -> None:
     """By its own definitions, which reject unknown and empty values."""
-    with ephemeral.control_plane(tmp_path) as kubeconfig:
+    with control_plane(tmp_path) as kubeconfig:
         cluster = KubernetesCluster.from_file(str(kubeconfig))
         capi = ClusterApi(cluster, SPACE)
         try:

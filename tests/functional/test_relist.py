@@ -20,12 +20,12 @@ from stackwright.api.kinds import NODE
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import NO_CLOUDS, Ports, Reader, absent
-from stackwright.local.kubernetes import ephemeral
 from stackwright.main import _serve
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.cluster.source import KopfSource
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from support.control_plane import control_plane
 
 # The apiserver watches etcd directly, and compacts it all the time: a resource version is too old within seconds.
 FLAGS = ("--watch-cache=false", "--etcd-compaction-interval=1s")
@@ -72,7 +72,7 @@ class Proxy:
 
 @pytest_asyncio.fixture
 async def apiserver(tmp_path: Path) -> AsyncIterator[Path]:
-    plane = ephemeral.control_plane(tmp_path, *FLAGS)
+    plane = control_plane(tmp_path, *FLAGS)
     path = await asyncio.to_thread(plane.__enter__)
     yield path
     await asyncio.to_thread(plane.__exit__, None, None, None)

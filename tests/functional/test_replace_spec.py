@@ -16,7 +16,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import TerminalError
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.runtime.memory.faults import Crash, FaultyCluster
+from support.faults import Crash, FaultyCluster
 
 KIND = OpenStackDeployment.KIND
 FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}

@@ -14,9 +14,10 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import CloudCall, CloudResource
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
-from stackwright.runtime.memory import Fuse
+from support.faults import Fuse
 from sweep import sampled
 
 SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND

@@ -9,19 +9,12 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.ports import Clock
-from stackwright.runtime.memory import MemoryClouds
+from support.openstack import MemoryClouds
 
 LATE, SETTLE = 5.0, 8.0  # seconds; after the latter the operator assumes that an absent resource will not appear
 # What its answers mean that are no success: 401, 403, 404, 409, a quota, 413 or 429, 500, and none in time.

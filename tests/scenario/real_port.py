@@ -20,10 +20,12 @@ from world import World
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.transport import connection_pool, deadline, login
-from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, CloudRef, CloudResource, Query
+from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Key
-from stackwright.runtime.memory import MemoryClouds
+from support.openstack import MemoryClouds
 
 T = TypeVar("T")
 ANSWER = 0.01  # seconds that a request takes

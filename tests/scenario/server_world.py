@@ -8,7 +8,7 @@ from world import NAMESPACE, World
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
 
 KIND = OpenStackServer.KIND

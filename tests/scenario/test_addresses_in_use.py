@@ -9,7 +9,7 @@ from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clus
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"

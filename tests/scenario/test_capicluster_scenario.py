@@ -21,8 +21,8 @@ from capi_world import (
 from world import NAMESPACE
 
 from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
-from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

@@ -11,8 +11,8 @@ from world import World, ready_world
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.ports import Conflict, TransientError
-from stackwright.runtime.memory import Crash, Fuse
 from stackwright.services.keystone.kind import Keystone
+from support.faults import Crash, Fuse
 from sweep import sampled
 
 pytestmark = pytest.mark.looptime

@@ -7,8 +7,9 @@ from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Query
+from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

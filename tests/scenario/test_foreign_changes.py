@@ -11,8 +11,8 @@ from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.errors import TerminalCloudError
+from stackwright.core.openstack.resources import CloudResource
 
 pytestmark = pytest.mark.looptime
 

@@ -13,7 +13,8 @@ from faulty_clouds import FaultyClouds
 from pool_world import Pools
 
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, CloudResource, mark
+from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, CloudCall
+from stackwright.core.openstack.resources import CloudRef, CloudResource, mark
 from stackwright.runtime.queue import BURST, PACE
 
 pytestmark = pytest.mark.looptime

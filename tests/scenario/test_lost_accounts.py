@@ -11,9 +11,9 @@ from world import NAMESPACE, UNREADY, World, ready_world
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.core.ports import TerminalError, TransientError
-from stackwright.runtime.memory import Crash
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
+from support.faults import Crash
 
 pytestmark = pytest.mark.looptime
 PROVIDERS = {

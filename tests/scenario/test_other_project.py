@@ -14,7 +14,7 @@ from world import NAMESPACE, World
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

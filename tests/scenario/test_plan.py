@@ -24,8 +24,8 @@ from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of
-from stackwright.core.openstack.clouds import CloudResource, ProjectView
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudResource, ProjectView
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings

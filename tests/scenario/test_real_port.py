@@ -21,8 +21,8 @@ from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import CREATED
 from stackwright.core.openstack.errors import Reason, TransientCloudError
+from stackwright.core.openstack.resources import CREATED
 from stackwright.simulate import Outside, Request
 
 __all__ = [

@@ -273,7 +273,8 @@ async def test_reading_nodes_costs_no_call():
 
 async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_they_are_named():
     world = await whole_cloud(3)
-    write, new = world.cluster.apply_status, ("away", "reached", "retriedDigest")
+    write = world.cluster.apply_status
+    new = ("away", "reached", "retriedDigest", "rollbackCause", "rollbackRevision")
 
     async def apply_status(kind, obj, manager):
         releases = (obj["status"].get("releaseStatuses") or {}).items()

@@ -13,9 +13,9 @@ from world import NAMESPACE
 from stackwright.controllers.infra.cloud_observation import LOGIN
 from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.openstack.clouds import SERVER_KEY, mark
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
-from stackwright.runtime.memory import openstack
+from stackwright.core.openstack.resources import SERVER_KEY, mark
+from support import openstack
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

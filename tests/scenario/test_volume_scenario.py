@@ -13,9 +13,10 @@ from stackwright.api.kinds import PV, PVC, STORAGE_CLASS
 from stackwright.controllers.volume import Place, controllers
 from stackwright.core.ports import Directories, Ports, TransientError, absent
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
-from stackwright.runtime.memory import Crash, FaultyCluster, FrozenClock, Fuse, MemoryCluster, SeededEntropy
+from stackwright.runtime.memory import FrozenClock, MemoryCluster, SeededEntropy
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from support.faults import Crash, FaultyCluster, Fuse
 
 CLASS = {
     "metadata": {"name": "local"},

@@ -38,8 +38,6 @@ from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
 from stackwright.runtime.events import Item
 from stackwright.runtime.memory import (
-    Crash,
-    Fuse,
     MemoryBroker,
     MemoryCluster,
     MemoryContents,
@@ -48,13 +46,13 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
     ceph,
-    faulty,
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 from stackwright.services.ceph.values import REQUESTS
 from stackwright.services.context import CLOUD_AUTHORITY, PLACES
 from stackwright.services.registry import SERVICES
+from support.faults import Crash, Fuse, faulty
 
 NAMESPACE = "openstack"
 NAME = "cloud"

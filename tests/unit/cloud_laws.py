@@ -22,9 +22,10 @@ from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import SERVER_KEY as SERVER_SLOT
-from stackwright.core.openstack.clouds import CloudCall, mark, marked_by, resolve_pending
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
 from stackwright.core.openstack.resource_types import deletion_order
+from stackwright.core.openstack.resources import SERVER_KEY as SERVER_SLOT
+from stackwright.core.openstack.resources import mark, marked_by
 from stackwright.core.plan import Apply, Finalizer, Plan
 
 DECIDE: dict[type, Callable[[Any], Plan]] = {

@@ -49,7 +49,7 @@ from stackwright.controllers.server.observe import Pool
 from stackwright.controllers.server.record import written as server_record
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.clouds import CloudResource, ResourceKey, mark
+from stackwright.core.openstack.resources import CloudResource, ResourceKey, mark
 from stackwright.core.plan import Object
 
 CLAIMS = st.sampled_from([None, UID, OTHER])

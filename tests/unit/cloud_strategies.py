@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from stackwright.controllers.infra.cloud_observation import with_error
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudRef, CloudResource, ProjectView, Query, ResourceKey, mark
+from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, ProjectView, ResourceKey, mark
 from stackwright.core.plan import Object
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"

@@ -35,23 +35,13 @@ from stackwright.adapters.openstack.transport.login import login_of
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
 from stackwright.controllers.server.observe import KINDS
-from stackwright.core.openstack.clouds import (
-    SERVER_KEY,
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Query,
-    Subscription,
-    complete_query,
-    look,
-    mark,
-    query,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Deferred, Query, Subscription, complete_query, look, query
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
-from stackwright.core.openstack.resource_types import owned_types
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, mark
 from stackwright.core.ports import Unreachable
+from support.openstack import owned_types
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")

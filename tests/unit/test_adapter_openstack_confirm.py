@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.test_adapter_openstack_clouds import (
+from test_adapter_openstack_clouds import (
     CLOUD,
     UID,
     Lists,
@@ -26,18 +26,13 @@ from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudResource,
-    ProjectView,
-    ResourceKey,
-    Subscription,
-    look,
-    mark,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, owned_types
+from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark
+from support.openstack import owned_types
 
 __all__ = ["lists", "time"]
 KINDS = sorted(owned_types())

@@ -16,8 +16,8 @@ from stackwright.adapters.openstack.transport.clouds_yaml import LONGEST, BadEnt
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
 from stackwright.adapters.threads import LibraryFailed, in_thread
-from stackwright.core.openstack.clouds import CloudRef
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef
 
 AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x", "project_name": "p"}
 CLOUD = CloudRef(("ns", "clouds"), "mine")

@@ -14,8 +14,9 @@ from stackwright.adapters.openstack.tenant import clouds, lists, single_flight, 
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import connection_pool
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription, look, query
+from stackwright.core.openstack.clouds import Subscription, look, query
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 
 class Slow:

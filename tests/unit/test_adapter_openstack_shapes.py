@@ -25,9 +25,12 @@ from stackwright.adapters.openstack.transport.shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.controllers.infra.drift import corrections
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, query
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import query
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, owned_types
+from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef
+from support.openstack import owned_types
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"

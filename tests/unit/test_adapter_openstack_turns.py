@@ -14,17 +14,19 @@ from stackwright.adapters.openstack.tenant.limiter import (
     SERVERS,
     ConcurrencyLimiter,
     Scheduler,
-    Who,
+    Subscriber,
 )
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, CloudRef, Do, ResourceKey, Subscription
+from stackwright.core.openstack.calls import CloudCall, Do
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Reason
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceKey
 
 LEAST, MOST = 4, 20
 PORT: ResourceKey = ("port", "p")
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 
 
-def who(number: int) -> Who:
+def who(number: int) -> Subscriber:
     return "server", ("ns", str(number))
 
 
@@ -155,7 +157,7 @@ def begin(order: Scheduler, number: int, slot: ResourceKey = SERVER_KEY, now: fl
 
 def end(
     order: Scheduler, number: int, id_: str, slot: ResourceKey = SERVER_KEY, do: Do = "create", now: float = 0.0
-) -> list[Who]:
+) -> list[Subscriber]:
     return order.end(call(number, slot, do), asker(number), id_, now)
 
 

@@ -24,7 +24,7 @@ from stackwright.cli.change.manifests import check
 from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
-from stackwright.core.openstack.clouds import SERVER_KEY, mark
+from stackwright.core.openstack.resources import SERVER_KEY, mark
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"

@@ -18,18 +18,17 @@ from stackwright.controllers.infra.managed_resources import (
     remove,
     unlisted,
 )
-from stackwright.core.openstack.clouds import (
+from stackwright.core.openstack.calls import PendingId, resolve_pending
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.openstack.resources import (
     ANSWERED,
     CREATED,
     CloudRef,
     CloudResource,
-    PendingId,
     ProjectView,
     ResourceKey,
     mark,
-    resolve_pending,
 )
-from stackwright.core.openstack.resource_types import TYPES, deletion_order
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 OTHER = "5b6c1d0e-0000-4000-8000-000000000002"

@@ -8,9 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from bench import __main__ as program
 from bench.figure import Figure, Goal
 from bench.options import BenchError

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from bench import bringup
 from bench.memory import KUBERNETES, MACHINES, owner, place
 from bench.trace import Span, critical, job_span, pod_span, told
+from typer.testing import CliRunner
 
 from stackwright.cli.app import app
 from stackwright.local import lock, teardown

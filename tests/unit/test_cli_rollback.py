@@ -23,8 +23,8 @@ from stackwright.core.ports import Conflict, TerminalError
 from stackwright.core.secrets import revisions
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.runtime.memory.faults import Crash, FaultyCluster
 from stackwright.services.cinder.kind import Cinder
+from support.faults import Crash, FaultyCluster
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")

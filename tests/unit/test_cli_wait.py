@@ -9,11 +9,12 @@ import pytest
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
+from stackwright.cli import object_names
 from stackwright.cli.change.apply import _wait as apply_wait
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
 from stackwright.cli.operate import wait
-from stackwright.cli.operate.wait import Goal, Patience, asked, follow
+from stackwright.cli.operate.wait import Goal, Patience, follow
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
@@ -161,10 +162,10 @@ async def test_every_kind_that_gets_ready_is_waited_for(resource: type[Resource]
     status = {"status": cloud("True", "Ready")["status"]}
     cluster, told = Held((kind, named("first", status)), (kind, named("second", status))), list[str]()
     for word in (kind.kind, kind.plural, *kind.short):
-        kinds, name = asked(f"{word}/first")
+        kinds, name = object_names.parse(f"{word}/first", "wait for")
         await follow(cluster, "openstack", name, QUICK, told.append, kinds)
         assert told.pop().strip() == f"0s ✓ {kind.kind} openstack/first: is ready"
-    kinds, name = asked(f"{kind.kind}/other")
+    kinds, name = object_names.parse(f"{kind.kind}/other", "wait for")
     with pytest.raises(CliError, match=f"No {kind.kind} other found in namespace openstack"):
         await follow(cluster, "openstack", name, QUICK, told.append, kinds)
     await follow(cluster, "openstack", name, Patience(Goal.DELETED), told.append, kinds)
@@ -173,17 +174,18 @@ async def test_every_kind_that_gets_ready_is_waited_for(resource: type[Resource]
 async def test_causes_of_a_service_are_those_below_it() -> None:
     blocked = {"status": cloud("False", "BlockedFailed", "Release x failed: lots")["status"]}
     cluster = Held((Keystone.KIND, named("keystone", blocked)))
-    kinds, name = asked("keystone/keystone")
+    kinds, name = object_names.parse("keystone/keystone", "wait for")
     with pytest.raises(CliError, match=r"Keystone openstack/keystone is blocked until a user acts:\n✗ Keystone .*lots"):
         await follow(cluster, "openstack", name, Patience(every=0.001, blocked=0.01), lambda _: None, kinds)
 
 
 def test_kinds_without_a_condition_ready_and_unknown_ones_are_refused() -> None:
-    assert asked("cloud") == (CLOUD_KINDS, "cloud") and asked(None) == (CLOUD_KINDS, None)
+    for name in ("cloud", None):
+        assert object_names.parse(name, "wait for") == (CLOUD_KINDS, name)
     with pytest.raises(CliError, match="so stackwright cannot wait for it"):
-        asked("openstackmachinetemplate/workers")
+        object_names.parse("openstackmachinetemplate/workers", "wait for")
     with pytest.raises(CliError, match=r"unknown kind 'keystne'; did you mean Keystone\? allowed: .*MariaDB"):
-        asked("keystne/keystone")
+        object_names.parse("keystne/keystone", "wait for")
 
 
 def test_every_kind_with_a_ready_condition_can_be_awaited() -> None:

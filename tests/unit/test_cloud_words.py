@@ -9,9 +9,11 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, CloudRef, Subscription, look
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef
 
 ID = "5b6c1d0e-0000-4000-8000-000000000001"
 

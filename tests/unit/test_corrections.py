@@ -9,7 +9,7 @@ import pytest
 
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudRef, CloudResource, ProjectView, ResourceKey, mark
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, ProjectView, ResourceKey, mark
 
 OWNER = Owner(CloudRef(("ns", "secret"), "cloud"), "uid")
 GROUP: ResourceKey = ("security-group", "worker")

@@ -27,7 +27,8 @@ from stackwright.controllers.server.objects import devices, parts
 from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
 from stackwright.core.objects import FINALIZER, owner_reference
-from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER_KEY, CloudCall, ProjectView, ResourceKey
+from stackwright.core.openstack.calls import ADD_PORT, ADD_VOLUME, CloudCall
+from stackwright.core.openstack.resources import SERVER_KEY, ProjectView, ResourceKey
 from stackwright.core.plan import Apply, Object, Plan
 
 PORT: ResourceKey = ("port", "web-0")

@@ -18,7 +18,8 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.objects import Wanted, parts
 from stackwright.controllers.floatingippool.objects import part
 from stackwright.controllers.floatingippool.observe import Found, Observed
-from stackwright.core.openstack.clouds import CloudCall, ResourceKey
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Object
 
 SPEC: Object = {

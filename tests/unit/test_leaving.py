@@ -12,8 +12,9 @@ from stackwright.controllers.infra.pausing import held
 from stackwright.controllers.infra.teardown import tear_down
 from stackwright.controllers.server.observe import KIND
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, CloudResource, ProjectView, ResourceKey
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, ResourceKey
 from stackwright.core.plan import Finalizer, Object, Plan, Warn
 
 PORT: ResourceKey = ("port", "web-0")

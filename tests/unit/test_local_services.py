@@ -11,7 +11,7 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.doctor import pod_complaint
 from stackwright.local.host import cgroups, services
 from stackwright.local.host.services import Service
-from stackwright.local.kubernetes import manifests
+from stackwright.local.kubernetes import coredns
 from stackwright.local.kubernetes.api import deployment_unready, node_unready
 from stackwright.local.kubernetes.dns_query import is_answer, question
 
@@ -113,8 +113,8 @@ def test_a_deployment_is_ready_when_the_new_pods_are() -> None:
 
 
 def test_dns_without_an_upstream_still_serves_the_cluster() -> None:
-    assert "forward" not in manifests.corefile(upstream=False)
-    assert "forward . /etc/resolv.conf" in manifests.corefile(upstream=True)
+    assert "forward" not in coredns.corefile(upstream=False)
+    assert "forward . /etc/resolv.conf" in coredns.corefile(upstream=True)
 
 
 def test_a_dns_response_must_match_and_have_a_record() -> None:

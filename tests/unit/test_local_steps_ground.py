@@ -191,8 +191,8 @@ def test_each_service_has_its_public_name_on_this_machine(ctx: Context, monkeypa
     one, two = (line.split() for line in hosts.lines(ctx))
     assert (one[0], two[0]) == (ctx.cluster.node(1).address,) * 2
     wanted = {"keystone", "glance", "placement", "cinder", "object-store", "nova", "neutron", "novncproxy", "horizon"}
-    assert set(one[1:]) == {f"{name}.a.example" for name in wanted}
-    assert set(two[1:]) == {f"{name}.b.example" for name in wanted}
+    assert {f"{name}.a.example" for name in wanted} <= set(one[1:])
+    assert [name.replace(".a.", ".b.") for name in one[1:]] == two[1:]
 
 
 def test_any_problem_of_the_machine_ends_up_and_all_are_reported(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_functional_tests_wait_for_the_programs_that_they_start() -> None:
     root = Path(__file__).parents[2]
     texts = [path.read_text() for path in (root / "tests/functional").glob("*.py")]
     started = {name for text in texts for name in re.findall(r'tools\.binary\("(.+?)"\)', text)}
-    started |= {"etcd", "kube-apiserver"}  # of ephemeral.control_plane
+    started |= {"etcd", "kube-apiserver"}  # of control_plane
     wanted = {tool.module for tool in tools.TOOLS if tool.names() & started}
     assert wanted > {"helm", "etcd"}
     makefile = (root / "Makefile").read_text()

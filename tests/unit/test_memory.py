@@ -14,17 +14,10 @@ from stackwright.cloud.registry import kind_of
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Conflict, TerminalError
-from stackwright.runtime.memory import (
-    Crash,
-    FaultyCluster,
-    FrozenClock,
-    MemoryCluster,
-    MemoryHelm,
-    SeededEntropy,
-    Write,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm, SeededEntropy, Write
 from stackwright.runtime.memory.ownership import fields_v1, from_fields_v1, paths_of, without
 from stackwright.runtime.memory.shape import shape_of
+from support.faults import Crash, FaultyCluster
 
 KEYSTONE = kind_of("Keystone")
 KEY = ("openstack", "x")

@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    ProjectView,
-    ResourceKey,
-    Subscription,
-    look,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Late, Reason
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, ResourceKey
 from stackwright.runtime.memory.forecast import ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")

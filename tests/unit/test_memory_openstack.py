@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.clouds import CloudCall, CloudRef
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.core.openstack.resources import CloudRef
+from stackwright.runtime.memory import FrozenClock
+from support.openstack import MemoryClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
+import mutants
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import mutants  # noqa: E402
 
 
 def test_only_a_test_that_failed_or_had_no_end_has_noticed_a_mutant() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.infra.references import Resolver
-from stackwright.core.openstack.clouds import CloudResource, query
+from stackwright.core.openstack.clouds import query
+from stackwright.core.openstack.resources import CloudResource
 
 BY_NAME = query("network", name="private")
 

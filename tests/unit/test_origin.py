@@ -7,7 +7,7 @@ from typing import Any
 from stackwright.adapters.openstack.tenant.things import MARK
 from stackwright.controllers.infra.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
 from stackwright.core.objects import FINALIZER, OWNER, owner_label
-from stackwright.core.openstack.clouds import SERVER_KEY, mark
+from stackwright.core.openstack.resources import SERVER_KEY, mark
 
 
 def obj(name: str = "m", namespace: str = "ns", kind: str = "OpenStackServer", **meta: Any) -> dict[str, Any]:

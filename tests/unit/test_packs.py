@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-import sys
 from pathlib import Path
 
+import packs
 import pytest
+from packs import Pack, Run
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import packs  # noqa: E402
-from packs import Pack, Run  # noqa: E402
-
 E2E = ROOT / "tests/e2e"
 NEEDS = {
     "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},

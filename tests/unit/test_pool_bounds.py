@@ -14,7 +14,8 @@ from stackwright.controllers.infra.managed_resources import unlisted
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.conditions import Condition
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import CloudCall, CloudResource, ProjectView, mark
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource, ProjectView, mark
 from stackwright.core.plan import Apply, Object, Plan
 
 ORIGINAL = f"uid:{UID}"

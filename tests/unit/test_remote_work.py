@@ -18,7 +18,9 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, CloudResource, Done, ProjectView, mark
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Done
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, mark
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
 from stackwright.runtime.cluster.cache import Store

@@ -7,7 +7,7 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 import pytest
-from tests.unit.test_adapter_openstack_clouds import Response, Services
+from test_adapter_openstack_clouds import Response, Services
 
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run as request
@@ -25,24 +25,14 @@ from stackwright.controllers.infra.managed_resources import (
     plan_removal,
 )
 from stackwright.controllers.infra.references import Resolver
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    Clouds,
-    ProjectView,
-    Query,
-    ResourceKey,
-    Subscription,
-    ids,
-    look,
-    mark,
-    resolve_pending,
-    run,
-)
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
+from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, run
 from stackwright.core.openstack.errors import Reason, TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order, owned_types
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order
+from stackwright.core.openstack.resources import CloudRef, ProjectView, ResourceKey, ids, mark
+from stackwright.runtime.memory import FrozenClock
 from stackwright.runtime.memory.forecast import ForecastClouds
+from support.openstack import MemoryClouds, owned_types
 
 CLOUD, UID = CloudRef(("ns", "clouds"), "mine"), "5b6c1d0e-0000-4000-8000-000000000001"
 OWNER = Owner(CLOUD, UID)

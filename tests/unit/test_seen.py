@@ -15,8 +15,8 @@ from stackwright.controllers.infra.cloud_observation import CloudObservation, pr
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.observe import Observed as Server
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import ProjectView
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import ProjectView
 
 
 @pytest.mark.parametrize("leaves", [False, True])

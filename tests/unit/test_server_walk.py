@@ -17,21 +17,17 @@ from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
 from stackwright.core.controller import Controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    ProjectView,
-    Subscription,
-    resolve_pending,
-)
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.cycle.report import after_failure
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.runtime.memory import FrozenClock
+from support.openstack import MemoryClouds
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")

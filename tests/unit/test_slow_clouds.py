@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
-from tests.unit.server_objects import GOOD, ID, obj
+from server_objects import GOOD, ID, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -30,8 +30,10 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, CloudResource, ProjectView
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import LATE, LONGEST
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile

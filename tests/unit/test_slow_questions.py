@@ -17,8 +17,9 @@ from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import resolve_references
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudRef, CloudResource, Query, query
+from stackwright.core.openstack.clouds import LATE, LONGEST, Query, query
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 pytestmark = pytest.mark.looptime(noop_cycles=3)
 CLOUD = CloudRef(("ns", "clouds"), "mine")

@@ -10,14 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+import packs
 import pytest
+import suite
+from packs import Pack, Run
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import packs  # noqa: E402
-import suite  # noqa: E402
-from packs import Pack, Run  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

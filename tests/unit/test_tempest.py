@@ -5,19 +5,15 @@ from __future__ import annotations
 import configparser
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tempest import conf, exclusions, job
+from tempest.facts import Facts
+from tempest.report import parse
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
-
-from tempest import conf, exclusions, job  # noqa: E402
-from tempest.facts import Facts  # noqa: E402
-from tempest.report import parse  # noqa: E402
-
 FACTS = Facts(
     admin={
         "username": "admin",

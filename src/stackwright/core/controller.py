@@ -13,6 +13,7 @@ from stackwright.core.ports import Reader
 
 Lookup = Callable[[Kind, str], list[Object]]  # lists a kind in a namespace from the cache, without an API call
 Keys = Callable[[Object, Lookup], Iterable[Key]]
+ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")  # each is a container of the operator if split
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Watch:
 @dataclass(frozen=True)
 class Controller:
     """name     also the field manager (stackwright-<name>) and a label of its metrics
-    role     the container it runs in: osdpl, helmbundle, health, secrets, node or servers
+    role     the container it runs in: one of ROLES
     observe  reads only; None when the object is gone and no work remains
     decide   pure: observation → Plan
     reports  whether this controller may write the object's status; otherwise an Event reports failures

@@ -192,8 +192,8 @@ class Directories(Protocol):
         """Remove a directory with its content; an absent one is not an error."""
 
     async def holds(self, path: str) -> bool:
-        """Whether the directory exists. Raises TransientError if that cannot be determined, Refused for a path
-        elsewhere.
+        """Whether the directory exists. Raises TransientError if that cannot be determined, TerminalError for a
+        path elsewhere.
         """
 
 

@@ -15,7 +15,7 @@ import structlog
 
 from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
 from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError, Unreachable
 from stackwright.runtime import faults, metrics

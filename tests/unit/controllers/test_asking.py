@@ -11,8 +11,9 @@ import pytest
 
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import MOST, resolve_references
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Clouds, Query, query
+from stackwright.core.openstack.clouds import Clouds, Query, query
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 

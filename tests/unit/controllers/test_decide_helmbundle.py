@@ -161,7 +161,7 @@ def test_a_failure_is_reported_with_helms_cause_or_the_previous_report():
 
 
 def test_a_restored_revision_becomes_the_next_rollback_target_when_ready():
-    before = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolling back to revision 1"}
+    before = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": "m"}
     for workload, age, ready in ((PENDING, 50, 1), (UP, SETTLE / 2, 1), (UP, 50, 3)):
         status = decide(seen(record(digest="old", age=age), [workload], before)).status["releaseStatuses"]["mc"]
         assert (status["readyRevision"], status["success"]) == (ready, False)
@@ -170,12 +170,35 @@ def test_a_restored_revision_becomes_the_next_rollback_target_when_ready():
 
 def test_the_cause_of_a_failed_rollback_is_reported_once():
     release = replace(record("failed", "old"), cause="forbidden, at 2026-01-02 03:04:05")
-    status = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolling back to revision 1"}
+    status = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": "m"}
     for _ in range(2):
         status = decide(seen(release, [UP], status)).status["releaseStatuses"]["mc"]
         assert status["message"].startswith("m; rolling back to revision 1 failed: forbidden")
         assert status["message"].count("failed") == 1
         assert (status["readyRevision"], status["failedDigest"]) == (1, TARGET)
+
+
+def test_a_rollback_is_described_from_the_facts_of_the_status_and_never_from_its_message():
+    cause = "m; rolling back to revision 9 failed: forbidden"
+    status = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": cause}
+    for release, end in (
+        (replace(record("failed", "old"), cause="forbidden"), "rolling back to revision 1 failed: forbidden"),
+        (record("pending-rollback", "old", 10), "rolling back to revision 1"),
+        (record(digest="old"), "rolled back to revision 1"),
+        (record(digest="old"), "rolled back to revision 1"),
+    ):
+        plan = decide(seen(release, [UP], status))
+        status = plan.status["releaseStatuses"]["mc"]
+        assert condition(plan).message == status["message"] == f"{cause}; {end}"
+        assert (status["rollbackRevision"], status["rollbackCause"]) == (1, cause)
+    assert status["readyRevision"] == 3
+
+
+def test_a_status_of_an_older_operator_keeps_its_message_while_it_is_rolled_back():
+    before = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolled back to revision 1"}
+    for release in (record(digest="old"), replace(record("failed", "old"), cause="forbidden")):
+        told = decide(seen(release, [UP], before)).status["releaseStatuses"]["mc"]
+        assert told["message"] == before["message"] and "rollbackRevision" not in told
 
 
 def test_a_release_with_remaining_time_is_reconciled_at_its_timeout():
@@ -281,6 +304,8 @@ STATUSES = st.fixed_dictionaries(
         "readyRevision": st.integers(0, 2),
         "success": st.booleans(),
         "message": st.just("m"),
+        "rollbackRevision": st.integers(0, 2),
+        "rollbackCause": st.just("c"),
         "revision": st.integers(0, 5),
     },
 )

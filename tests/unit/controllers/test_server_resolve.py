@@ -6,7 +6,8 @@ from typing import Any
 
 from stackwright.controllers.infra.references import Answers
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.openstack.clouds import CloudResource, Query, query
+from stackwright.core.openstack.clouds import Query, query
+from stackwright.core.openstack.resources import CloudResource
 
 ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 NETWORK = {"network": {"id": ID}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackwright.controllers.server.state import addresses, detached
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, ProjectView, ResourceKey
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ProjectView, ResourceKey
 
 PORT: ResourceKey = ("port", "web-0")
 OTHER: ResourceKey = ("port", "web-1")

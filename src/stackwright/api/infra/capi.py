@@ -137,7 +137,7 @@ class Keyed:
 
 
 Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]
-# The mark with which the operator finds its resources, in tags and descriptions (core/openstack/clouds.mark).
+# The mark with which the operator finds its resources, in tags and descriptions (core/openstack/resources.mark).
 MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
 
 

@@ -15,7 +15,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
 from stackwright.cloud.registry import BY_KIND
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import CloudCall
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
 from stackwright.core.secrets.writes import (
     CephAccess,

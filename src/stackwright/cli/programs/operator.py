@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from stackwright.core.controller import ROLES
+
 
 def operator(
-    controllers: Annotated[
-        str, typer.Option(help="Roles to run, separated by commas: osdpl, helmbundle, health, secrets, node.")
-    ] = "all",
+    controllers: Annotated[str, typer.Option(help=f"Roles to run, separated by commas: {', '.join(ROLES)}.")] = "all",
     images: Annotated[Path | None, typer.Option(help="JSON file that maps image names to references.")] = None,
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
     metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
@@ -30,7 +30,6 @@ def operator(
 
     Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
     """
-    from stackwright.controllers.catalog import ROLES
     from stackwright.main import Options, operate
 
     roles = ROLES if controllers == "all" else tuple(name.strip() for name in controllers.split(","))

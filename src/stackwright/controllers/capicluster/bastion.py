@@ -29,7 +29,7 @@ from stackwright.controllers.infra.server_template import (
 )
 from stackwright.core.conditions import Condition, SameAs, blocked, copied, done, find, waiting, waiting_for
 from stackwright.core.objects import annotation, is_deleting, key_of
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Action, Apply, Delete, Object
 
 

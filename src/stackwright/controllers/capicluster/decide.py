@@ -25,7 +25,7 @@ from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Plan
 
 DRIFT = 60.0

@@ -28,7 +28,8 @@ from stackwright.controllers.capicluster.record import (
 )
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
 from stackwright.core.objects import key_of, shortened
-from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, ResourceKey
+from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Key
 
 Ids = Mapping[ResourceKey, Any]

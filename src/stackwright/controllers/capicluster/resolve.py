@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver, named
-from stackwright.core.openstack.clouds import CloudResource, Query, complete_query, query
+from stackwright.core.openstack.clouds import Query, complete_query, query
+from stackwright.core.openstack.resources import CloudResource
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from stackwright.controllers.infra.managed_resources import Progress
 from stackwright.controllers.infra.references import named
 from stackwright.controllers.infra.report import keeping
 from stackwright.core.conditions import Condition, copied, done, find, waiting
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Plan
 
 NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"

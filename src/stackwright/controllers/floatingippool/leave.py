@@ -11,7 +11,7 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.managed_resources import listed, unlisted
 from stackwright.core.conditions import waiting, waiting_for
 from stackwright.core.objects import has_finalizer, key_of
-from stackwright.core.openstack.clouds import PREFIX, marked_by
+from stackwright.core.openstack.resources import PREFIX, marked_by
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
 
 SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters

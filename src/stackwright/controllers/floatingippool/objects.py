@@ -22,7 +22,7 @@ from stackwright.core.objects import (
     owner_reference,
     shortened,
 )
-from stackwright.core.openstack.clouds import CloudResource, ProjectView, ResourceKey, mark, marked_by
+from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark, marked_by
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group

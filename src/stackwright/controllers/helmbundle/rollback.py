@@ -13,6 +13,9 @@ others have no majority. It remains, is reported as NotReady, and continues by i
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 from stackwright.controllers.helmbundle.claims import release_key
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.step import (
@@ -34,7 +37,36 @@ from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error
 
-ROLLING, ROLLED = "; rolling back to revision ", "; rolled back to revision "
+ROLLING, ROLLED = "rolling back", "rolled back"
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """A rollback as the status records it.
+
+    revision  to which the release is rolled back; 0 if an older operator wrote the status
+    cause     why; with revision 0, the whole message
+    away      nodes whose return leads to a retry
+    """
+
+    revision: int
+    cause: str
+    away: Collection[str]
+
+    @classmethod
+    def recorded(cls, before: Object) -> Rollback:
+        revision, away = int(before.get("rollbackRevision") or 0), before.get("away") or ()
+        return cls(revision, str(before.get("rollbackCause" if revision else "message", "")), away)
+
+    def message(self, phase: str, failure: str = "") -> str:
+        if not self.revision:
+            return self.cause
+        again = f"; retried when {named(self.away)} {are(self.away)} ready" if self.away else ""
+        return f"{self.cause}; {phase} to revision {self.revision}{again}{f' failed: {failure}' if failure else ''}"
+
+    def status(self, record: Release | None, digest: str, message: str, stood: Progress | None = None) -> Object:
+        status = status_of(record, success=False, message=message, failed=digest, stood=stood, away=self.away)
+        return status | ({"rollbackRevision": self.revision, "rollbackCause": self.cause} if self.revision else {})
 
 
 def nodes_back(seen: Observed, before: Object) -> list[str]:
@@ -54,25 +86,29 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
     """The step for a digest that failed: the rollback is done, in progress or interrupted."""
     name = wanted["name"]
     before = seen.before(name)
-    ready, message = int(before.get("readyRevision") or 0), str(before.get("message", ""))
-    away = before.get("away") or ()
-    status = status_of(record, success=False, message=message, failed=str(before["failedDigest"]), away=away)
+    ready, digest, rollback = (
+        int(before.get("readyRevision") or 0),
+        str(before["failedDigest"]),
+        Rollback.recorded(before),
+    )
     key = release_key(seen.obj, wanted)
     if record and record.state == FAILED:
         cause = steady(record.cause)
-        status["message"] = message if cause in message else f"{message} failed: {cause}"
+        message = rollback.message(ROLLING, cause)
+        status = rollback.status(record, digest, message)
         if 0 < ready < record.revision and is_transient(cause):
             left = RETRY_FAILED - seen.ages[name]
             again = () if left > 0 else (HelmRollback(key, ready),)
-            condition = waiting(condition_type(name), status["message"], "RollingBack")
-            return Step(again, condition, status, max(left, SETTLE))
-        return Step((), blocked(condition_type(name), "RollbackFailed", status["message"]), status)
+            return Step(again, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
+        return Step((), blocked(condition_type(name), "RollbackFailed", message), status)
     if record and 0 < ready < record.revision and (interrupted := delete_interrupted(record, key)):
         left = RETRY_FAILED - seen.ages[name]
         actions = () if left > 0 else (*interrupted, HelmRollback(key, ready))
+        message = rollback.message(ROLLING)
+        status = rollback.status(record, digest, message)
         return Step(actions, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
-    status["message"] = message.replace(ROLLING, ROLLED)
-    condition = blocked(condition_type(name), "RolledBack", status["message"])
+    message = rollback.message(ROLLED)
+    condition, status = blocked(condition_type(name), "RolledBack", message), rollback.status(record, digest, message)
     if record is None or record.state != "deployed" or seen.unready(name):
         return Step((), condition, status)
     if seen.ages[name] < SETTLE:
@@ -100,9 +136,9 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
         status = status_of(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     away = set() if is_retried(before, target) else away_of(seen, name)
-    again = f"; retried when {named(away)} {are(away)} ready" if away else ""
-    message = f"{message}{ROLLING}{ready}{again}"
-    status = status_of(record, success=False, message=message, failed=target, stood=stood, away=away)
+    rollback = Rollback(ready, message, away)
+    message = rollback.message(ROLLING)
+    status = rollback.status(record, target, message, stood)
     condition = waiting(condition_type(name), message, "RollingBack")
     if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)

@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.core.conditions import Wait
-from stackwright.core.openstack.clouds import (
+from stackwright.core.openstack.calls import CloudCall, PendingId
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.openstack.resources import (
     ANSWERED,
     CREATED,
-    CloudCall,
     CloudRef,
     CloudResource,
-    PendingId,
     ProjectView,
     ResourceKey,
     mark,
     marked_by,
 )
-from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.plan import Key
 
 Record = Mapping[ResourceKey, str]

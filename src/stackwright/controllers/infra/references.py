@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.openstack.clouds import CloudResource, Query, query
+from stackwright.core.openstack.clouds import Query, query
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource
 
 Answers = Mapping[Query, tuple[CloudResource, ...]]
 TOLD = 5  # ids shown of several matches

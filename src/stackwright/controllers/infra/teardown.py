@@ -15,7 +15,7 @@ from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, Clou
 from stackwright.controllers.infra.managed_resources import Owner, Record, plan_removal
 from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
-from stackwright.core.openstack.clouds import ProjectView, ResourceKey
+from stackwright.core.openstack.resources import ProjectView, ResourceKey
 from stackwright.core.plan import Action, Finalizer, Plan, Warn, staged
 
 DELETED = "Deleted"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import Record
-from stackwright.core.openstack.clouds import SERVER_KEY, ResourceKey, ResourceType
+from stackwright.core.openstack.resources import SERVER_KEY, ResourceKey, ResourceType
 
 FIELDS: tuple[tuple[ResourceType, str], ...] = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"))
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.core.conditions import Condition, done, waiting
-from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER_KEY, CloudResource, ProjectView, ResourceKey
+from stackwright.core.openstack.calls import ADD_PORT, ADD_VOLUME
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ProjectView, ResourceKey
 
 STOPPED = ("SHUTOFF", "STOPPED", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED")
 KINDS = {"fixed": "InternalIP", "floating": "ExternalIP"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.backends import LOOK, removed_backends
 from stackwright.controllers.service.objects import (
@@ -110,7 +111,7 @@ def _report(
     ready, progressing = summary([*_watched(seen), *stages])
     finished = sum(1 for stage in stages if stage.status)
     state = "APPLIED" if ready.status else "APPLYING" if stages[-1].reason != "Waiting" else "WAITING"
-    release = (seen.obj.get("spec") or {}).get("release", "epoxy")
+    release = (seen.obj.get("spec") or {}).get("release", OPENSTACK_RELEASE)
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
     status: dict[str, Any] = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
     if seen.declared.backends and seen.context:

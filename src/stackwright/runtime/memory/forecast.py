@@ -15,24 +15,11 @@ from itertools import chain, count
 from typing import Any, TypeVar
 
 from stackwright.core.digest import digest
-from stackwright.core.openstack.clouds import (
-    ADD_INTERFACE,
-    ADD_PORT,
-    ADD_VOLUME,
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Clouds,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-    look,
-    mark,
-)
+from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, CloudCall
+from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription, look
 from stackwright.core.openstack.errors import Late, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, mark
 from stackwright.core.plan import Key
 
 T = TypeVar("T")

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM
-from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.lists import Lists
-from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Asking, Project
+from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
@@ -29,19 +29,11 @@ from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
-from stackwright.core.openstack.clouds import (
-    ADD_INTERFACE,
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-)
+from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data
 
@@ -77,7 +69,9 @@ class OpenStackClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         project = self._of[asker.uid] = await self._project(cloud)
-        asking = project.askers.setdefault(asker.uid, Asking(replace(asker, serves=frozenset()), not asker.begun))
+        asking = project.askers.setdefault(
+            asker.uid, SubscriptionState(replace(asker, serves=frozenset()), not asker.begun)
+        )
         if not asker.serves <= asking.asker.serves:
             asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
@@ -100,7 +94,7 @@ class OpenStackClouds:
         unseen = project.kinds(asker) - listed
         return ProjectView(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
 
-    def _look_again(self, asking: Asking) -> None:
+    def _look_again(self, asking: SubscriptionState) -> None:
         """Wake the object when what is missing can be confirmed."""
         if time.monotonic() - asking.doubted >= CONFIRM:
             asking.doubted = time.monotonic()
@@ -215,7 +209,7 @@ class OpenStackClouds:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
-    def _settled(self, asking: Asking) -> float:
+    def _settled(self, asking: SubscriptionState) -> float:
         """Time by which earlier requests have taken effect; only lists that begin later prove absence.
 
         Older lists do not prove either which resources are free.
@@ -223,7 +217,7 @@ class OpenStackClouds:
         inherited = 0.0 if asking.known else self._started + SETTLE
         return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
 
-    def _tell_all(self, whom: Iterable[Who]) -> None:
+    def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:
             self._tell(controller, key)
 

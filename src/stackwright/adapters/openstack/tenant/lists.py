@@ -10,14 +10,15 @@ from functools import partial
 from typing import Any
 
 from stackwright.adapters.openstack.tenant import confirm
-from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Late, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
 
@@ -27,7 +28,7 @@ class Lists:
     tell  wakes objects
     """
 
-    def __init__(self, do: Callable[..., Awaitable[Any]], tell: Callable[[Iterable[Who]], None]) -> None:
+    def __init__(self, do: Callable[..., Awaitable[Any]], tell: Callable[[Iterable[Subscriber]], None]) -> None:
         self._do, self._tell_all = do, tell
 
     async def refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:

@@ -15,9 +15,10 @@ from stackwright.adapters.openstack.tenant.rest_types import REST, send
 from stackwright.adapters.openstack.tenant.things import METADATA
 from stackwright.adapters.openstack.transport.shapes import thing_in
 from stackwright.api.infra.capi import MARK
-from stackwright.core.openstack.clouds import CloudCall, mark
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import mark
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

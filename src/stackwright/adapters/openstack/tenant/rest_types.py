@@ -11,9 +11,9 @@ from stackwright.adapters.openstack.tenant import rules, things
 from stackwright.adapters.openstack.tenant.things import MARKS, Facts, Raw, fields
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
-from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

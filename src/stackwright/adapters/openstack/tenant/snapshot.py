@@ -18,9 +18,10 @@ from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfir
 from stackwright.adapters.openstack.tenant.references import own, pages
 from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
 from stackwright.adapters.openstack.transport.shapes import thing_in
-from stackwright.core.openstack.clouds import CloudResource, Subscription
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
+from stackwright.core.openstack.resources import CloudResource
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stackwright.api.infra.capi import MARK
-from stackwright.core.openstack.clouds import ANSWERED, CREATED
+from stackwright.core.openstack.resources import ANSWERED, CREATED
 
 # Keys in the metadata of volumes.
 METADATA = "stackwright.dev/mark"

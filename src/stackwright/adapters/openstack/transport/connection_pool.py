@@ -54,7 +54,7 @@ class Line:
         """`threads` are used but not shut down by the line."""
         self._login, self._count = login, count
         self.place = ""
-        """Project and region, as in `Look.place`."""
+        """Project and region, as in `ProjectView.place`."""
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
         self._closed = False

@@ -13,27 +13,14 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.openstack.clouds import (
-    ADD_INTERFACE,
-    ADD_PORT,
-    ADD_VOLUME,
-    ANSWERED,
-    CREATED,
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-    mark,
-)
+from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, CloudCall
+from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import ANSWERED, CREATED, CloudRef, CloudResource, ProjectView, mark
 from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
-from stackwright.runtime.memory import neutron
+from support import neutron
 
 BUILD, GO = 8.0, 3.0
 
@@ -233,6 +220,11 @@ class MemoryClouds:
     def _may(self, name: str) -> None:
         if name in self.fail:
             raise self.fail[name]
+
+
+def owned_types() -> list[str]:
+    """The types of resources that objects can have."""
+    return [what for what, each in TYPES.items() if each.owned]
 
 
 def _has(thing: CloudResource, name: str, value: Any) -> bool:

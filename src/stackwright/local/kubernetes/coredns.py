@@ -1,4 +1,4 @@
-"""Manifests of the cluster's own objects: CoreDNS. Pure; each manifest has the API path at which it is applied."""
+"""Manifests of CoreDNS, each with the API path at which it is applied. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def corefile(upstream: bool) -> str:
 """
 
 
-def dns(image: str, replicas: int, upstream: bool) -> list[tuple[str, Manifest]]:
+def manifests(image: str, replicas: int, upstream: bool) -> list[tuple[str, Manifest]]:
     core, rbac = f"/api/v1/namespaces/{NAMESPACE}", "/apis/rbac.authorization.k8s.io/v1"
     return [
         (f"{core}/serviceaccounts/coredns", _object("v1", "ServiceAccount")),

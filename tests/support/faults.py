@@ -11,17 +11,9 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Clouds,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
 

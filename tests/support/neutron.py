@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.group_rules import meaning
 from stackwright.core.openstack.resource_types import TYPES, dependents
+from stackwright.core.openstack.resources import CloudResource
 
 Things = Mapping[tuple[str, str], CloudResource]
 INTERFACE = "network:router_interface"
