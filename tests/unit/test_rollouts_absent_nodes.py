@@ -1,4 +1,4 @@
-"""Workloads with pods on nodes that are away, and how far a rollout is."""
+"""Workloads with pods on unavailable nodes, and the progress of a rollout."""
 
 import pytest
 

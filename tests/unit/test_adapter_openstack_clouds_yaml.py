@@ -1,4 +1,4 @@
-"""A clouds.yaml is written by a tenant: it names no code and no file, and costs next to nothing."""
+"""A tenant writes a clouds.yaml: it names no code and no file, and costs next to nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions of one object, and how much of the answers it takes."""
+"""Queries of one object, and the memory of their responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine of a cluster, or a bastion, as the OpenStackServer that it is."""
+"""A machine of a cluster, or a bastion, as an OpenStackServer."""
 
 from __future__ import annotations
 

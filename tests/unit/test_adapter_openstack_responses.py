@@ -1,4 +1,4 @@
-"""Answers from an address that a tenant names: bounded, not repeated, and no way to another host."""
+"""Responses from an address that a tenant names: bounded, not repeated, and no redirect to another host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a release failed is read from Helm's own record, and nothing else of it."""
+"""The cause of a failed release is read from Helm's own record, and nothing else of it."""
 
 from __future__ import annotations
 

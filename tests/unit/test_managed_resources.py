@@ -1,4 +1,4 @@
-"""The course that everything takes which an object has in an OpenStack."""
+"""The lifecycle of an object's resources in an OpenStack: creation, record, marks, losses and deletion."""
 
 from __future__ import annotations
 

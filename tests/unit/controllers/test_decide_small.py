@@ -1,4 +1,4 @@
-"""Primary of the database, health, nodes, children: small decisions about what others run."""
+"""The primary of the database, health, nodes, children, revisions: the small controllers."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Questions of one object to an honest cloud that is slow: after some looks all are answered."""
+"""Queries of one object to a slow but honest cloud: after some looks all have responses."""
 
 from __future__ import annotations
 
