@@ -6,9 +6,10 @@ import pytest
 
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.services.cloud import Cloud
-from stackwright.services.context import Settings
+from stackwright.services.context import COMPUTE, Settings
 from stackwright.services.declaration import Service
 from stackwright.services.registry import PRESETS, SERVICES
+from stackwright.services.values import context_of
 
 CLOUD = Cloud(
     services=tuple(each.service for each in SERVICES),
@@ -21,6 +22,8 @@ CLOUD = Cloud(
 )
 # Fields of settings that only an OpenStackControlPlane sets.
 OTHERS = {"keystone": {"admin_password"}}
+# Labels of nodes for components that a cloud may have no node for: OVN's agent runs where servers run.
+OPTIONAL = {"neutron": {COMPUTE}}
 
 each_service = pytest.mark.parametrize("declared", SERVICES, ids=lambda declared: declared.name)
 
@@ -45,6 +48,15 @@ def test_a_clean_up_and_a_bus_are_taken_by_those_that_may_have_them(declared: Se
     assert ("cleanup" in taken) is declared.cleanup
     if declared.own_bus:
         assert taken["messaging_instance"] == f"{declared.name}-rabbitmq"
+
+
+@each_service
+def test_a_service_requires_nodes_with_the_labels_of_its_pods(declared: Service) -> None:
+    context = context_of(declared, {})
+    assert context is not None
+    placed = [place for chart in declared.charts for place in chart.values(context)["labels"].values()]
+    labels = {(place["node_selector_key"], place["node_selector_value"]) for place in placed}
+    assert set(declared.node_labels) == labels - OPTIONAL.get(declared.name, set())
 
 
 def test_each_call_is_to_a_listener_of_that_name() -> None:

@@ -17,7 +17,7 @@ from unittest.mock import Mock
 import aiohttp
 import pytest
 from aiohttp import web
-from tls_clients import connected, contexts
+from tls_clients import connected, contexts, until
 
 from stackwright.runtime import listener, metrics
 from stackwright.runtime.health import Health
@@ -110,6 +110,38 @@ async def test_connections_without_a_handshake_keep_nobody_out(unused_tcp_port: 
             start = time.monotonic()
             assert b" 200 " in await asked(await there.connect())
             assert time.monotonic() - start < 1, "seconds"
+
+
+async def test_of_an_address_the_latest_connection_has_its_handshake_first(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "SHARE", 1)
+    begun, go = list[int](), asyncio.Event()
+
+    async def handshake(protocol: Callable[[], asyncio.Protocol], accepted: socket.socket, **_: Any) -> None:
+        begun.append(accepted.getpeername()[1])
+        await go.wait()
+        accepted.close()
+        raise OSError
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "connect_accepted_socket", handshake)
+    server = Server(hello)
+    task = asyncio.create_task(server.listen(unused_tcp_port, None))
+    connections = list[socket.socket]()
+    try:
+        for number in range(1, 5):
+            connections.append(await connected(unused_tcp_port, "127.0.0.2"))
+            await until(lambda: server._count == number)  # noqa: B023 - it is called in this iteration
+        first, *others = (each.getsockname()[1] for each in connections)
+        assert begun == [first], "the others wait"
+        go.set()
+        await until(lambda: server._count == 0)
+        assert begun == [first, *reversed(others)]
+    finally:
+        for each in connections:
+            each.close()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_a_handshake_that_does_not_end_is_given_up(
