@@ -78,6 +78,16 @@ def test_every_reason_is_explained_and_no_other() -> None:
     assert [each for each in sorted(told - reasons.found - {DONE}) if f'"{each}"' not in watch] == []
 
 
+def test_the_tables_of_charts_and_images_have_a_row_for_each() -> None:
+    def rows(page: str) -> set[str]:
+        return set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / page).read_text(), re.MULTILINE))
+
+    charts = {path.parent.name for path in ROOT.glob("charts/*/Chart.yaml")} - {"lib"}
+    assert sorted(charts - rows("charts/README.md")) == []
+    images = {path.parent.name for path in ROOT.glob("images/*/recipe.yaml")}
+    assert sorted(images - rows("docs/reference/images.md")) == []
+
+
 def test_no_threat_stands_twice() -> None:
     lines = (ROOT / "docs/explanation/security.md").read_text().splitlines()
     threats = [line.split(" | ")[0] for line in lines if line.startswith("| ")]
