@@ -24,7 +24,7 @@ from stackwright.cli.change.plan_render import CUT_OFF, Entry
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
-from stackwright.core.openstack.clouds import Clouds
+from stackwright.core.openstack.clouds import REMOVALS, Clouds
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TransientError
@@ -212,6 +212,26 @@ async def test_floating_ips_that_a_pool_releases_are_losses(monkeypatch: pytest.
     gone = {"metadata": {"name": "p", "namespace": NAMESPACE}, "spec": {**pool["spec"], "reclaimPolicy": "Delete"}}
     [told] = await foreseen_losses(world.cluster, [Manifest(POOLS, gone)])
     assert told.startswith("floating-ip ") and told.endswith(f"{ip.id} {IN_CLOUD}")
+
+
+@pytest.mark.looptime
+async def test_a_plan_shows_deletions_at_once_that_the_operator_does_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a plan of a large pool ends within its rounds."""
+    world = await pools()
+    names = [f"c{number}" for number in range(3 * REMOVALS)]
+    for name in names:
+        world.claim(name)
+    await world.run(200)
+    for name in names:
+        world.delete(CLAIM, name)
+    await world.run(200)
+    assert len(world.ips()) == len(names)
+    asking(monkeypatch, world.clouds)
+    monkeypatch.setattr(simulate, "ROUNDS", 3)
+    pool = world.get(POOLS, "p") or {}
+    gone = {"metadata": {"name": "p", "namespace": NAMESPACE}, "spec": {**pool["spec"], "reclaimPolicy": "Delete"}}
+    found = await foreseen_losses(world.cluster, [Manifest(POOLS, gone)])
+    assert [each.partition(" ")[0] for each in found] == ["floating-ip"] * len(names)
 
 
 @pytest.mark.looptime

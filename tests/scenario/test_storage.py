@@ -9,7 +9,7 @@ from world import NAMESPACE, World, ready_world
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find, is_ready
-from stackwright.core.objects import ORPHAN
+from stackwright.core.objects import ORPHAN, OWNER
 from stackwright.core.ports import secret_data
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.ceph.values import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
@@ -103,6 +103,22 @@ async def test_observations_of_the_watch_change_the_clouds_readiness_by_name():
     watch(True, "Ready", "")
     await world.settle()
     assert is_ready(world.osdpl)
+
+
+async def test_a_cloud_is_not_ready_while_another_one_has_the_namespace_of_its_ceph():
+    world = World()
+    meta = {"namespace": SHARED, "name": REQUESTS, "annotations": {OWNER: "second/ceph"}}
+    world.cluster.put(CONFIGMAP, {"metadata": meta, "data": {"requests.json": json.dumps({"clients": {}})}})
+    world.cloud(features=ELSEWHERE)
+    await world.run(120)
+    entry = find(service(world, Ceph, "ceph"))
+    assert (entry["status"], entry["reason"]) == ("False", "BlockedTaken")
+    assert world.condition("Ceph")[:2] == ("False", "BlockedTaken")
+    assert "belongs to Ceph second/ceph" in world.condition()[2]
+    world.cluster.remove(CONFIGMAP, (SHARED, REQUESTS))
+    await world.run(30)
+    await world.settle(patience=1)
+    assert is_ready(world.osdpl), find(world.osdpl)
 
 
 async def test_a_store_with_images_is_removed_only_with_an_annotation():

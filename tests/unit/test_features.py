@@ -5,12 +5,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stackwright.controllers.cloud.validate import parse
+from stackwright.services.registry import SERVICES
 
 GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 EXTERNAL = {"physnet": "physnet1", "bridge": "br-ex", "network_types": ["flat"]}
 SUBNET = {
     "range": "192.0.2.0/24", "pool_start": "192.0.2.10", "pool_end": "192.0.2.20", "gateway": "192.0.2.1",
 }  # fmt: skip
+BUSES = sorted(repr(each.service) for each in SERVICES if each.own_bus)
 FLOATING = {"enabled": True, "physnet": "physnet1", "subnet": SUBNET}
 
 
@@ -210,7 +212,7 @@ OTHERS = [
     (
         {"messaging": {"components_with_dedicated_messaging": ["identity"]}},
         "spec.features.messaging.components_with_dedicated_messaging[0]: 'identity' is not allowed; allowed: "
-        "'compute' or 'networking'",
+        f"{', '.join(BUSES[:-1])} or {BUSES[-1]}",
     ),
     ({"network_policies": {"enabled": "perhaps"}}, "spec.features.network_policies.enabled: takes true or false"),
     (

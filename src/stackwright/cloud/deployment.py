@@ -18,7 +18,7 @@ from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, Release, Size
-from stackwright.api.support import Unsupported, unsupported
+from stackwright.api.support import Unsupported, unsupported, unused
 from stackwright.api.wording import choices
 from stackwright.cloud.features import SERVICES, Features
 from stackwright.services.declaration import Preset
@@ -45,15 +45,8 @@ class Common(Model):
 
 
 class Artifacts(Model):
-    images_base_url: Line = Field(
-        "", description="Accepted but not used: the operator's option --images sets the registry of all images."
-    )
-    binary_base_url: Line = Field("", description="Accepted but not used: a deployment downloads no binaries.")
-
-    @property
-    def given(self) -> list[str]:
-        """Names of the fields that are not empty."""
-        return [name for name, url in self if url]
+    images_base_url: Line = unused("", "the operator's option --images sets the registry of all images.")
+    binary_base_url: Line = unused("", "a deployment downloads no binaries.")
 
 
 class NodeOverride(Model):

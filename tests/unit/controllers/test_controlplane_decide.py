@@ -343,6 +343,33 @@ def test_a_removed_section_removes_its_service_and_reports_why():
     assert (removed.kind.kind, removed.why) == ("Horizon", "its section was removed or disabled")
 
 
+def test_fields_without_effect_are_reported_and_their_defaults_are_not():
+    assert not [each for each in decide(Observed(Settings(), plane())).conditions if each.type == "UnusedFields"]
+    defaults = {
+        **template("nova", secret="", preserveJobs=False),
+        "galera": {"templates": {"openstack": {"secret": ""}}},
+    }
+    assert not [
+        each for each in decide(Observed(Settings(), plane(defaults))).conditions if each.type == "UnusedFields"
+    ]
+    change = {
+        **template("keystone", secret="other"),  # it has the administrator's password
+        **template("glance", secret="osp-secret", preserveJobs=True),
+        "galera": {"templates": {"openstack": {"secret": "osp-secret"}}},
+        "openstackclient": {},
+    }
+    found = condition(decide(Observed(Settings(), plane(change))), "UnusedFields")
+    assert (found.status, found.reason) == (True, "Unused")
+    fields, _, why = found.message.partition(" are accepted but not used: ")
+    assert sorted(fields.split(", ")) == [
+        "spec.galera.templates.openstack.secret",
+        "spec.glance.template.preserveJobs",
+        "spec.glance.template.secret",
+        "spec.openstackclient",
+    ]
+    assert "Stackwright generates the passwords of services" in why
+
+
 def test_the_oldest_object_is_the_cloud_of_the_namespace():
     plan = decide(Observed(Settings(), plane(), ("OpenStackDeployment cloud",)))
     assert plan.empty
