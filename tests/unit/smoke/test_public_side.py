@@ -178,7 +178,7 @@ async def test_names_that_are_no_texts_are_shown_as_texts(authority: dict[str, s
     assert [node.title for node in nodes(live)[-1].children] == ["5: None", "a: b"]
 
 
-async def test_an_answer_that_drips_is_given_up(authority: dict[str, str]) -> None:
+async def test_a_slow_response_is_aborted(authority: dict[str, str]) -> None:
     ended = threading.Event()
 
     def drip(listener: socket.socket) -> None:
