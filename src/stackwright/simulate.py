@@ -154,6 +154,7 @@ class _Simulation:
         await self._hold()
         self.world.subscribe(self._on_change)
         await self._ask()
+        await self._look()
         for self.round in range(1, ROUNDS + 1):
             before = len(self.world.writes), len(self.forecast.steps)
             for controller in self.controllers:
@@ -188,6 +189,14 @@ class _Simulation:
         for kind, key in self.request.delete:
             await self.world.delete(kind, key)
         self.world.writes.clear()
+
+    async def _look(self) -> None:
+        """Let all objects look at their OpenStacks together: to confirm that something is gone takes some seconds."""
+        async with self.clouds.together():
+            for controller in self.controllers:
+                for obj in await self.world.list(controller.kind, self.request.namespace) if controller.remote else ():
+                    with contextlib.suppress(TransientError, TerminalError, Conflict):  # its turn reports it
+                        await controller.observe(self.world, key_of(obj), self.clock.now())
 
     async def _turn(self, controller: Controller, key: Key) -> None:
         with contextlib.suppress(Conflict):  # its step reports it, and the next round decides again

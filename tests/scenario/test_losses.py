@@ -183,6 +183,7 @@ async def test_a_recreated_server_and_its_disks_are_losses(monkeypatch: pytest.M
         f"server {world.one('server').id} {IN_CLOUD}",
         *(f"volume {name} {id_} {IN_CLOUD}" for name, id_ in volumes.items()),
     ]
+    await world.stop()
     world.change(recreatePolicy="Always")
     assert await foreseen_losses(world.cluster, [anew]) == [], "they go anyway"
 

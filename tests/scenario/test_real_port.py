@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from capi_world import BASTION, MANAGED, Clusters
 from pool_world import POOLS, pools
-from real_port import RealPort, real_port
+from real_port import Connection, RealPort, real_port
+from requests import Response
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 from test_floatingippool_scenario import (
     test_a_deleted_pool_keeps_addresses_of_ports,
@@ -16,13 +21,15 @@ from test_floatingippool_scenario import (
 from test_losses import IN_CLOUD, asking
 from world import NAMESPACE, SETTINGS, World
 
+from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.transport.send import request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.errors import Reason, TransientCloudError
-from stackwright.core.openstack.resources import CREATED
+from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
+from stackwright.core.openstack.resources import CREATED, CloudResource
 from stackwright.simulate import Outside, Request
 
 __all__ = [
@@ -133,6 +140,105 @@ async def test_a_clock_that_differs_from_novas_causes_no_duplicate_and_no_delay(
     assert world.status["ready"], world.told()
 
 
+@pytest.mark.parametrize("ahead", [30.0, 600.0])
+async def test_a_server_that_changed_in_the_future_makes_no_server_twice(real_port: RealPort, ahead: float) -> None:
+    """The clock of one of Nova's conductors was ahead, and is right again."""
+    world = Servers()
+    world.server("first")
+    await world.run(60)
+    real_port.connection.changed_at(world.one("server").id, ahead)
+    world.clouds.lose.add("create server")
+    world.server()
+    await world.run(120)
+    assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
+    assert world.get()["status"]["ready"], world.told()
+
+
+@pytest.mark.parametrize("most", [1000, 250], ids=["few", "too many"])
+async def test_servers_that_were_deleted_long_ago_are_not_listed_again_and_again(
+    real_port: RealPort, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Nova tells of deleted servers for months; whoever tests in the project of an old server leaves very many."""
+    world = await made()
+    await world.run(300)
+    real_port.connection.deleted(300)
+    listed = counted(monkeypatch, most)
+    for _ in range(20):
+        await world.run(60)
+        assert world.told()[0] == "Ready"
+    assert [count for count in listed if count > 1] == [300], "each of them once"
+    world.clouds.become(world.one("server"), "SHUTOFF")
+    await world.run(120)
+    assert world.told()[0] != "Ready"
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
+    """How many servers each list has; one with more than `most` is refused."""
+    counts: list[int] = []
+    fetch = Connection.fetch
+
+    def noted(self: Connection, what: str, since: str = "") -> list[CloudResource]:
+        found = fetch(self, what, since)
+        if what == "server":
+            counts.append(len(found))
+            if len(found) > most:
+                raise ListTooLong(Reason.UNREACHABLE, f"the list of servers exceeds the limit of {most} items")
+        return found
+
+    monkeypatch.setattr(Connection, "fetch", noted)
+    return counts
+
+
+# A gateway that takes request ids away.
+
+
+@pytest.mark.parametrize("how", ["form of OpenStack", "form of the gateway"])
+async def test_behind_a_gateway_that_takes_request_ids_away_servers_are_made_and_go(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """The cloud has no trunks, and each 404 is without a request id."""
+    answers_without_ids(monkeypatch, {"NeutronError": {"message": "x"}} if how == "form of OpenStack" else "not found")
+    world = Servers()
+    world.server(rootVolume={"sizeGiB": 1})
+    await world.run(120)
+    assert world.told()[0] == "Ready"
+    world.delete(KIND, "web")
+    await world.run(300)
+    assert (world.there(), world.get()) == ([], {})
+
+
+def answers_without_ids(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
+    """Each list has an HTTP response without a request id, and so has each 404."""
+    fetch, single = Connection.fetch, Connection.single
+
+    def listed(self: Connection, what: str, since: str = "") -> list[CloudResource]:
+        send(self, what, 404 if what == "trunk" else 200, body)
+        return fetch(self, what, since)
+
+    def one(self: Connection, what: str, id_: str) -> CloudResource | None:
+        found = single(self, what, id_)
+        try:
+            send(self, what, 200 if found else 404, body)
+        except TransientCloudError as error:
+            if error.cause is not Reason.NOT_FOUND:
+                raise
+        return found
+
+    monkeypatch.setattr(Connection, "fetch", listed)
+    monkeypatch.setattr(Connection, "single", one)
+
+
+def send(connection: Connection, what: str, status: int, body: Any) -> None:
+    """A request of the adapter, with this answer."""
+    response = Response()
+    response.status_code, response._content = status, json.dumps(body).encode()
+    response.headers["Content-Type"] = "application/json"
+    service = REST[what].service
+    proxy = SimpleNamespace(request=lambda *_, **__: response)
+    setattr(connection, service, proxy)
+    request(connection, service, "GET", "/")  # type: ignore[arg-type]
+
+
 # What `plan` and the question of `apply` see: a new process, which changes nothing.
 
 
@@ -184,3 +290,20 @@ async def test_a_bastion_and_its_address_are_lost_where_it_is_switched_off(
         f"server {world.one('server').id} {IN_CLOUD}",
         f"floating-ip bastion {ip} {IN_CLOUD}",
     ]
+
+
+async def test_a_plan_waits_once_for_all_that_may_be_gone(real_port: RealPort) -> None:
+    """A second request confirms each resource that is not there; of 200 machines it took a quarter of an hour."""
+    world = Servers()
+    for number in range(10):
+        world.server(f"web{number}", rootVolume={"sizeGiB": 1})
+    await world.run(400)
+    await world.stop()
+    for what in ("server", "port", "volume"):
+        for thing in world.clouds.all(what):
+            world.clouds.remove(what, thing.id)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    _, _, stuck = await foreseen(world, real_port)
+    assert all(f"web{number}" in str(stuck) for number in range(10))
+    assert loop.time() - began < 10

@@ -25,7 +25,7 @@ class Lists:
     def __init__(self, ids: list[str], most: int, links: Callable[[list[str], int], Any]) -> None:
         self.ids, self.asked = ids, 0
         self._most, self._links = most, links
-        self.current_project_id = "p"
+        self.current_project_id, self.session = "p", Mock(auth=None)
         self.network = self.compute = self.block_storage = Mock(request=self._request)
         self.gone: str = ""  # a resource that is deleted after the first response
         self.status = 404  # of a response to an absent marker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from cloud_specs import ID
@@ -50,7 +51,7 @@ def sent(slot: ResourceKey, body: Any) -> str:
             return answer
 
     class Connection:
-        network = Service()
+        network, session = Service(), Mock(auth=None)
 
     run(Connection(), CloudCall(CLOUD, "create", slot, UID, body=body), None)  # type: ignore[arg-type]
     (text,) = asked

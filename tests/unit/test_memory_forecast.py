@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +14,7 @@ from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Late, Reason
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, ResourceKey
-from stackwright.runtime.memory.forecast import ForecastClouds
+from stackwright.runtime.memory.forecast import PATIENCE, ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 IDS = frozenset({("server", "s"), ("port", "p"), ("volume", "v")})
@@ -75,3 +77,32 @@ async def test_a_long_list_is_waited_for_and_so_is_certainty() -> None:
     assert (slow.asked, clouds.unheard) == (3, {})
     await look(clouds, CLOUD, ASKER)
     assert slow.asked == 3, "one look will do"
+
+
+class Unsure(Real):
+    def view(self, asker: Subscription) -> ProjectView:
+        return ProjectView((SERVER, PORT), settled=False)
+
+
+@pytest.mark.looptime
+async def test_a_forecast_has_one_patience_for_all_objects() -> None:
+    clouds, loop = ForecastClouds(Unsure()), asyncio.get_running_loop()  # type: ignore[arg-type]
+    askers = [replace(ASKER, uid=f"uid-{number}") for number in range(20)]
+    async with clouds.together():
+        for asker in askers:
+            with suppress(Late):
+                await clouds.subscribe(CLOUD, asker)
+    for asker in (*askers, ASKER):
+        assert not (await look(clouds, CLOUD, asker)).certain
+    assert PATIENCE <= loop.time() < PATIENCE + 5
+    assert clouds.unheard == {}
+
+
+@pytest.mark.looptime
+async def test_only_waits_use_up_the_patience() -> None:
+    """A forecast of very many objects takes longer than it may wait."""
+    slow = Slow()
+    clouds = ForecastClouds(slow)  # type: ignore[arg-type]
+    await asyncio.sleep(2 * PATIENCE)
+    assert (await look(clouds, CLOUD, ASKER)).certain
+    assert clouds.unheard == {}

@@ -46,6 +46,10 @@ class Late(TransientCloudError):
     """A request takes long and is still in progress: the same call, repeated, gets its answer."""
 
 
+class ListTooLong(TransientCloudError):
+    """A list has more items, or more data, than are read."""
+
+
 class TerminalCloudError(TerminalError):
     """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition."""
 

@@ -48,7 +48,6 @@ class CloudResource:
 
     state   status as Nova, Cinder or Neutron reports it
     facts   further fields that decisions read, under the names of the API
-    updated time of its last change by the clock of its API, in seconds since 1970
     """
 
     what: str
@@ -57,7 +56,6 @@ class CloudResource:
     state: str = ""
     mark: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    updated: float | None = field(default=None, compare=False)
 
     @cached_property
     def weight(self) -> int:

@@ -16,7 +16,7 @@ from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
 from stackwright.core.openstack.clouds import Subscription
-from stackwright.core.openstack.errors import Late, Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import Late, ListTooLong, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
@@ -60,7 +60,7 @@ class Lists:
         This is decided here, once per request, and not by each of the many callers that join it.
         """
         snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken or not snapshot.since or snapshot.doubtful(what, began):
+        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began) or not _since(project):
             return await self._list(cloud, project, what)
         if snapshot.due_whole(began):
             project.whole.begin(partial(self._list, cloud, project, what))
@@ -69,20 +69,26 @@ class Lists:
             return await part()
         if snapshot.due_part(project.awaited(), began):
             project.part.begin(part)
-        since = snapshot.since
+        since = _since(project)
         active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
         snapshot.took[what] = time.monotonic() - began
         self._tell_of(project, snapshot.peek(active, began))
         return None
 
     async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
-        """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
+        """Fetch a list into the snapshot: the whole list, or with `part` the changes, unless these are too many."""
         snapshot, began = project.snapshot, time.monotonic()
-        since = snapshot.since if part else ""
+        since = _since(project) if part else ""
         try:
             found = await self._do(
                 cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
             )
+        except ListTooLong:
+            if not part:
+                raise
+            await self._list(cloud, project, what)
+            snapshot.took_part = time.monotonic() - began
+            return
         except (TransientCloudError, TerminalCloudError) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
                 snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
@@ -93,7 +99,7 @@ class Lists:
         took = time.monotonic() - began
         if part:
             snapshot.took_part = took
-        elif what == "server":
+        elif what == "server" and _since(project):
             snapshot.took_whole = took
         else:
             snapshot.took[what] = took
@@ -135,3 +141,8 @@ class Lists:
             cloud, project, REST[what].service, lambda made: single(made, what, id_)
         )
         return found
+
+
+def _since(project: Project) -> str:
+    """Start of the next list of changed servers by Nova's clock; empty while that is unknown."""
+    return project.snapshot.since(project.line.clock(REST["server"].service))

@@ -130,8 +130,7 @@ REST: dict[str, RestFacts] = {
 def thing_of(what: str, raw: Raw) -> CloudResource:
     """A resource of ours from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
-    mark, facts = MARKS[TYPES[what].mark](raw), REST[what].facts(raw)
-    return CloudResource(what, str(raw["id"]), name, state, mark, facts, things.seconds(raw.get("updated")))
+    return CloudResource(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), REST[what].facts(raw))
 
 
 def found_of(what: str, raw: Raw) -> CloudResource:
