@@ -28,8 +28,9 @@ from tests.unit.test_adapter_openstack_clouds import (
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.transport.send import request, state_of
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, look, mark
+from stackwright.core.openstack.clouds import look
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, mark
 
 __all__ = ["lists", "time"]
 

@@ -162,7 +162,7 @@ class Runtime:
         if lasts:
             await self._tell(controller, item[1], failed(error), "" if told else "Failed")
 
-    async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], event: str) -> None:
+    async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> None:
         """Report why the cycle failed: in Ready if this controller owns it, else by an Event with this reason, if any.
 
         All other fields of the status keep their values, and the next success replaces Ready.
@@ -174,8 +174,8 @@ class Runtime:
             if controller.reports and controller.owns_ready_of(obj):
                 now, cluster = self.ports.clock.now(), self.ports.cluster
                 await report(controller, Plan(conditions=told), obj, cluster, now, controller.fault_manager)
-            elif event:
-                await self.ports.cluster.event(obj, event, steady(told[0].message), True)
+            elif reason:
+                await self.ports.cluster.event(obj, reason, steady(told[0].message), True)
         except BaseException as further:
             if self.ends(further):
                 raise

@@ -222,9 +222,8 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
 
 
 async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Object:
-    """The CA, created if absent or old. Of several concurrently created ones, one counts: the others would issue
-    untrusted
-    certificates. Raises Conflict if it changes again and again.
+    """The CA, created if absent or old. Concurrent creations conflict, and the first one is used: certificates of the
+    others would not be trusted. Raises Conflict if it changes again and again.
     """
     from stackwright.runtime import x509  # the provisioner of volumes runs without its library
 
