@@ -42,8 +42,7 @@ class Poll:
         """Whether this result ends the poll. False and the errors of NOT_YET mean that the check is retried.
 
         Raises AssertionError at the limit, caused by the error; TypeError for a result other than a bool: None and an
-        empty
-        text must not count as a result.
+        empty text must not count as a result.
         """
         cause = answer if isinstance(answer, NOT_YET) else None
         if cause is None and not isinstance(answer, bool):

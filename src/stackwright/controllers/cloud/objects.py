@@ -70,9 +70,9 @@ def _orphans(cloud: Object) -> list[tuple[str, str]]:
 
 
 def service_pods(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> Pods:
-    """All images that the pods of a service object will need, and their tolerations; none if its values are invalid,
-    which
-    the object itself reports.
+    """All images that the pods of a service object will need, and their tolerations.
+
+    None if its values are invalid, which the object itself reports.
     """
     text = json.dumps(thing["spec"], sort_keys=True)
     return _pods_of(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),))

@@ -60,9 +60,10 @@ def uid(obj: Object | None) -> str:
 
 
 def serving_since(provider: Object | None) -> str:
-    """Start of the provider's current serving period. A provider that lost its data was unavailable, or at least not
-    Ready,
-    since then: a Keystone whose database was lost always responds.
+    """Start of the provider's current serving period.
+
+    A provider that lost its data was unavailable, or at least not Ready: a Keystone whose database was lost always
+    responds.
     """
     entries = [find(provider, type_) or {} for type_ in (SERVING, READY)]
     return max(str(entry.get("lastTransitionTime") or "") for entry in entries)

@@ -55,8 +55,7 @@ def next_step(seen: Observed, wanted: Object) -> Step:
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
     """Adds facts about earlier revisions to the status: the newest ready one, which is the target of a rollback, and
-    whether
-    this one was retried.
+    whether this one was retried.
     """
     before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)

@@ -178,10 +178,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
 
 
 def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
-    """Actions for certificates that are noted as issued by another than the present CA of the cloud: clients may not
-    trust
-    them.
-    """
+    """Actions for certificates that another CA than the present one of the cloud issued: clients may not trust them."""
     present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
     issued = [
         each for each in seen.declared.certificates(context) if not each.source and (each.names or each.addresses)

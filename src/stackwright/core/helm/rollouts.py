@@ -28,9 +28,9 @@ _COUNTS = {
 
 
 def counts(workloads: Iterable[Object]) -> dict[str, int]:
-    """How many pods of each workload are new, and how many are ready; without workloads whose status Kubernetes has not
-    set
-    yet.
+    """How many pods of each workload are new, and how many are ready.
+
+    Workloads whose status Kubernetes has not set yet do not count.
     """
     found = {}
     for each in workloads:

@@ -57,9 +57,9 @@ def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: It
 def lacking(
     holder: Object | None, nodes: Iterable[Object], images: Iterable[str], tolerations: Iterable[Toleration] = ()
 ) -> str:
-    """Nodes that still lack these images, for pods with these tolerations; empty if none. Unavailable nodes, and those
-    with
-    taints without a toleration, do not count.
+    """Nodes that still lack these images, for pods with these tolerations; empty if none.
+
+    Unavailable nodes, and those with taints without a toleration, do not count.
     """
     if holder is None:
         return f"DaemonSet {NAME}: it does not exist"
