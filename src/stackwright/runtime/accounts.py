@@ -1,11 +1,11 @@
 """Checks that accounts still exist at their providers, because a provider that lost its data emits no event.
 
-A response is cached for a while, because a contract is reconciled at every event. The cache does not survive a change of
-the provider: one that has restarted is queried at once. The observation of an earlier process at the same provider
+A response is cached for a while, because a contract is reconciled at every event. The cache does not survive a change
+of the provider: one that has restarted is queried at once. The observation of an earlier process at the same provider
 counts as a response at the start of this process; otherwise each start would query all accounts at once. Each start
 still queries a few random accounts of each provider, so that a loss is noticed even if no process lives long; after a
-loss all accounts are queried. An unresponsive provider is skipped for a while, then queried by one reconcile at a time:
-each request would hold a worker and a thread.
+loss all accounts are queried. An unresponsive provider is skipped for a while, then queried by one reconcile at a
+time: each request would hold a worker and a thread.
 """
 
 from __future__ import annotations
