@@ -75,7 +75,8 @@ class Request:
     """What is asked: objects to apply, as which field manager, objects whose specs are replaced whole, and objects to
     delete, before the operator's turn.
 
-    resumed  what would be done if nothing were paused
+    resumed   what would be done if nothing were paused
+    assuming  what would be done if the credentials of all OpenStacks were valid
     """
 
     namespace: str
@@ -84,6 +85,7 @@ class Request:
     manager: str = "user"
     replace: tuple[tuple[Kind, Object], ...] = ()
     resumed: bool = False
+    assuming: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Outside:
 @dataclass
 class Forecast:
     """steps    in the order of the operator
-    stuck    object → why it would not get ready, at the end
+    stuck    object → why it would not get ready, at the end, as message
+    reasons  message → its reason
     base     the cluster as it is;  world  as it would be
     settled  False when the rounds ended before the changes did
     unheard  cloud → why it could not be asked what is in it
@@ -111,6 +114,7 @@ class Forecast:
     world: MemoryCluster
     steps: list[Step] = field(default_factory=list)
     stuck: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
     settled: bool = False
     unheard: dict[str, str] = field(default_factory=dict)
 
@@ -128,7 +132,7 @@ class _Simulation:
         self.world = MemoryCluster(base, self.clock)
         self.request = request
         self.forecast = Forecast(base, self.world)
-        self.clouds = clouds = ForecastClouds(outside.clouds)
+        self.clouds = clouds = ForecastClouds(outside.clouds, assuming=request.assuming)
         self.controllers = controllers(settings, ROLES, clouds, ages=Ages(self.clock.now, LONG_AGO))
         self.ports = Ports(
             cluster=self.world,
@@ -264,7 +268,10 @@ class _Simulation:
                 entry = find(obj)
                 if entry and entry["status"] != "True":
                     name = f"{resource.KIND.kind} {'/'.join(key_of(obj))}"
-                    self.forecast.stuck[name] = str(entry.get("message") or entry.get("reason"))
+                    reason = str(entry.get("reason") or "")
+                    message = str(entry.get("message") or reason)
+                    self.forecast.stuck[name] = message
+                    self.forecast.reasons[message] = reason
 
 
 def images(configmap: Object | None) -> dict[str, str]:

@@ -430,6 +430,39 @@ async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_pl
     assert summary([note]) == ""
 
 
+class WithoutSecret:
+    async def subscribe(self, *_: Any) -> None:
+        pass
+
+    def view(self, *_: Any) -> Any:
+        raise TransientCloudError("CredentialsMissing", "Secret openstack/stackwright-clouds does not exist")
+
+    async def find(self, *_: Any) -> Any:
+        self.view()
+
+
+@pytest.mark.parametrize("pool", [{}, {"floatingIPPoolRef": {"kind": "OpenStackFloatingIPPool", "name": "p"}}])
+async def test_an_object_without_credentials_is_stuck(pool: dict[str, Any]) -> None:
+    wanted = server()
+    wanted["spec"] |= pool
+    request = Request("openstack", ((OpenStackServer.KIND, wanted),))
+    outside: Any = Outside(clouds=WithoutSecret())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert stuck == {
+        "OpenStackServer openstack/web": "Secret openstack/stackwright-clouds does not exist (CredentialsMissing)"
+    }
+    assert [f"{each.does} {each.what}" for each in found] == ["create OpenStackServer openstack/web"]
+
+
+async def test_losses_are_foreseen_as_if_credentials_were_there() -> None:
+    request = Request("openstack", ((OpenStackServer.KIND, server()),), assuming=True)
+    outside: Any = Outside(clouds=WithoutSecret())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert not stuck
+    assert found[0].verb == "ask"
+    assert found[1:] == (await forecast(empty(), SETTINGS, request, NOW))[0]
+
+
 async def test_what_a_server_has_is_planned_to_go_with_it() -> None:
     first = await simulate(empty(), SETTINGS, Request("openstack", ((OpenStackServer.KIND, server()),)), NOW)
     assert first.settled and not first.stuck

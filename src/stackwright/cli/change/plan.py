@@ -106,11 +106,18 @@ async def _work(
 
 
 async def foresee(
-    cluster: Reader, manifests: list[Manifest], namespace: str, delete: str | None = None, *, resumed: bool = False
+    cluster: Reader,
+    manifests: list[Manifest],
+    namespace: str,
+    delete: str | None = None,
+    *,
+    resumed: bool = False,
+    assuming: bool = False,
 ) -> tuple[list[Entry], dict[str, str]]:
     """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
-    resumed  as if nothing were paused
+    resumed   as if nothing were paused
+    assuming  as if the credentials of all OpenStacks were valid
     """
     import time
 
@@ -127,7 +134,7 @@ async def foresee(
         )
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
-        asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed)
+        asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
         async with outside(written, space) as asking:
             with rendering() as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
@@ -215,7 +222,7 @@ async def forecast(
     outside: Outside | None = None,
     render: Render | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
-    """The steps and their costs, and the objects that would not be ready after them, with the cause.
+    """The steps and their costs, and the objects that would not be ready after them, with cause and reason.
 
     render  renders a chart to manifests; without it, restarts of pods are not known
     """
@@ -239,7 +246,7 @@ async def forecast(
     if not result.settled:
         found.append(Entry(FAIL, "fail", CUT_OFF))
     found += await costs(reader, result, request.namespace, render)
-    return found, causes(result.stuck)
+    return found, {name: f"{message} ({result.reasons[message]})" for name, message in causes(result.stuck).items()}
 
 
 async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
