@@ -196,6 +196,23 @@ def test_apply_prints_the_objects_for_programs(cluster: MemoryCluster) -> None:
         assert told.keys() == {*["kind", "namespace", "name", "ready", "state", "reason", "message", "since", "result"]}
 
 
+def test_plan_and_apply_create_the_namespaces_that_manifests_name(cluster: MemoryCluster) -> None:
+    one, other = (MANIFEST.replace("name: cloud", f"name: cloud, namespace: {name}") for name in ("one", "other"))
+    text = f"{one}---\n{other}"
+    planned = called("plan", "-f", "-", stdin=text).stdout.splitlines()
+    assert planned[:3] == ["  + Namespace one", "  + Namespace other", "  + OpenStackDeployment one/cloud"]
+    assert len([line for line in planned if "Namespace" in line]) == 2, "each once"
+    applied = called("apply", "-f", "-", stdin=text).stdout.splitlines()
+    assert applied[:2] == ["Namespace one: created", "Namespace other: created"]
+
+
+def test_a_namespace_that_no_manifest_names_is_not_created(cluster: MemoryCluster) -> None:
+    for command in ("plan", "apply"):
+        result = called(command, "-f", "-", "-n", "new", stdin=MANIFEST)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "Namespace new does not exist; set metadata.namespace to it" in result.stderr
+
+
 def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:
     changes = json.loads(called("plan", "-f", "-", "-o", "json", stdin=MANIFEST).stdout)["changes"]
     named = {(each["kind"], each["namespace"], each["name"]) for each in changes}

@@ -97,12 +97,14 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, str]]:
+    from stackwright.cli.change.apply import check_namespaces, ordered
     from stackwright.cli.change.manifests import check_changes
     from stackwright.cli.cluster import connected
 
     async with connected(kubeconfig) as cluster:
+        await check_namespaces(cluster, manifests)
         await check_changes(cluster, manifests)
-        return await foresee(cluster, manifests, namespace, delete)
+        return await foresee(cluster, await ordered(cluster, manifests), namespace, delete)
 
 
 async def foresee(
@@ -138,7 +140,8 @@ async def foresee(
         async with outside(written, space) as asking:
             with rendering() as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
-        found, stuck = found + more, stuck | problems
+        found += [entry for entry in more if entry.subject[1] or entry not in found]
+        stuck |= problems
     return found, stuck
 
 
