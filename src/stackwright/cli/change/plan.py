@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -71,7 +70,7 @@ def plan(
         data = {"changes": [entry.as_dict() for entry in found], "stuck": stuck}
         common.data(dumped(data, output))
     else:
-        common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))), painted=True)
+        common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=common.coloured()))), painted=True)
     if summary(found):
         raise typer.Exit(EXIT_CHANGES)
 
