@@ -19,6 +19,7 @@ from stackwright.api.meta import Resource
 from stackwright.cli.app import COMMANDS, LazyCommand, app
 from stackwright.cloud.registry import RESOURCES
 from stackwright.cloud.support import TESTED
+from stackwright.services.tested import PROBLEMS
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n"
@@ -53,7 +54,7 @@ def index() -> str:
 
 def support_page() -> str:
     def row(path: str, value: object, test: str) -> str:
-        state = f"`{test}`" if test else "**rendered only**"
+        state = f"**{test or 'rendered only'}**" if test in PROBLEMS else f"`{test}`"
         return f"| `{path}` | `{_shown(value)}` | {state} |"
 
     rows = [row(path, value, test) for path, values in TESTED.items() for value, test in values.items()]

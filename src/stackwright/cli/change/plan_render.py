@@ -14,6 +14,7 @@ from typing import Any
 from stackwright.api.kinds import SECRET
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
 from stackwright.cloud.registry import BY_KIND
+from stackwright.cloud.support import Untested
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import CloudCall
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
@@ -265,12 +266,13 @@ def _workload(restart: Restart) -> tuple[str, str, str]:
     return kind, "", name
 
 
-def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:
+def unproven(values: Iterable[Untested]) -> list[Entry]:
     """Values of a cloud's features that no test uses in a real cloud."""
-    found = dict.fromkeys(
-        f"{path}: {str(value).lower() if isinstance(value, bool) else value}" for path, value in values
-    )
-    return [Entry(NOTE, "untested", what, "only rendered in tests; no test uses it in a real cloud") for what in found]
+    found = {
+        f"{path}: {str(value).lower() if isinstance(value, bool) else value}": problem
+        for path, value, problem in values
+    }
+    return [Entry(NOTE, "untested", what, problem) for what, problem in found.items()]
 
 
 def summary(found: Iterable[Entry]) -> str:
