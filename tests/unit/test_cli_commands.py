@@ -84,6 +84,17 @@ def test_apply_then_plan_then_status(cluster: MemoryCluster) -> None:
     assert "No operator runs" in result.stdout
 
 
+def test_apply_warns_of_a_second_cloud_in_a_namespace(cluster: MemoryCluster) -> None:
+    assert called("apply", "-f", "-", stdin=MANIFEST).stderr == ""
+    result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: later"))
+    assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/later: created\n")
+    assert result.stderr == (
+        "Warning: OpenStackDeployment openstack/later stays blocked: The namespace has an older cloud, "
+        "OpenStackDeployment cloud; delete this one: a namespace can have only one cloud\n"
+    )
+    assert "Warning" not in called("apply", "-f", "-", stdin=MANIFEST).stderr, "the older one works"
+
+
 def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", stdin=MANIFEST + "---\nkind: Keystone\n")
     assert result.exit_code == 1
