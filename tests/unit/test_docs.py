@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
+GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/howto/*.md")]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
 # Where a reason stands among the arguments of what makes a condition.
 REASON = {"blocked": 1, "waiting": 2, "Condition": 2, "Trouble": 0, "Denied": 0}
@@ -52,6 +53,12 @@ def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypa
 def test_links_lead_somewhere(page: Path) -> None:
     broken = [target for target in links(page) if not (page.parent / target).exists()]
     assert not broken
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_guides_call_the_python_of_the_checkout(page: Path) -> None:
+    """Debian has no `python`, and the packages of its python3 are others."""
+    assert not re.findall(r"(?m)(?:^|[` ])python3? (?:-m|tools/).*", page.read_text())
 
 
 def test_every_page_can_be_reached() -> None:
