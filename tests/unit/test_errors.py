@@ -179,3 +179,11 @@ def test_credentials_in_a_value_are_not_repeated(value):
 @pytest.mark.parametrize("path", [["keystone", "replicas"], ["secretRef", "name"], ["conf", "nova", "debug"]])
 def test_what_explains_is_repeated(path):
     assert repeatable(path, "hunter2")
+
+
+def test_a_long_list_of_allowed_values_is_shown_once():
+    found = errors({**GOOD, "features": {"services": ["one", "two"]}, "size": "y"})
+    first, second = (error for error in found if "services" in error)
+    assert first.startswith("spec.features.services[0]: 'one' is not allowed; allowed: 'block-storage', 'ceph'")
+    assert second == "spec.features.services[1]: 'two' is not allowed; allowed: as above"
+    assert not [error for error in found if "as above" in error and "services" not in error]
