@@ -164,7 +164,8 @@ def cli_page() -> str:
 
 
 def _help(command: Any, path: str) -> str:
-    settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    inherited: Any = typer.main.get_command(app).context_settings
+    settings = {**inherited, **command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
     context = command.context_class(command, info_name=path, **settings)
     return "\n".join(line.rstrip() for line in command.get_help(context).strip().splitlines())
 

@@ -61,6 +61,11 @@ def test_guides_call_the_python_of_the_checkout(page: Path) -> None:
     assert not re.findall(r"(?m)(?:^|[` ])python3? (?:-m|tools/).*", page.read_text())
 
 
+def test_the_help_of_commands_has_the_options_that_they_inherit(generator: ModuleType) -> None:
+    _, *commands = generator.cli_page().split("\n## ")
+    assert [page.splitlines()[0] for page in commands if "-h, --help" not in page] == []
+
+
 def test_every_page_can_be_reached() -> None:
     """From the README, over links alone."""
     seen: set[Path] = set()
