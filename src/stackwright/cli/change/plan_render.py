@@ -17,7 +17,7 @@ from stackwright.cloud.registry import BY_KIND
 from stackwright.cloud.support import Untested
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import CloudCall
-from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
+from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object, SetStatus
 from stackwright.core.secrets.writes import (
     CephAccess,
     EnsureCertificate,
@@ -142,6 +142,8 @@ def _entry(step: Step, background: Background) -> Entry:
         case HelmUninstall():
             what, subject = f"release {action.target}", (RELEASE, *action.release)
             return Entry(DELETE, "helm", what, f"for {step.about}", subject=subject)
+        case SetStatus():
+            return Entry(CHANGE, action.verb, f"status of {action.target}", f"for {step.about}")
         case _ if isinstance(action, SecretWrite):
             return _secret(step, action, background)
         case _:
@@ -224,7 +226,8 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     exists = action.key in background.secrets
     background.secrets.add(action.key)
     if isinstance(action, EnsureSecret):
-        made = f"{', '.join(action.generated)} generated" if not exists else "generated values are kept"
+        made = ", ".join((*action.generated, *(f"key pair {name}" for name in action.keypairs)))
+        made = "generated values are kept" if exists and made else f"{made} generated" if made else ""
     elif isinstance(action, RotateKeys):
         made = "the next rotation of its keys" if exists else "keys generated"
     elif isinstance(action, EnsureCertificate):
