@@ -187,7 +187,7 @@ class _Simulation:
             before = await self.world.get(kind, key_of(obj))
             after = await write(kind, obj, self.request.manager)
             if before is None or before.get("spec") != after.get("spec"):
-                self._note(Apply(kind, after, "asked for"), before)
+                self._note(Apply(kind, after, "requested"), before)
         for kind, key in self.request.delete:
             await self.world.delete(kind, key)
         self.world.writes.clear()

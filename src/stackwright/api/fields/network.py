@@ -21,7 +21,9 @@ def _address(value: str) -> str:
 
 
 def _network(value: str) -> str:
-    ipaddress.ip_network(value)
+    network = ipaddress.ip_network(value, strict=False)
+    if ipaddress.ip_interface(value).ip != network.network_address:
+        raise ValueError(f"{value!r} has host bits set; write {network}")
     return value
 
 

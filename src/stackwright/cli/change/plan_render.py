@@ -113,7 +113,7 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
             if step.removed not in deleted:
                 kind, key = step.removed
                 asked = step.about == "you" and kind.kind == "OpenStackDeployment"
-                why = "asked for" if asked else "its owner is deleted"
+                why = "requested" if asked else "its owner is deleted"
                 found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why, subject=(kind.kind, *key)))
         elif step.wait:
             found.append(Entry(WAIT, "wait", f"{step.about} waits for {step.wait}"))
