@@ -35,6 +35,10 @@ def test_all_errors_are_told_at_once():
         ({"size": "big"}, "spec.size: 'big' is not allowed; allowed: 'single', 'tiny', 'small' or 'medium'"),
         ({"size": None}, "spec.size: is required"),
         ({"region_name": ""}, "spec.region_name: must not be empty"),
+        (
+            {"public_domain_name": "Cloud!"},
+            "spec.public_domain_name: must be a DNS name of lower-case letters, digits, '-' and '.', not 'Cloud!'",
+        ),
         ({"draft": 7}, "spec.draft: takes true or false, not 7"),
         (
             {"features": {"ssl": {"tls_proxy": {}}}},
