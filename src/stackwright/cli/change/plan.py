@@ -236,15 +236,8 @@ async def forecast(
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
     for cloud, why in result.unheard.items():
-        found.insert(
-            0,
-            Entry(
-                NOTE,
-                "ask",
-                f"{cloud} cannot be queried from here: {why}",
-                "the plan assumes that all recorded resources exist",
-            ),
-        )
+        assumed = "the plan assumes that all recorded resources exist"
+        found.insert(0, Entry(NOTE, "ask", f"{cloud} cannot be queried from here: {why}", assumed))
     if not result.settled:
         found.append(Entry(FAIL, "fail", CUT_OFF))
     found += await costs(reader, result, request.namespace, render)
@@ -254,7 +247,7 @@ async def forecast(
 async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
     from stackwright.api.kinds import SECRET
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.cli.change.plan_render import Background
+    from stackwright.cli.change.plan_render import Background, Deployed
     from stackwright.cloud.registry import BY_KIND
     from stackwright.core.helm.records import SELECTOR, releases
     from stackwright.core.objects import key_of
@@ -266,7 +259,8 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
         for wanted in bundle["spec"]["releases"]:
             if record := records.get(wanted["name"]):
                 known = record.state == "deployed" and _as_deployed(settings, bundle, wanted, record.digest)
-                found.releases[namespace, wanted["name"]] = _deployed(wanted, known)
+                deployed = Deployed(wanted["chart"], wanted.get("values") or {}, known)
+                found.releases[namespace, wanted["name"]] = deployed
             found.failures[namespace, wanted["name"]] = _failure(bundle, wanted["name"])
     for bundle in await result.world.list(HelmBundle.KIND, namespace):
         for ref in bundle["metadata"].get("ownerReferences") or ():
@@ -275,12 +269,6 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
                 levels = [_overrides(await reader.get(kind, key)) for reader in (base, result.world)]
                 found.services[key_of(bundle)] = (levels[0], levels[1])
     return found
-
-
-def _deployed(wanted: Any, known: bool) -> Any:
-    from stackwright.cli.change.plan_render import Deployed
-
-    return Deployed(wanted["chart"], wanted.get("values") or {}, known)
 
 
 def _failure(bundle: Any, release: str) -> str:
