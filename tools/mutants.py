@@ -4,8 +4,8 @@ mutmut creates the mutants, finds the tests that reach each function, and runs o
 works on a copy of the checkout (so an interruption leaves nothing behind), draws a sample, and prints a table by
 folder.
 
-    python tools/mutants.py            all mutants, which take hours
-    python tools/mutants.py 200 7      200 of them, the same number from each folder, drawn with seed 7
+    .venv/bin/python tools/mutants.py            all mutants, which take hours
+    .venv/bin/python tools/mutants.py 200 7      200 of them, the same number from each folder, drawn with seed 7
 """
 
 from __future__ import annotations

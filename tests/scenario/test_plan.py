@@ -318,9 +318,7 @@ async def test_a_value_that_no_test_uses_in_a_real_cloud_is_named() -> None:
     found, _ = await forecast(empty(), SETTINGS, applied(wanted), NOW)
     told = [entry for entry in found if entry.verb == "untested"]
     assert [entry.what for entry in told] == ["features.neutron.backend: ml2/ovn"]
-    assert lines(told) == [
-        "  ! untested: features.neutron.backend: ml2/ovn  (only rendered in tests; no test uses it in a real cloud)"
-    ]
+    assert lines(told) == ["  ! untested: features.neutron.backend: ml2/ovn  (does not start in this version)"]
 
 
 async def test_a_single_service_is_reported_in_the_same_words() -> None:
@@ -443,6 +441,39 @@ async def test_an_unreachable_cloud_is_named_with_its_address_and_the_plan_conti
     )
     assert rest == (await forecast(empty(), SETTINGS, request, NOW))[0]
     assert summary([note]) == ""
+
+
+class WithoutSecret:
+    async def subscribe(self, *_: Any) -> None:
+        pass
+
+    def view(self, *_: Any) -> Any:
+        raise TransientCloudError("CredentialsMissing", "Secret openstack/stackwright-clouds does not exist")
+
+    async def find(self, *_: Any) -> Any:
+        self.view()
+
+
+@pytest.mark.parametrize("pool", [{}, {"floatingIPPoolRef": {"kind": "OpenStackFloatingIPPool", "name": "p"}}])
+async def test_an_object_without_credentials_is_stuck(pool: dict[str, Any]) -> None:
+    wanted = server()
+    wanted["spec"] |= pool
+    request = Request("openstack", ((OpenStackServer.KIND, wanted),))
+    outside: Any = Outside(clouds=WithoutSecret())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert stuck == {
+        "OpenStackServer openstack/web": "Secret openstack/stackwright-clouds does not exist (CredentialsMissing)"
+    }
+    assert [f"{each.does} {each.what}" for each in found] == ["create OpenStackServer openstack/web"]
+
+
+async def test_losses_are_foreseen_as_if_credentials_were_there() -> None:
+    request = Request("openstack", ((OpenStackServer.KIND, server()),), assuming=True)
+    outside: Any = Outside(clouds=WithoutSecret())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert not stuck
+    assert found[0].verb == "ask"
+    assert found[1:] == (await forecast(empty(), SETTINGS, request, NOW))[0]
 
 
 async def test_resources_of_a_server_are_planned_to_be_deleted_with_it() -> None:

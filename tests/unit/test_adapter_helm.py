@@ -251,6 +251,11 @@ def test_chart_digest_sees_each_file_and_the_linked_library(tmp_path: Path) -> N
     assert set(chart_digests(tmp_path / "charts")) == {"keystone"}
 
 
+def test_the_library_chart_is_not_one_to_install() -> None:
+    assert "keystone" in chart_digests()
+    assert "lib" not in chart_digests()
+
+
 def record(name: str, revision: int, status: str, **labels: str) -> dict[str, Any]:
     more = {"owner": "helm", "name": name, "version": str(revision), "status": status, **labels}
     return {"metadata": {"namespace": "n", "name": f"sh.helm.release.v1.{name}.v{revision}", "labels": more}}

@@ -278,6 +278,96 @@ def test_a_rejection_names_place_cause_and_allowed_values(kind: str, changes: di
     assert found.startswith(told)
 
 
+GROUPS = "managedSecurityGroups.workerNodesSecurityGroupRules"
+PORT_RANGE = {"portRangeMin": 80, "portRangeMax": 22}
+ADDRESS, RANGE = "must be an IP address", "must be an IP address or a range such as 10.6.0.0/24"
+NETWORK_VALUES = [
+    ("OpenStackServer", "ports[0].fixedIPs[0]", "ipAddress", "10.0.0.300", ADDRESS),
+    ("OpenStackServer", "ports[0].fixedIPs[0]", "ipAddress", "10.0.0.0/24", ADDRESS),
+    ("OpenStackServer", "ports[0].allowedAddressPairs[0]", "ipAddress", "x", RANGE),
+    ("OpenStackServer", "ports[0]", "macAddress", "zz", "must be a MAC address such as fa:16:3e:00:00:01"),
+    ("OpenStackCluster", "managedSubnets[0].allocationPools[0]", "end", "10.6", ADDRESS),
+    ("OpenStackCluster", f"{GROUPS}[0]", "remoteIPPrefix", "everywhere", RANGE),
+    (
+        "OpenStackCluster",
+        f"{GROUPS}[0]",
+        "protocol",
+        "http",
+        "must be a protocol such as tcp, or its number, at most 255",
+    ),
+    (
+        "OpenStackCluster",
+        f"{GROUPS}[0]",
+        "protocol",
+        "256",
+        "must be a protocol such as tcp, or its number, at most 255",
+    ),
+]
+NEEDED = {
+    "allowedAddressPairs": {"ipAddress": "10.0.0.1"},
+    "allocationPools": {"start": "10.6.0.1", "end": "10.6.0.9"},
+    "managedSubnets": {"cidr": "10.6.0.0/24"},
+    "workerNodesSecurityGroupRules": RULE,
+}
+
+
+def nested(path: str, field: str, value: Any) -> dict[str, Any]:
+    """The changes of a spec that set a field at a path of lists, with what their items need."""
+    whole: Any = {field: value}
+    for part in reversed(path.split(".")):
+        name, item, _ = part.partition("[")
+        whole = {name: [{**NEEDED.get(name, {}), **whole}] if item else whole}
+    return whole  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(("kind", "path", "field", "value", "problem"), NETWORK_VALUES)
+def test_values_that_neutron_rejects_are_refused(kind: str, path: str, field: str, value: str, problem: str) -> None:
+    assert errors(kind, nested(path, field, value)) == [f"spec.{path}.{field}: {problem}, not '{value}'"]
+    assert errors(kind, nested(path, field, "")) in ([], [f"spec.{path}.{field}: must not be empty"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "field", "value"),
+    [
+        *(("OpenStackServer", "ports[0].fixedIPs[0]", "ipAddress", value) for value in ("10.0.0.3", "fd00::3")),
+        *(
+            ("OpenStackServer", "ports[0].allowedAddressPairs[0]", "ipAddress", value)
+            for value in ("10.0.0.3", "10.0.0.3/24", "fd00::/8")
+        ),
+        *(
+            ("OpenStackServer", "ports[0]", "macAddress", value)
+            for value in ("fa:16:3e:00:00:01", "FA-16-3E-0-0-1", "fa16.3e00.0001", "fa163e000001", "fa163e-000001")
+        ),
+        *(("OpenStackCluster", f"{GROUPS}[0]", "remoteIPPrefix", value) for value in ("::/0", "10.0.0.1")),
+        *(("OpenStackCluster", f"{GROUPS}[0]", "protocol", value) for value in ("TCP", "4", "0", "255", "any", "vrrp")),
+    ],
+)
+def test_values_that_neutron_accepts_are_accepted(kind: str, path: str, field: str, value: str) -> None:
+    assert errors(kind, nested(path, field, value)) == []
+
+
+def test_the_dns_servers_of_a_subnet_are_addresses() -> None:
+    found = errors("OpenStackCluster", {"managedSubnets": [{"cidr": "10.6.0.0/24", "dnsNameservers": ["dns"]}]})
+    assert found == [f"spec.managedSubnets[0].dnsNameservers[0]: {ADDRESS}, not 'dns'"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"protocol": "tcp", **PORT_RANGE}, "portRangeMax: must be at least portRangeMin"),
+        ({"protocol": "icmp", **PORT_RANGE}, ""),
+        ({"protocol": "ICMP", **PORT_RANGE}, ""),
+        ({"protocol": "58", **PORT_RANGE}, ""),
+        ({"protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}, ""),
+        ({"protocol": "tcp", "portRangeMin": -1}, "portRangeMin: must be at least 0, not -1"),
+        ({"protocol": "tcp", "portRangeMax": 65536}, "portRangeMax: must be at most 65535, not 65536"),
+    ],
+)
+def test_the_ports_of_a_rule_are_a_range(more: dict[str, Any], told: str) -> None:
+    found = errors("OpenStackCluster", {GROUPS: [{**RULE, **more}]})
+    assert found == ([f"spec.{GROUPS}[0].{told}"] if told else [])
+
+
 @pytest.mark.parametrize("name", OLDER)
 def test_two_spellings_of_one_field_are_rejected(name: str) -> None:
     one = {name: OLDER[name]}

@@ -100,7 +100,7 @@ def test_delete_prompts_and_without_a_terminal_needs_yes(cluster: MemoryCluster)
     result = called("delete", "cloud")
     assert result.exit_code == 1
     assert "OpenStackDeployment openstack/cloud" in result.stderr
-    assert "virtual machines, which run on" in result.stderr
+    assert "virtual machines, which keep running" in result.stderr
     assert "--yes" in result.stderr
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
     assert called("delete", "other", "--yes").exit_code == 1

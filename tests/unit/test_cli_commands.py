@@ -84,6 +84,17 @@ def test_apply_then_plan_then_status(cluster: MemoryCluster) -> None:
     assert "No operator runs" in result.stdout
 
 
+def test_apply_warns_of_a_second_cloud_in_a_namespace(cluster: MemoryCluster) -> None:
+    assert called("apply", "-f", "-", stdin=MANIFEST).stderr == ""
+    result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: later"))
+    assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/later: created\n")
+    assert result.stderr == (
+        "Warning: OpenStackDeployment openstack/later stays blocked: The namespace has an older cloud, "
+        "OpenStackDeployment cloud; delete this one: a namespace can have only one cloud\n"
+    )
+    assert "Warning" not in called("apply", "-f", "-", stdin=MANIFEST).stderr, "the older one works"
+
+
 def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", stdin=MANIFEST + "---\nkind: Keystone\n")
     assert result.exit_code == 1
@@ -155,7 +166,8 @@ def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_ar
     assert planned.exit_code == 2
     for _, kind in kinds:
         assert f"+ {kind} openstack/c" in planned.stdout
-    assert "+ network k8s-clusterapi-cluster-openstack-c in cloud mine" in planned.stdout
+    told = "OpenStackCluster openstack/c: Secret openstack/clouds does not exist (CredentialsMissing)"
+    assert told in planned.stdout
     applied = called("apply", "-f", "-", stdin=text)
     assert applied.exit_code == 0, applied.stderr
     again = called("plan", "-f", "-", stdin=text).stdout
@@ -193,6 +205,23 @@ def test_apply_prints_the_objects_for_programs(cluster: MemoryCluster) -> None:
         assert (told["kind"], told["namespace"], told["name"]) == ("OpenStackDeployment", "openstack", "cloud")
         assert (told["result"], told["ready"]) == (result, False)
         assert told.keys() == {*["kind", "namespace", "name", "ready", "state", "reason", "message", "since", "result"]}
+
+
+def test_plan_and_apply_create_the_namespaces_that_manifests_name(cluster: MemoryCluster) -> None:
+    one, other = (MANIFEST.replace("name: cloud", f"name: cloud, namespace: {name}") for name in ("one", "other"))
+    text = f"{one}---\n{other}"
+    planned = called("plan", "-f", "-", stdin=text).stdout.splitlines()
+    assert planned[:3] == ["  + Namespace one", "  + Namespace other", "  + OpenStackDeployment one/cloud"]
+    assert len([line for line in planned if "Namespace" in line]) == 2, "each once"
+    applied = called("apply", "-f", "-", stdin=text).stdout.splitlines()
+    assert applied[:2] == ["Namespace one: created", "Namespace other: created"]
+
+
+def test_a_namespace_that_no_manifest_names_is_not_created(cluster: MemoryCluster) -> None:
+    for command in ("plan", "apply"):
+        result = called(command, "-f", "-", "-n", "new", stdin=MANIFEST)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "Namespace new does not exist; set metadata.namespace to it" in result.stderr
 
 
 def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:

@@ -122,3 +122,20 @@ def test_a_logged_request_has_its_verb_and_kind(capsys: pytest.CaptureFixture[st
     assert tell is not None
     tell("get", POD)
     assert capsys.readouterr().err == "→ get Pod\n"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "variable", "expected"), [(True, "", True), (True, "1", False), (False, "", False)]
+)
+def test_output_is_coloured_on_a_terminal_without_no_color(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, variable: str, expected: bool
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    monkeypatch.setenv("NO_COLOR", variable)
+    assert common.coloured() is expected
+
+
+def test_only_one_function_decides_about_colours() -> None:
+    """`typer.style` and `colour=` elsewhere get its answer."""
+    folder = Path(common.__file__).parent
+    assert not [path for path in folder.rglob("*.py") if "colour=sys" in path.read_text().replace(" ", "")]

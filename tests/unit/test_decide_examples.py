@@ -205,15 +205,15 @@ def test_a_change_for_a_server_that_was_just_deleted_does_not_recreate_it() -> N
 
 
 @pytest.mark.parametrize(
-    ("cidr", "right"), [("10.6.0.0", True), ("10.6.0.0/40", False), ("a", False), ("fd::/64", False)]
+    ("cidr", "right"),
+    [("10.6.0.0/24", True), ("10.6.0.0", False), ("10.6.0.0/40", False), ("a", False), ("fd::/64", False)],
 )
 def test_a_cidr_must_be_a_range_of_addresses(cidr: str, right: bool) -> None:
     errors = OpenStackCluster.parsed(
         {"spec": {"identityRef": SPEC["identityRef"], "managedSubnets": [{"cidr": cidr}]}}
     )[1]
-    assert errors == (
-        [] if right else [f"spec.managedSubnets[0].cidr: must be a range of IPv4 addresses, not '{cidr}'"]
-    )
+    told = f"spec.managedSubnets[0].cidr: must be a range of IPv4 addresses such as 10.6.0.0/24, not '{cidr}'"
+    assert errors == ([] if right else [told])
 
 
 def test_the_gateway_of_the_smallest_range() -> None:

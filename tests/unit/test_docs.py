@@ -17,6 +17,7 @@ from stackwright.core.openstack.errors import Reason
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
+GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/howto/*.md")]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
 
 
@@ -53,6 +54,17 @@ def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypa
 def test_links_have_targets(page: Path) -> None:
     broken = [target for target in links(page) if not (page.parent / target).exists()]
     assert not broken
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_guides_call_the_python_of_the_checkout(page: Path) -> None:
+    """Debian has no `python`, and the packages of its python3 are others."""
+    assert not re.findall(r"(?m)(?:^|[` ])python3? (?:-m|tools/).*", page.read_text())
+
+
+def test_the_help_of_commands_has_the_options_that_they_inherit(generator: ModuleType) -> None:
+    _, *commands = generator.cli_page().split("\n## ")
+    assert [page.splitlines()[0] for page in commands if "-h, --help" not in page] == []
 
 
 def test_every_page_can_be_reached() -> None:

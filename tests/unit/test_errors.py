@@ -35,6 +35,10 @@ def test_all_errors_are_reported_together():
         ({"size": "big"}, "spec.size: 'big' is not allowed; allowed: 'single', 'tiny', 'small' or 'medium'"),
         ({"size": None}, "spec.size: is required"),
         ({"region_name": ""}, "spec.region_name: must not be empty"),
+        (
+            {"public_domain_name": "Cloud!"},
+            "spec.public_domain_name: must be a DNS name of lower-case letters, digits, '-' and '.', not 'Cloud!'",
+        ),
         ({"draft": 7}, "spec.draft: takes true or false, not 7"),
         (
             {"features": {"ssl": {"tls_proxy": {}}}},
@@ -195,3 +199,11 @@ def test_credentials_in_a_value_are_not_repeated(value):
 @pytest.mark.parametrize("path", [["keystone", "replicas"], ["secretRef", "name"], ["conf", "nova", "debug"]])
 def test_explanations_are_repeated(path):
     assert repeatable(path, "hunter2")
+
+
+def test_a_long_list_of_allowed_values_is_shown_once():
+    found = errors({**GOOD, "features": {"services": ["one", "two"]}, "size": "y"})
+    first, second = (error for error in found if "services" in error)
+    assert first.startswith("spec.features.services[0]: 'one' is not allowed; allowed: 'block-storage', 'ceph'")
+    assert second == "spec.features.services[1]: 'two' is not allowed; allowed: as above"
+    assert not [error for error in found if "as above" in error and "services" not in error]

@@ -84,7 +84,7 @@ NEUTRON = [
     ),
     (
         subnet(range="192.0.2.1/24"),
-        "spec.features.neutron.floating_network.subnet.range: 192.0.2.1/24 has host bits set, not '192.0.2.1/24'",
+        "spec.features.neutron.floating_network.subnet.range: '192.0.2.1/24' has host bits set; write 192.0.2.0/24",
     ),
     (
         subnet(gateway="first"),
@@ -198,7 +198,7 @@ OTHERS = [
     ),
     (
         {"database": {"cleanup": {"nova": {"schedule": "now"}}}},
-        "spec.features.database.cleanup.nova.schedule: must match ",
+        "spec.features.database.cleanup.nova.schedule: must be five fields of cron, such as 0 3 * * 1, or @hourly, ",
     ),
     (
         {"horizon": {"default_theme": "mine"}},

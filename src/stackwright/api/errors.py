@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -25,11 +25,21 @@ NOT_SUPPORTED = "is not supported by this version of Stackwright"
 MORE = "more errors are not shown"
 LONGEST = 80  # characters of a value that is repeated
 LONG = 4096  # of an error
+ALLOWED = " allowed: "
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
     """One line per error, e.g. `spec.features.nova: is not supported by this version of Stackwright; remove it`."""
-    return bounded(_message(item, model, prefix) for item in error.errors(include_url=False))
+    return bounded(_listed_once(_message(item, model, prefix) for item in error.errors(include_url=False)))
+
+
+def _listed_once(errors: Iterable[str]) -> Iterator[str]:
+    """A long list of allowed values only in the first error that has it."""
+    seen: set[str] = set()
+    for error in errors:
+        head, mark, allowed = error.partition(ALLOWED)
+        yield f"{head}{mark}as above" if allowed in seen and len(allowed) > LONGEST else error
+        seen.add(allowed)
 
 
 def bounded(errors: Iterable[str]) -> list[str]:

@@ -6,14 +6,14 @@ Every field of that system is declared here. Fields that this version does not s
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.fields.lines import Line
-from stackwright.api.fields.naming import OptionalObjectName
+from stackwright.api.fields.naming import Format, OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
@@ -23,7 +23,10 @@ from stackwright.api.wording import choices
 from stackwright.cloud.features import SERVICES, Features
 from stackwright.services.declaration import Preset
 
-DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+Domain = Annotated[
+    str, Format(rf"{_LABEL}(\.{_LABEL})*", None, "must be a DNS name of lower-case letters, digits, '-' and '.'")
+]
 
 
 class Charts(Model):
@@ -61,12 +64,8 @@ class OpenStackDeploymentSpec(Model):
     openstack_version: Release = Field(description="OpenStack release; epoxy is 2025.1.")
     preset: Preset = Field(description="Preset of deployed services.")
     size: Size = Field(description="Size of the cloud: replicas, workers, memory.")
-    public_domain_name: str = Field(
-        "it.just.works", pattern=DOMAIN, description="Domain of public endpoints: <service>.<domain>."
-    )
-    internal_domain_name: str = Field(
-        "cluster.local", pattern=DOMAIN, description="DNS domain of the Kubernetes cluster."
-    )
+    public_domain_name: Domain = Field("it.just.works", description="Domain of public endpoints: <service>.<domain>.")
+    internal_domain_name: Domain = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
     region_name: Line = Field("RegionOne", min_length=1, description="Region name in the catalog.")
     draft: bool = Field(False, description="true: the operator does not process this object.")
     local_volume_storage_class: OptionalObjectName = Field(

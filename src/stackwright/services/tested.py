@@ -9,7 +9,12 @@ from __future__ import annotations
 from stackwright.api.meta import Model
 
 Value = str | bool
-RENDERED_ONLY = ""
+RENDERED_ONLY, BROKEN = "", "does not start"
+# What `plan` says of a value that no test uses.
+PROBLEMS = {
+    RENDERED_ONLY: "only rendered in tests; no test uses it in a real cloud",
+    BROKEN: "does not start in this version",
+}
 ANY_OTHER = "any other"  # of a free text: each value that the declaration does not name
 
 UP = "test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floating_ip"

@@ -32,6 +32,7 @@ _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coa
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 Check = Callable[[], Awaitable[None]]
 
+LIBRARY = "\ntype: library"  # in Chart.yaml
 PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
 # The watch of Secrets sees only those with our label.
 WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
@@ -229,9 +230,9 @@ def privileged_charts(charts: Path | None = None) -> frozenset[str]:
 
 
 def chart_digests(charts: Path | None = None) -> dict[str, str]:
-    """Digest of each shipped chart by its name."""
-    folder = charts or _shipped()
-    return {path.parent.name: chart_digest(path.parent) for path in sorted(folder.glob("*/Chart.yaml"))}
+    """Digest of each shipped chart by its name, without the library chart, which cannot be installed."""
+    found = sorted((charts or _shipped()).glob("*/Chart.yaml"))
+    return {path.parent.name: chart_digest(path.parent) for path in found if LIBRARY not in path.read_text()}
 
 
 def chart_schemas(charts: Path | None = None) -> dict[str, Any]:

@@ -104,7 +104,9 @@ def _range(value: str) -> str:
     try:
         ipaddress.IPv4Network(value, strict=False)
     except ValueError:
-        raise ValueError("must be a range of IPv4 addresses") from None
+        value = ""
+    if "/" not in value:
+        raise ValueError("must be a range of IPv4 addresses such as 10.6.0.0/24")
     return value
 
 

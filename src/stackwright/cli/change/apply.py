@@ -71,6 +71,7 @@ def apply(
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing
             results = await apply_all(cluster, manifests, tell)
+            await _warn(cluster, manifests)
             try:
                 if wait:
                     await _wait(cluster, manifests, timeout, tell)
@@ -153,6 +154,20 @@ async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
     result = "created" if before is None else "unchanged" if same else "changed"
     tell(f"{manifest.name}: {result}")
     return result
+
+
+async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
+    """Names the clouds that stay blocked, because their namespace has an older one."""
+    from stackwright.cloud.registry import CLOUD_KINDS
+    from stackwright.controllers.cloud.converge import another
+    from stackwright.controllers.cloud.observe import older_clouds
+    from stackwright.core.objects import key_of
+
+    kinds = {resource.KIND for resource in CLOUD_KINDS}
+    for each in manifests:
+        obj = await reader.get(each.kind, key_of(each.obj)) if each.kind in kinds else None
+        if obj and (others := await older_clouds(each.kind, reader, obj)):
+            common.echo(f"Warning: {each.name} stays blocked: {another(others).message}", err=True)
 
 
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:

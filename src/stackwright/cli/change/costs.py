@@ -86,10 +86,10 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
 
     from stackwright.cli.change.plan_render import unproven
     from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-    from stackwright.cloud.support import untested, untested_settings
+    from stackwright.cloud.support import Untested, untested, untested_settings
     from stackwright.services.registry import SERVICES
 
-    found = list[tuple[str, object]]()
+    found = list[Untested]()
     owners = await result.world.list(OpenStackDeployment.KIND, namespace)
     for cloud in owners:
         with suppress(ValidationError):  # of an older version, or refused anyway

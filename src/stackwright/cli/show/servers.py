@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,8 +44,7 @@ def servers(
     if output is not Format.TABLE:
         common.data(dumped([node.as_dict() for node in found], output))
         return
-    colour = sys.stdout.isatty()
-    text = [line for node in found for line in (*lines(node, colour=colour), "")]
+    text = [line for node in found for line in (*lines(node, colour=common.coloured()), "")]
     common.echo("\n".join(text[:-1]) if text else "No servers found; examples/server.yaml creates one", painted=True)
 
 

@@ -7,7 +7,7 @@ of one service, no part of it is applied.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,8 +62,8 @@ class Entry:
     last: tuple[Action, ...] = ()
 
 
-def another(seen: Observed) -> Condition:
-    text = f"The namespace has an older cloud, {seen.others[0]}; delete this one: a namespace can have only one cloud"
+def another(others: Sequence[str]) -> Condition:
+    text = f"The namespace has an older cloud, {others[0]}; delete this one: a namespace can have only one cloud"
     return blocked("Ready", "AnotherCloud", text)
 
 

@@ -18,7 +18,7 @@ def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return Plan()  # owned objects are deleted by Kubernetes
     if seen.others:
-        return stopped(another(seen))
+        return stopped(another(seen.others))
     spec, errors = parse(seen.obj)
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))

@@ -1,7 +1,8 @@
 """An OpenStack for `stackwright plan`: reads use the real cloud, changes are simulated in memory.
 
 If the real cloud cannot be reached from this machine, recorded resources are assumed to exist and names to resolve: the
-forecast then shows what would be created, not whether the cloud would accept it.
+forecast then shows what would be created, not whether the cloud would accept it. Missing or invalid credentials do not
+depend on this machine: objects get that error, as in the operator.
 """
 
 from __future__ import annotations
@@ -28,13 +29,18 @@ T = TypeVar("T")
 PATIENCE = 60.0
 PAUSE = 1.0  # seconds between two looks
 AT_ONCE = 8  # concurrent looks
+CREDENTIALS = (Reason.CREDENTIALS_MISSING, Reason.CREDENTIALS_INVALID)
 
 
 class ForecastClouds:
-    """`asked` is the port to the real clouds; None means that no cloud is asked."""
+    """asked     the port to the real clouds; None means that no cloud is asked
+    assuming  whether clouds without valid credentials count as unreachable
+    """
 
-    def __init__(self, asked: Clouds | None = None) -> None:
+    def __init__(self, asked: Clouds | None = None, *, assuming: bool = False) -> None:
         self._asked = asked
+        self._assuming = assuming
+        self._refused: dict[str, TransientCloudError | TerminalCloudError] = {}  # uid → error of its credentials
         self._things: dict[tuple[str, str], CloudResource | None] = {}  # changed here; None means deleted
         self._seen: dict[tuple[str, str], CloudResource] = {}  # as last read
         self._views: dict[
@@ -74,6 +80,8 @@ class ForecastClouds:
         self._seen.update({(thing.what, thing.id): thing for thing in found.things})
 
     def view(self, asker: Subscription) -> ProjectView:
+        if error := self._refused.get(asker.uid):
+            raise error
         _, real = self._views[asker.uid]
         found = {(thing.what, thing.id): thing for thing in real.things}
         own = f":{asker.uid}:"
@@ -89,7 +97,10 @@ class ForecastClouds:
             try:
                 return await self._patiently(partial(look, self._asked, cloud, asker), lambda found: found.certain)
             except (TransientCloudError, TerminalCloudError) as error:
-                self.unheard[cloud] = str(error)
+                if self._is_refusal(error):
+                    self._refused[asker.uid] = error
+                else:
+                    self.unheard[cloud] = str(error)
         return ProjectView(tuple(CloudResource(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids)))
 
     async def _patiently(self, ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True) -> T:
@@ -112,11 +123,16 @@ class ForecastClouds:
             try:
                 return await self._patiently(partial(self._asked.find, cloud, asked))
             except (TransientCloudError, TerminalCloudError) as error:
+                if self._is_refusal(error):
+                    raise
                 self.unheard[cloud] = str(error)
         where: dict[str, Any] = dict(asked.where)
         return (
             CloudResource(asked.what, _id(asked.what, f"(id of {asked})"), str(where.get("name") or ""), facts=where),
         )
+
+    def _is_refusal(self, error: TransientCloudError | TerminalCloudError) -> bool:
+        return error.cause in CREDENTIALS and not self._assuming
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         return [await self.find(cloud, each) for each in asked]

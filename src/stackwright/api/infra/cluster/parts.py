@@ -7,31 +7,34 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from stackwright.api.fields.lines import Line, Short
+from stackwright.api.fields.network import NeutronAddress, NeutronRange, Protocol
 from stackwright.api.infra.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
 from stackwright.api.infra.machine import MachineSpec
 from stackwright.api.infra.params import SubnetParam
 from stackwright.api.infra.ports import TEXT
-from stackwright.api.rules import Rule, either
+from stackwright.api.rules import Raw, Rule, either
 from stackwright.api.support import Absent, absent
 
 LOAD_BALANCER = "Octavia load balancer of the API."
 
 
 class AllocationPool(Part):
-    start: Short = Field(min_length=1, description="First address.")
-    end: Short = Field(min_length=1, description="Last address.")
+    start: NeutronAddress = Field(min_length=1, description="First address.")
+    end: NeutronAddress = Field(min_length=1, description="Last address.")
 
 
 class SubnetSpec(Part):
     cidr: Ipv4Range = Field(description="Its range, e.g. 10.6.0.0/24.")
-    dns_nameservers: list[Short] = Field(default_factory=list, max_length=MOST, description="DNS servers of machines.")
+    dns_nameservers: list[NeutronAddress] = Field(
+        default_factory=list, max_length=MOST, description="Addresses of the DNS servers of machines."
+    )
     allocation_pools: list[AllocationPool] = Field(
         default_factory=list, max_length=MOST, description="Addresses to allocate; default: all."
     )
 
 
 class ExternalRouterIP(Part):
-    fixed_ip: Short | None = Field(None, description="Default: any address of the subnet.")
+    fixed_ip: NeutronAddress | None = Field(None, description="Default: any address of the subnet.")
     subnet: SubnetParam = Field(description="Subnet of the external network.")
 
 
@@ -60,6 +63,13 @@ class Endpoint(Part):
 
 
 REMOTES = ("remoteGroupID", "remoteIPPrefix", "remoteManagedGroups")
+_ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # for these, the ports are type and code
+
+
+def _backwards(rule: Raw) -> bool:
+    first, last = rule.get("portRangeMin"), rule.get("portRangeMax")
+    backwards = first is not None and last is not None and first > last
+    return backwards and str(rule.get("protocol")).lower() not in _ICMP
 
 
 class SecurityGroupRule(Part):
@@ -70,17 +80,19 @@ class SecurityGroupRule(Part):
             f"[{', '.join(f'has(self.{name})' for name in REMOTES)}].filter(x, x).size() <= 1",
             lambda raw: sum(raw.get(name) is not None for name in REMOTES) > 1,
         ),
+        # Without CEL: Neutron knows the protocols of ICMP under several names, and in any case.
+        Rule("portRangeMax", "must be at least portRangeMin", "", _backwards),
     )
 
     name: Line = Field(min_length=1, max_length=TEXT, description="Name of the rule.")
     description: str | None = Field(None, max_length=TEXT, description="Description in Neutron; default: the name.")
     direction: Literal["ingress", "egress"] = Field(description="ingress or egress.")
     ether_type: Literal["IPv4", "IPv6"] | None = Field(None, description="IP version.")
-    port_range_min: int | None = Field(None, description="First port.")
-    port_range_max: int | None = Field(None, description="Last port.")
-    protocol: Short | None = Field(None, description="Protocol, e.g. tcp; default: any.")
+    port_range_min: int | None = Field(None, ge=0, le=65535, description="First port; type of an ICMP message.")
+    port_range_max: int | None = Field(None, ge=0, le=65535, description="Last port; code of an ICMP message.")
+    protocol: Protocol | None = Field(None, description="Protocol, e.g. tcp; default: any.")
     remote_group_id: Short | None = Field(None, description="Remote security group, by id.")
-    remote_ip_prefix: Short | None = Field(None, description="Remote address range.")
+    remote_ip_prefix: NeutronRange | None = Field(None, description="Remote address range.")
     # None, not empty, is absent: an empty list beside another remote counts as a second remote.
     remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
         None, max_length=3, description="Remote managed security groups."
