@@ -24,7 +24,8 @@ from stackwright.cli.change.plan_render import CUT_OFF, Entry
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
-from stackwright.core.openstack.clouds import REMOVALS, Clouds
+from stackwright.core.openstack.calls import REMOVALS
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TransientError

@@ -23,7 +23,7 @@ from stackwright.core.plan import Object
 pytestmark = pytest.mark.looptime
 POOLS = OpenStackFloatingIPPool.KIND
 KINDS = (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM, ADDRESS)
-OBSERVED = ("server", "machine", "capicluster", "floatingippool")
+OBSERVED = ("server", "machine", "infra")
 KEPT = ("name", "namespace", "labels", "annotations")
 
 
