@@ -21,6 +21,7 @@ from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
+from stackwright.core.ports import TerminalError
 from stackwright.local import doctor
 from stackwright.runtime.memory import MemoryCluster
 
@@ -93,6 +94,22 @@ def test_apply_warns_of_a_second_cloud_in_a_namespace(cluster: MemoryCluster) ->
         "OpenStackDeployment cloud; delete this one: a namespace can have only one cloud\n"
     )
     assert "Warning" not in called("apply", "-f", "-", stdin=MANIFEST).stderr, "the older one works"
+
+
+def test_apply_succeeds_where_other_clouds_cannot_be_listed(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The warning of a second cloud is a help only."""
+    plain = cluster.list
+
+    async def fails(kind: Any, *args: Any) -> Any:
+        if kind.kind == "OpenStackControlPlane":
+            raise TerminalError("list OpenStackControlPlane: forbidden")
+        return await plain(kind, *args)
+
+    monkeypatch.setattr(cluster, "list", fails)
+    result = called("apply", "-f", "-", stdin=MANIFEST)
+    assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/cloud: created\n")
 
 
 def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> None:

@@ -1,3 +1,4 @@
+import datetime
 import json
 import os
 import stat
@@ -46,6 +47,12 @@ def test_a_certificate_is_made_again_when_it_is_not_valid_by_the_clock(keys: Pat
     then = time.time() + hours * 3600
     os.utime(keys / "web.inputs", (then, then))
     assert pki.ensure_identity(keys, WEB) is made
+
+
+def test_a_ca_is_valid_after_the_clock_is_set_back_by_years(keys: Path) -> None:
+    """It is not replaced, because all certificates would have to change at once."""
+    begin = certificate(keys, "ca").not_valid_before_utc
+    assert begin < datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=5 * 365)
 
 
 def test_the_signer_is_the_named_authority(keys: Path) -> None:

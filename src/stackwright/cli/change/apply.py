@@ -6,6 +6,7 @@ Manifests are validated locally, then by the API server, with its admission, in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -162,12 +163,14 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
     from stackwright.controllers.cloud.converge import another
     from stackwright.controllers.cloud.observe import older_clouds
     from stackwright.core.objects import key_of
+    from stackwright.core.ports import TerminalError, TransientError
 
     kinds = {resource.KIND for resource in CLOUD_KINDS}
     for each in manifests:
-        obj = await reader.get(each.kind, key_of(each.obj)) if each.kind in kinds else None
-        if obj and (others := await older_clouds(each.kind, reader, obj)):
-            common.echo(f"Warning: {each.name} stays blocked: {another(others).message}", err=True)
+        with suppress(TransientError, TerminalError):  # everything is applied, and the object's status says the same
+            obj = await reader.get(each.kind, key_of(each.obj)) if each.kind in kinds else None
+            if obj and (others := await older_clouds(each.kind, reader, obj)):
+                common.echo(f"Warning: {each.name} stays blocked: {another(others).message}", err=True)
 
 
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:

@@ -139,7 +139,8 @@ async def foresee(
         async with outside(written, space) as asking:
             with rendering() as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
-        found += [entry for entry in more if entry.subject[1] or entry not in found]
+        # A namespace of several forecasts is shown once.
+        found += [entry for entry in more if entry.subject[0] != "Namespace" or entry not in found]
         stuck |= problems
     return found, stuck
 
