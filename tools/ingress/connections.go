@@ -7,13 +7,14 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
 // gate bounds the connections of all listeners together, and so the memory that they take. A connection carries one
-// request at a time. If there are too many, one of the address that has most is closed: others keep theirs. That may be
-// the new one; one whose response has begun is never closed.
+// request at a time. If there are too many, an idle one is closed, and if there is none, one of the address that has most:
+// others keep theirs. That may be the new one; one whose response has begun is never closed.
 type gate struct {
 	total   int // of all clients
 	client  int // of one address, behind which there may be many users
@@ -145,25 +146,33 @@ func (g *gate) bound() {
 	}
 }
 
-// drop closes one of those that match: of the address that has most of them the oldest, one that waits for a pod last.
+// drop closes one of those that match, an idle one if there is any, for it loses no request: the oldest of the address that
+// has most of them. If none is idle, one that waits for a pod is the last of its address.
 func (g *gate) drop(match func(*connection) bool) {
-	count := map[netip.Prefix]int{}
+	var closable, unused []*connection
 	for c := range g.open {
 		if match(c) {
-			count[c.from]++
+			closable = append(closable, c)
+			if c.state == idle {
+				unused = append(unused, c)
+			}
 		}
+	}
+	if len(unused) > 0 {
+		closable = unused
+	}
+	count := map[netip.Prefix]int{}
+	for _, c := range closable {
+		count[c.from]++
 	}
 	last := map[state]int{waiting: 1}
-	var chosen *connection
-	for c := range g.open {
-		if match(c) && (chosen == nil || cmp.Or(
-			cmp.Compare(count[chosen.from], count[c.from]),
-			cmp.Compare(last[c.state], last[chosen.state]),
-			c.since.Compare(chosen.since),
-		) < 0) {
-			chosen = c
-		}
-	}
+	chosen := slices.MinFunc(closable, func(a, b *connection) int {
+		return cmp.Or(
+			cmp.Compare(count[b.from], count[a.from]),
+			cmp.Compare(last[a.state], last[b.state]),
+			a.since.Compare(b.since),
+		)
+	})
 	g.leave(chosen)
 	_ = chosen.Conn.Close()
 }

@@ -58,6 +58,7 @@ func (w *world) wait(number int, match func(*connection) bool) {
 
 func isWaiting(c *connection) bool { return c.state == waiting }
 func isAsking(c *connection) bool  { return c.state == asking }
+func isIdle(c *connection) bool    { return c.state == idle }
 
 // closed tells whether the ingress has closed a connection.
 func closed(conn net.Conn) bool {
@@ -158,6 +159,41 @@ func TestOfTooManyConnectionsOneOfTheAddressWithMostIsClosed(t *testing.T) {
 	if !closed(most[0]) || closed(most[1]) {
 		t.Error("of the address with most, not the oldest was closed")
 	}
+}
+
+func TestAnIdleConnectionIsClosedBeforeARequestThatAPodHas(t *testing.T) {
+	w := newWorld(t, 16, clients, nil)
+	w.hang("horizon.x")
+	var sent, kept []net.Conn
+	for i := range 2 {
+		sent = append(sent, w.from("127.0.0.1")) // of an address with most connections
+		ask(sent[i], "horizon.x")
+		w.wait(i+1, isWaiting)
+	}
+	keep := func(address string) {
+		conn := w.from(address)
+		w.send(conn, "GET")
+		if status, _ := w.answer(conn, time.Second); status != http.StatusOK {
+			t.Fatalf("a connection of %s: %d", address, status)
+		}
+		kept = append(kept, conn)
+	}
+	for i, last := range []int{2, 3, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14} {
+		keep(fmt.Sprintf("127.0.0.%d", last))
+		w.wait(i+1, isIdle)
+	}
+	for i, wanted := range []int{1, 0, 2} { // the older one of the address with two, and then the oldest
+		keep(fmt.Sprintf("127.0.0.%d", 15+i))
+		if !closed(kept[wanted]) {
+			t.Errorf("idle connection %d is open", wanted)
+		}
+	}
+	for _, conn := range sent {
+		if closed(conn) {
+			t.Error("a request that a pod has was closed")
+		}
+	}
+	w.wait(2, isWaiting)
 }
 
 func TestARequestThatAPodHasIsNotClosedForANewConnectionOfItsOwnAddress(t *testing.T) {
