@@ -12,7 +12,7 @@ import json
 import os
 import random
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -152,8 +152,8 @@ def _queue() -> KeyedQueue[Item]:
     return KeyedQueue(jitter=lambda: random.uniform(1.0, 1.4))  # noqa: S311 - spreads load
 
 
-async def operate(options: Options) -> None:
-    """Run the operator until it is cancelled or a part of it ends."""
+async def operate(options: Options, evicted: Callable[[], None] = lambda: None) -> None:
+    """Run the operator until it is cancelled or a part of it ends; `evicted` is called if its pod is being deleted."""
     from stackwright.controllers.validate import errors_of
     from stackwright.runtime.webhook.admission import Admission
     from stackwright.runtime.webhook.certificate import Certificate
@@ -170,9 +170,14 @@ async def operate(options: Options) -> None:
         if options.metrics_port:
             beside.append(metrics.serve(options.metrics_port))
         if options.pod:
-            beside.append(until_deleted(cluster, (options.namespace, options.pod)))
+            beside.append(_until_evicted(cluster, (options.namespace, options.pod), evicted))
         source = KopfSource(options.kubeconfig)
         await _serve(runtime(cluster, options), source, options.health_port, *beside)
+
+
+async def _until_evicted(cluster: Cluster, pod: Key, evicted: Callable[[], None]) -> None:
+    await until_deleted(cluster, pod)
+    evicted()
 
 
 async def provision(options: ProvisionerOptions) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
 from test_naming import Server
 
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
 from stackwright.controllers.infra.clusterapi import MACHINE
-from stackwright.core.ports import Conflict, NotServed, TerminalError
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
 
 CALL = Call("get", MACHINE, "ns/m")
 
@@ -37,6 +38,22 @@ def test_an_object_replaced_by_one_of_its_name_is_read_again() -> None:
     assert isinstance(error_of(CALL, 409, b"{}"), Conflict)
     other = {"message": 'machines "m" is invalid: spec.version: Invalid value: "a": must be b'}
     assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), TerminalError)
+
+
+@pytest.mark.parametrize("code", [401, 408, 410, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("body", [b"<html>no server is available</html>", b"", b"[]", b'{"message": "away"}'])
+def test_a_load_balancer_without_an_api_server_and_an_overloaded_one_are_unavailable(code: int, body: bytes) -> None:
+    told = error_of(CALL, code, body)
+    assert isinstance(told, Unavailable) and not isinstance(told, Unreachable)
+    assert str(told).startswith(f"get Machine ns/m: the Kubernetes API returned {code}: ")
+
+
+def test_an_internal_error_of_the_api_server_may_concern_one_object_only() -> None:
+    """As while a conversion webhook is away."""
+    status = {"kind": "Status", "code": 500, "message": "conversion webhook for v1beta1 failed"}
+    told = error_of(CALL, 500, json.dumps(status).encode())
+    assert type(told) is TransientError
+    assert isinstance(error_of(CALL, 503, json.dumps(status | {"code": 503}).encode()), Unavailable)
 
 
 async def test_a_deletion_includes_owned_objects() -> None:

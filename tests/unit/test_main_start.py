@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from stackwright import main
+from stackwright.cli.programs.operator import operator
 from stackwright.main import YOUNG, _serve
+from stackwright.runtime.own_pod import end_process
 
 
 @pytest.fixture(autouse=True)
@@ -62,8 +64,11 @@ async def test_imported_and_loaded_objects_are_excluded_from_garbage_collection(
     assert gc.isenabled() and _searched(later), "what comes later is"
 
 
-@pytest.mark.parametrize(("pod", "watches"), [("a", [("stackwright", "a")]), ("", [])])
+@pytest.mark.parametrize(
+    ("pod", "watches"), [("a", [("stackwright", "a"), "the process ends", "the rest ends"]), ("", ["the rest ends"])]
+)
 async def test_an_operator_in_a_pod_ends_with_it(pod: str, watches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends for this cause only, and however long the rest takes to end."""
     watched: list[Any] = []
 
     async def until_deleted(cluster: Any, key: Any) -> None:
@@ -72,11 +77,23 @@ async def test_an_operator_in_a_pod_ends_with_it(pod: str, watches: Any, monkeyp
     async def serve(loop: Any, source: Any, port: Any, *beside: Any) -> None:
         for each in beside:
             await each
+        watched.append("the rest ends")
 
     for name, stub in {"_connect": lambda _: None, "runtime": lambda *_: None, "KopfSource": lambda _: None}.items():
         monkeypatch.setattr(main, name, stub)
     monkeypatch.setattr(main.logs, "configure", lambda _: None)
     monkeypatch.setattr(main, "until_deleted", until_deleted)
     monkeypatch.setattr(main, "_serve", serve)
-    await main.operate(main.Options(pod=pod))
+    await main.operate(main.Options(pod=pod), lambda: watched.append("the process ends"))
     assert watched == watches
+
+
+def test_the_program_ends_its_process_with_its_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    async def operate(options: Any, evicted: Any) -> None:
+        given.append(evicted)
+
+    monkeypatch.setattr(main, "operate", operate)
+    operator()
+    assert given == [end_process]

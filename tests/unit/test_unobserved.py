@@ -8,7 +8,7 @@ from test_runtime import KEY, Operator, Seen, controller, plan, put
 
 from stackwright.core.conditions import done
 from stackwright.core.plan import Plan
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unreachable
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
 from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
@@ -122,11 +122,28 @@ async def test_failures_with_a_success_in_between_are_not_reported():
     assert verbs(operator).count("apply_status") == 1
 
 
-async def test_an_api_server_that_gave_no_answer_for_long_may_refuse_for_a_moment():
-    operator = watching(*[Unreachable("no route")] * 20, *[REFUSED] * 5, None)
+@pytest.mark.parametrize("away", [Unreachable("no route"), Unavailable("the Kubernetes API returned 503: away")])
+async def test_an_api_server_that_was_away_for_long_may_refuse_for_a_moment(away):
+    operator = watching(REFUSED, *[away] * 20, *[REFUSED] * 5, None)
     await operator.runtime.load()
-    await reconciled(operator, 25)
+    await reconciled(operator, 26)
     assert verbs(operator) == []
+
+
+async def test_an_api_server_that_is_away_ends_no_report():
+    operator = watching(*[*[REFUSED] * 20, Unavailable("503")] * 5, REFUSED, owns_ready=False)
+    await operator.runtime.load()
+    await reconciled(operator, 120)
+    assert verbs(operator) == ["event"], "told once"
+
+
+@pytest.mark.parametrize(("attempts", "told"), [(2, []), (3, ["apply_status"])])
+async def test_few_attempts_do_not_prove_that_it_lasts(attempts, told):
+    """As of an object that waits long for a worker."""
+    operator = watching(*[REFUSED] * attempts, None)
+    await operator.runtime.load()
+    await reconciled(operator, attempts, 20)
+    assert [verb for verb in verbs(operator) if verb != "event"] == told
 
 
 async def test_however_often_an_object_changes_in_that_moment_it_is_not_reported():

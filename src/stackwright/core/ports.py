@@ -20,7 +20,11 @@ class TransientError(Exception):
     after: float | None = None
 
 
-class Unreachable(TransientError):
+class Unavailable(TransientError):
+    """The Kubernetes API, or a load balancer before it, serves no request at the moment."""
+
+
+class Unreachable(Unavailable):
     """The Kubernetes API gives no response."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -17,7 +18,7 @@ from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
-from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError, Unreachable
+from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError, Unavailable
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
@@ -35,12 +36,23 @@ SHARE = 8  # of either per namespace at most, fewer when few are free: slow clou
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
-LASTS = 15.0  # seconds after which failed observations of an object, without a success in between, are reported
+# Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
+# API that is unavailable, begins both anew.
+LASTS, ATTEMPTS = 15.0, 3
 log = structlog.get_logger()
 
 
 def _shared(controller: Controller) -> bool:
     return controller.remote or controller.helm
+
+
+@dataclass
+class _Unobserved:
+    """Failed observations of an object."""
+
+    since: float = 0.0
+    attempts: int = 0
+    told: bool = False
 
 
 class Runtime:
@@ -52,7 +64,7 @@ class Runtime:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
         self._busy: dict[Item, tuple[float, float]] = {}  # start and deadline
-        self._unobserved: dict[Item, tuple[float, bool]] = {}  # since when observations fail, and whether it is told
+        self._unobserved: dict[Item, _Unobserved] = {}
         self._cycle = Cycle(reader, ports.clock, self._execute, StatusReporter(ports.cluster, ports.clock))
         events = Events(self.controllers.values(), store, queue)
         self._lists = lists = Lists(ports.cluster, store, events, self.ends)
@@ -150,16 +162,18 @@ class Runtime:
     async def _tell_unobserved(self, controller: Controller, item: Item, error: Failure | Conflict) -> None:
         """Report an error that the cycle did not report, of the observation or the report itself, if it lasts.
 
-        An API server that starts refuses for a moment. One that does not respond would not take the report either.
+        An API server that starts refuses for a moment. One that is unavailable would not take the report either.
         """
-        if isinstance(error, Unreachable):
-            self._unobserved.pop(item, None)
+        failures = self._unobserved.setdefault(item, _Unobserved())
+        if isinstance(error, Unavailable):
+            failures.attempts = 0
             return
         now = asyncio.get_running_loop().time()
-        since, told = self._unobserved.get(item, (now, False))
-        lasts = now - since >= LASTS
-        self._unobserved[item] = since, told or lasts
-        if lasts:
+        if not failures.attempts:
+            failures.since = now
+        failures.attempts += 1
+        if failures.attempts >= ATTEMPTS and now - failures.since >= LASTS:
+            told, failures.told = failures.told, True
             await self._tell(controller, item[1], failed(error), "" if told else "Failed")
 
     async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> None:

@@ -31,6 +31,7 @@ def operator(
     Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
     """
     from stackwright.main import Options, operate
+    from stackwright.runtime.own_pod import end_process
 
     roles = ROLES if controllers == "all" else tuple(name.strip() for name in controllers.split(","))
     if unknown := set(roles) - set(ROLES):
@@ -50,4 +51,4 @@ def operator(
         unrestricted_helmbundles,
         pod,
     )
-    asyncio.run(operate(options))
+    asyncio.run(operate(options, end_process))
