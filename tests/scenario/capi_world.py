@@ -17,6 +17,7 @@ from stackwright.core.conditions import find
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
+from stackwright.runtime.memory.shape import schema_of, with_defaults
 from support.faults import Fuse
 from sweep import sampled
 
@@ -72,6 +73,13 @@ class Clusters(World):
     def write(self, kind: Kind, name: str, spec: Object, **meta: Any) -> None:
         before = self.get(kind, name) or {"metadata": {"name": name, "namespace": NAMESPACE}}
         self.cluster.put(kind, {**before, "metadata": {**before["metadata"], **meta}, "spec": copy.deepcopy(spec)})
+
+    def smuggle(self, kind: Kind, name: str, spec: Object) -> None:
+        """Store a spec that the API server refuses, as an earlier version may have."""
+        obj: Any = self.get(kind, name)
+        obj["metadata"]["generation"] += 1
+        wrong = with_defaults(schema_of(kind), {**obj, "spec": copy.deepcopy(spec)})
+        self.cluster._put(kind, (NAMESPACE, name), wrong, "MODIFIED")
 
     def make(self, name: str = "c", **spec: Any) -> None:
         """A cluster as the user writes it; fields that the operator wrote to the spec remain."""

@@ -203,6 +203,29 @@ async def test_a_machine_waits_for_its_cluster_and_reports_its_wait() -> None:
     assert told(world)[0] == "Ready"
 
 
+async def test_no_server_is_created_from_an_invalid_spec_of_a_cluster() -> None:
+    """An earlier version may have stored a spec that is invalid now."""
+    world = await clusters(disablePortSecurity=True)
+    world.machine()
+    await world.ready(MACHINES, "m")
+    before = server(world)["spec"]
+    cluster = world.get(CLUSTERS, "c")
+    assert cluster is not None
+    spec = {**cluster["spec"], "identityRef": {**IDENTITY, "name": "later"}}
+    subnet = {"cidr": "10.6.0.0/24", "dnsNameservers": ["dns"]}
+    world.smuggle(CLUSTERS, "c", {**spec, "managedSubnets": [subnet]})
+    world.machine("n")
+    await world.run(60)
+    reason, message = world.told(kind=MACHINES, name="n")
+    assert reason == "WaitingForClusterInfrastructure"
+    assert message.startswith("Waiting for OpenStackCluster c: its spec is not valid: spec.managedSubnets[0].dns")
+    assert not world.get(SERVERS, "n")
+    assert told(world)[0] == "Ready" and server(world)["spec"] == before
+    world.make(disablePortSecurity=True)
+    await world.ready(MACHINES, "n")
+    assert "securityGroups" not in server(world, "n")["spec"]["ports"][0]
+
+
 async def test_no_machine_is_created_for_a_deleted_cluster() -> None:
     world = await made()
     world.delete(CLUSTERS, "c")

@@ -155,6 +155,7 @@ def _machine(draw: Any, obj: Object, spec: dict[str, Any]) -> MachineSeen:
         cluster if draw(MOSTLY) else None,
         "c" if draw(MOSTLY) else "",
         _foreign(found) if found and draw(RARELY) else found,
+        () if draw(MOSTLY) else ("spec.tags: takes a list",),
     )
 
 

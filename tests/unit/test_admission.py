@@ -21,6 +21,7 @@ import pytest
 from tls_clients import connected, contexts
 
 from stackwright.api.errors import ERRORS, LONG, MORE
+from stackwright.cloud.controlplane import STAGE
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
@@ -394,6 +395,43 @@ def test_metadata_of_objects_of_an_earlier_version_can_be_changed() -> None:
         assert time.process_time() - began < 1, "seconds"
         new_spec["another"] = 1
         assert check(new, old, False) == [f"spec: must have at most {VALUES} values"], kind
+
+
+CLOUD = {"openstack_version": "epoxy", "preset": "core"}
+RULE = {"name": "r", "direction": "ingress", "protocol": "none"}
+INVALID: list[tuple[str, dict[str, Any]]] = [
+    ("OpenStackDeployment", {**CLOUD, "size": "gone"}),
+    ("OpenStackDeployment", {**CLOUD, "size": "tiny", "services": {"identity": {"gone": {"values": {}}}}}),
+    ("OpenStackControlPlane", {"gone": 1}),
+    ("HelmBundle", {"releases": [{"name": "a", "chart": "gone"}]}),
+    ("OpenStackServer", {"gone": 1}),
+    (
+        "OpenStackCluster",
+        {
+            "identityRef": {"name": "a", "cloudName": "b"},
+            "managedSecurityGroups": {"workerNodesSecurityGroupRules": [RULE]},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec"), INVALID)
+def test_metadata_of_a_stored_object_that_is_invalid_now_can_be_changed(kind: str, spec: dict[str, Any]) -> None:
+    check = partial(errors_of, settings=settings(Options()))
+    old = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
+    assert check(old, None, False)
+    changes = ({"labels": {"a": "b"}}, {"annotations": {"a": "b"}}, {"finalizers": ["a.b/c"]}, {"ownerReferences": []})
+    for change in changes:
+        new = {**old, "metadata": {"name": "a", "namespace": "b", **change}, "spec": copy.deepcopy(spec)}
+        assert check(new, old, False) == []
+    assert check({**old, "spec": {**spec, "another": 1}}, old, False)
+
+
+def test_a_wrong_annotation_is_refused_beside_an_unchanged_spec() -> None:
+    old = {"kind": "OpenStackControlPlane", "metadata": {"name": "a", "namespace": "b"}, "spec": {"gone": 1}}
+    new = {**old, "metadata": {**old["metadata"], "annotations": {STAGE: "none"}}}
+    (error,) = errors_of(new, old)
+    assert error.startswith(f"metadata.annotations.{STAGE}: ")
 
 
 def test_values_are_counted_at_every_depth() -> None:

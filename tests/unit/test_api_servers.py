@@ -346,6 +346,24 @@ def test_values_that_neutron_accepts_are_accepted(kind: str, path: str, field: s
     assert errors(kind, nested(path, field, value)) == []
 
 
+@pytest.mark.parametrize(
+    "ports",
+    [[{"fixedIPs": [{"ipAddress": "TODO"}]}], [{"macAddress": "TODO"}, {"allowedAddressPairs": [{"ipAddress": "x"}]}]],
+)
+def test_addresses_in_a_disabled_bastion_may_be_wrong(ports: list[dict[str, Any]]) -> None:
+    identity = GOOD["OpenStackCluster"]["identityRef"]
+    machine = {**MACHINE, "identityRef": identity, "ports": ports}
+    bastion = {"enabled": False, "spec": machine}
+    spec, found = OpenStackCluster.parsed(
+        {"spec": {"identityRef": identity, "disablePortSecurity": True, "bastion": bastion}}
+    )
+    assert (found, spec["managedNetwork"]) == ([], {"enablePortSecurity": False})
+    assert spec["bastion"]["spec"]["identityRef"]["name"] == identity["name"]
+    assert len(errors("OpenStackCluster", {"bastion": {"spec": machine}})) == len(ports)
+    machine["ports"] = [*ports, {"unknown": 1}]
+    assert "unknown field" in errors("OpenStackCluster", {"bastion": bastion})[-1]
+
+
 def test_the_dns_servers_of_a_subnet_are_addresses() -> None:
     found = errors("OpenStackCluster", {"managedSubnets": [{"cidr": "10.6.0.0/24", "dnsNameservers": ["dns"]}]})
     assert found == [f"spec.managedSubnets[0].dnsNameservers[0]: {ADDRESS}, not 'dns'"]
@@ -358,6 +376,8 @@ def test_the_dns_servers_of_a_subnet_are_addresses() -> None:
         ({"protocol": "icmp", **PORT_RANGE}, ""),
         ({"protocol": "ICMP", **PORT_RANGE}, ""),
         ({"protocol": "58", **PORT_RANGE}, ""),
+        ({"protocol": "001", **PORT_RANGE}, ""),
+        ({"protocol": "006", **PORT_RANGE}, "portRangeMax: must be at least portRangeMin"),
         ({"protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}, ""),
         ({"protocol": "tcp", "portRangeMin": -1}, "portRangeMin: must be at least 0, not -1"),
         ({"protocol": "tcp", "portRangeMax": 65536}, "portRangeMax: must be at most 65535, not 65536"),

@@ -194,11 +194,28 @@ def test_a_rollback_is_described_from_the_facts_of_the_status_and_never_from_its
     assert status["readyRevision"] == 3
 
 
-def test_a_status_of_an_older_operator_keeps_its_message_while_it_is_rolled_back():
-    before = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolled back to revision 1"}
-    for release in (record(digest="old"), replace(record("failed", "old"), cause="forbidden")):
-        told = decide(seen(release, [UP], before)).status["releaseStatuses"]["mc"]
-        assert told["message"] == before["message"] and "rollbackRevision" not in told
+@pytest.mark.parametrize("end", ["rolling back", "rolled back"])
+@pytest.mark.parametrize("more", ["", "; retried when Node n is ready", " failed: forbidden"])
+def test_a_rollback_in_the_status_of_an_older_operator_is_known_from_its_message(end, more):
+    message = f"mc is not ready: a; b; {end} to revision 2{more}"
+    before = {"readyRevision": 1, "failedDigest": TARGET, "message": message}
+    for release, told in (
+        (record("pending-rollback", "old", 10), "rolling back to revision 2"),
+        (replace(record("failed", "old"), cause="no memory"), "rolling back to revision 2 failed: no memory"),
+        (record(digest="old"), "rolled back to revision 2"),
+    ):
+        status = decide(seen(release, [UP], before)).status["releaseStatuses"]["mc"]
+        assert status["message"] == f"mc is not ready: a; b; {told}"
+        assert (status["rollbackRevision"], status["rollbackCause"]) == (2, "mc is not ready: a; b")
+
+
+def test_a_rollback_without_a_recorded_revision_was_to_the_ready_one():
+    status = {"readyRevision": 1, "failedDigest": TARGET, "message": "m"}
+    for _ in range(2):
+        status = decide(seen(replace(record("failed", "old"), cause="forbidden"), [UP], status)).status[
+            "releaseStatuses"
+        ]["mc"]
+        assert status["message"] == "m; rolling back to revision 1 failed: forbidden"
 
 
 def test_a_release_with_remaining_time_is_reconciled_at_its_timeout():

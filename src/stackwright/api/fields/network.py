@@ -8,9 +8,10 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated
+from typing import Annotated, LiteralString
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from stackwright.api.fields.lines import Line, Short
 
@@ -38,6 +39,8 @@ PROTOCOLS: Mapping[str, int] = {
     "ipip": 4, "ipv6-encap": 41, "ipv6-frag": 44, "ipv6-icmp": 58, "ipv6-nonxt": 59, "ipv6-opts": 60, "ipv6-route": 43,
     "ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6, "udp": 17, "udplite": 136, "vrrp": 112,
 }  # fmt: skip
+ICMP, ICMP6 = PROTOCOLS["icmp"], PROTOCOLS["icmpv6"]
+REJECTED = "rejected_by_neutron"  # error type of the types from `NeutronAddress` on
 _HEX = "[0-9a-fA-F]"
 _MAC = re.compile(
     f"{_HEX}{{1,2}}([:-]{_HEX}{{1,2}}){{5}}|{_HEX}{{1,4}}([:.-]{_HEX}{{1,4}}){{2}}|{_HEX}{{6}}[:-]{_HEX}{{6}}|{_HEX}{{12}}"
@@ -64,16 +67,22 @@ def _is_mac(value: str) -> bool:
     return _MAC.fullmatch(value) is not None
 
 
+def protocol_number(value: str) -> int | None:
+    """The number of a protocol by name or number, in any notation that Neutron accepts; None for others."""
+    if value.isascii() and value.isdecimal() and len(value) < 4:
+        return int(value)
+    return PROTOCOLS.get(value.lower())
+
+
 def _is_protocol(value: str) -> bool:
-    if value.isascii() and value.isdecimal():
-        return len(value) < 4 and int(value) <= 255
-    return value.lower() in (*PROTOCOLS, "any")
+    number = protocol_number(value)
+    return value.lower() == "any" if number is None else number <= 255
 
 
-def _or_empty(fits: Callable[[str], bool], problem: str) -> AfterValidator:
+def _or_empty(fits: Callable[[str], bool], problem: LiteralString) -> AfterValidator:
     def checked(value: str) -> str:
         if value and not fits(value):
-            raise ValueError(problem)
+            raise PydanticCustomError(REJECTED, problem)
         return value
 
     return AfterValidator(checked)

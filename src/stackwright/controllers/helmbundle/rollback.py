@@ -13,6 +13,7 @@ others have no majority. It remains, is reported as NotReady, and continues by i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -38,14 +39,16 @@ from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error
 
 ROLLING, ROLLED = "rolling back", "rolled back"
+# An older operator recorded a rollback only in the message.
+_MESSAGE = re.compile(rf"(.*); (?:{ROLLING}|{ROLLED}) to revision (\d+).*", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Rollback:
     """A rollback as the status records it.
 
-    revision  to which the release is rolled back; 0 if an older operator wrote the status
-    cause     why; with revision 0, the whole message
+    revision  to which the release is rolled back
+    cause     why
     away      nodes whose return leads to a retry
     """
 
@@ -55,18 +58,20 @@ class Rollback:
 
     @classmethod
     def recorded(cls, before: Object) -> Rollback:
-        revision, away = int(before.get("rollbackRevision") or 0), before.get("away") or ()
-        return cls(revision, str(before.get("rollbackCause" if revision else "message", "")), away)
+        away, message = before.get("away") or (), str(before.get("message", ""))
+        if revision := int(before.get("rollbackRevision") or 0):
+            return cls(revision, str(before.get("rollbackCause", "")), away)
+        if older := _MESSAGE.fullmatch(message):
+            return cls(int(older[2]), older[1], away)
+        return cls(int(before.get("readyRevision") or 0), message, away)
 
     def message(self, phase: str, failure: str = "") -> str:
-        if not self.revision:
-            return self.cause
         again = f"; retried when {named(self.away)} {are(self.away)} ready" if self.away else ""
         return f"{self.cause}; {phase} to revision {self.revision}{again}{f' failed: {failure}' if failure else ''}"
 
     def status(self, record: Release | None, digest: str, message: str, stood: Progress | None = None) -> Object:
         status = status_of(record, success=False, message=message, failed=digest, stood=stood, away=self.away)
-        return status | ({"rollbackRevision": self.revision, "rollbackCause": self.cause} if self.revision else {})
+        return {**status, "rollbackRevision": self.revision, "rollbackCause": self.cause}
 
 
 def nodes_back(seen: Observed, before: Object) -> list[str]:

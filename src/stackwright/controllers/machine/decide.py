@@ -74,7 +74,7 @@ def _report(
 
 
 def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:
-    identity = seen.cluster["spec"].get("identityRef") if seen.cluster else None
+    identity = seen.cluster["spec"].get("identityRef") if seen.cluster and not seen.cluster_errors else None
     return propagated(server, seen.obj, seen.spec, identity)
 
 

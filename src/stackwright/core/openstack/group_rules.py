@@ -10,9 +10,8 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.api.fields.network import PROTOCOLS
+from stackwright.api.fields.network import ICMP, ICMP6, protocol_number
 
-ICMP, ICMP6 = PROTOCOLS["icmp"], PROTOCOLS["icmpv6"]
 EVERY_PORT = (1, 65535)
 
 
@@ -31,8 +30,9 @@ def meaning(rule: Mapping[str, Any]) -> tuple[Any, ...]:
 def _protocol(value: Any, version: str) -> Any:
     if value is None:
         return None
-    text = str(value).lower()
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else PROTOCOLS.get(text, text)
+    number = protocol_number(str(value))
+    if number is None:
+        return str(value).lower()
     return ICMP6 if (version, number) == ("IPv6", ICMP) else number
 
 

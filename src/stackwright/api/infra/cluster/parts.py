@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from stackwright.api.fields.lines import Line, Short
-from stackwright.api.fields.network import NeutronAddress, NeutronRange, Protocol
+from stackwright.api.fields.network import (
+    ICMP,
+    ICMP6,
+    REJECTED,
+    NeutronAddress,
+    NeutronRange,
+    Protocol,
+    protocol_number,
+)
 from stackwright.api.infra.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
 from stackwright.api.infra.machine import MachineSpec
 from stackwright.api.infra.params import SubnetParam
@@ -63,13 +79,13 @@ class Endpoint(Part):
 
 
 REMOTES = ("remoteGroupID", "remoteIPPrefix", "remoteManagedGroups")
-_ICMP = ("icmp", "icmpv6", "ipv6-icmp", "1", "58")  # for these, the ports are type and code
 
 
 def _backwards(rule: Raw) -> bool:
     first, last = rule.get("portRangeMin"), rule.get("portRangeMax")
     backwards = first is not None and last is not None and first > last
-    return backwards and str(rule.get("protocol")).lower() not in _ICMP
+    # For ICMP the ports are type and code.
+    return backwards and protocol_number(str(rule.get("protocol"))) not in (ICMP, ICMP6)
 
 
 class SecurityGroupRule(Part):
@@ -136,3 +152,16 @@ class Bastion(Part):
     spec: MachineSpec | None = Field(None, description="The machine.")
     availability_zone: Short | None = Field(None, description="Availability zone of Nova.")
     floating_ip: Ipv4 | None = Field(None, description="Floating IP; default: any.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_rejected_ports(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """A disabled bastion may have ports that Neutron rejects: earlier versions accepted them. They are omitted."""
+        try:
+            return handler(value)
+        except ValidationError as error:
+            disabled = isinstance(value, Mapping) and value.get("enabled") is False
+            if not disabled or any(each["type"] != REJECTED for each in error.errors(include_url=False)):
+                raise
+            spec = {name: each for name, each in value["spec"].items() if name != "ports"}
+            return handler({**value, "spec": spec})
