@@ -74,7 +74,9 @@ class Snapshot:
                 del self._owned[whose]
 
     def replace(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a whole list; returns what changed."""
+        """Store a whole list, unless the last one began later; returns what changed."""
+        if began < self.taken.get(what, began):
+            return set()
         listed = {(what, thing.id): thing for thing in found}
         gone = {key for key in self.things if key[0] == what and key not in listed}
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
@@ -90,7 +92,12 @@ class Snapshot:
         return changed
 
     def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a list of changes, while a whole list may be in progress; returns what changed."""
+        """Store a list of changes, while a whole list may be in progress; returns what changed.
+
+        It is ignored if the last whole list began later.
+        """
+        if began < self.taken[what]:
+            return set()
         changed = self.merge(found, began)
         self.written.update(dict.fromkeys(changed, began))
         self.fresh[what] = max(began, self.fresh[what])
