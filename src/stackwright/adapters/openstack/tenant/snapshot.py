@@ -169,11 +169,11 @@ class Snapshot:
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
 
-        A caller that must prove absence needs a list that began at `settled` or later.
+        A caller that must prove absence needs a whole list that began at `settled` or later.
         """
         if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
             return False
-        if self.fresh.get(what, 0.0) < settled <= now:
+        if self.taken.get(what, 0.0) < settled <= now:
             return True
         if self.doubtful(what, now):
             return True
@@ -185,8 +185,8 @@ class Snapshot:
         return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
 
     def does(self, what: str, settled: float) -> bool:
-        """Whether the last list began at `settled` or later."""
-        return what in self.taken and self.fresh[what] >= settled
+        """Whether the last whole list began at `settled` or later; changes do not prove absence."""
+        return what in self.taken and self.taken[what] >= settled
 
     def kept(self, what: str, settled: float, now: float) -> bool:
         """True if the list is fresh and refreshes succeed; otherwise the caller fetches it and gets the error."""
