@@ -138,6 +138,7 @@ class RealPort:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = Clock()
+        self.state = CloudState(issued=NOVA)
         self._clouds: list[MemoryClouds] = []
         for module in (attempts, clouds, lists, project_session, single_flight, connection_pool, deadline, login):
             monkeypatch.setattr(module, "time", self.clock)
@@ -146,7 +147,7 @@ class RealPort:
         monkeypatch.setattr(clouds, "thing_of", lambda what, thing: thing)
         monkeypatch.setattr(connection_pool, "in_thread_of", in_place)
         monkeypatch.setattr(connection_pool, "connection", self._connection)
-        monkeypatch.setattr(connection_pool, "state_of", lambda connection: CloudState(issued=NOVA))
+        monkeypatch.setattr(connection_pool, "state_of", lambda connection: self.state)
         monkeypatch.setattr(login, "in_thread", lambda what, *args: in_place(None, what, *args))
         monkeypatch.setattr(World, "port", lambda world, queue: self.to(world.clouds, lambda *item: queue.add(item)))
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from capi_world import BASTION, MANAGED, Clusters
 from pool_world import POOLS, pools
-from real_port import Connection, RealPort, real_port
+from real_port import NOVA, Connection, RealPort, real_port
 from requests import Response
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 from test_floatingippool_scenario import (
@@ -22,7 +22,7 @@ from test_losses import IN_CLOUD, asking
 from world import NAMESPACE, SETTINGS, World
 
 from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.transport.send import request
+from stackwright.adapters.openstack.transport.send import CloudState, request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
@@ -138,6 +138,23 @@ async def test_a_clock_that_differs_from_novas_causes_no_duplicate_and_no_delay(
     await world.run(30)
     assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
     assert world.status["ready"], world.told()
+
+
+@pytest.mark.parametrize("ahead", [14.0, 60.0, 3600.0])
+@pytest.mark.parametrize("issued", [NOVA, None], ids=["token", "no token"])
+async def test_a_gateway_whose_clock_is_ahead_makes_no_server_twice(
+    real_port: RealPort, issued: float | None, ahead: float
+) -> None:
+    """It writes the header Date in place of Nova, so lists of changes may begin too late."""
+    real_port.state = CloudState({"compute": NOVA + ahead}, issued)
+    world = Servers()
+    world.server("first")
+    await world.run(60)
+    world.clouds.lose.add("create server")
+    world.server()
+    await world.run(120)
+    assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
+    assert world.get()["status"]["ready"], world.told()
 
 
 @pytest.mark.parametrize("ahead", [30.0, 600.0])

@@ -601,6 +601,18 @@ def test_a_whole_list_does_not_revert_later_changes() -> None:
     assert snapshot.replace("server", [now], began=40) == {("server", "new")}
 
 
+def test_a_list_that_began_before_the_last_whole_list_is_ignored() -> None:
+    """Two of them may be in progress, and a slow one ends last."""
+    before, now = CloudResource("server", "1", state="BUILD"), CloudResource("server", "1", state="ACTIVE")
+    snapshot = Snapshot()
+    snapshot.replace("server", [before], began=1)
+    snapshot.replace("server", [now, CloudResource("server", "new")], began=10)
+    assert snapshot.replace("server", [before], began=5) == set()
+    assert snapshot.update("server", [before, CloudResource("server", "gone")], began=5) == set()
+    assert snapshot.things == {("server", "1"): now, ("server", "new"): CloudResource("server", "new")}
+    assert (snapshot.taken["server"], snapshot.fresh["server"]) == (10, 10)
+
+
 async def test_the_whole_list_is_fetched_in_the_background(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     lists.things["server"] = [CloudResource("server", "1", state="BUILD")]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from threading import Event
 from time import monotonic
 from typing import Any
 from unittest.mock import Mock
@@ -26,7 +28,7 @@ from tests.unit.test_adapter_openstack_clouds import (
 )
 
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, single
 from stackwright.adapters.openstack.transport.send import request, state_of
 from stackwright.core.openstack.clouds import look
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
@@ -72,6 +74,59 @@ def test_where_nova_sends_no_date_its_time_is_that_of_the_token() -> None:
     services.session.auth.auth_ref = AccessInfoV3("t", {"token": {"issued_at": "yesterday"}})
     request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
     assert state_of(services).clock("compute") == clock  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, -14.0, 14.0, 60.0, 3600.0])
+def test_novas_time_is_the_earlier_one_of_date_and_token(ahead: float) -> None:
+    """A gateway ahead of Nova may write the date, and a list of changes must not begin too late."""
+    services = Services(lambda method, path, body: Response(200, {}, Date="Thu, 01 May 2031 10:00:30 GMT"))
+    date = datetime(2031, 5, 1, 10, 0, 30, tzinfo=UTC).timestamp()
+    services.session.auth.auth_ref = Mock(issued=datetime.fromtimestamp(date - ahead, UTC))
+    now = monotonic()
+    request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
+    clock = state_of(services).clock("compute")  # type: ignore[arg-type]
+    assert clock == pytest.approx(date - max(ahead, 0.0) - now, abs=1)
+
+
+async def test_only_a_whole_list_proves_that_a_server_is_absent(lists: Lists, time: Time) -> None:
+    """A list of changes lacks a new server if Nova's clock is not what it seems."""
+    port_ = clouds([])
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    project = await refresh(port_)
+    time.now += SETTLE + 1
+    project.snapshot.update("server", [], began=time.now)
+    lists.asked.clear()
+    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert [partly for what, partly in lists.asked if what == "server"] == [False]
+    await port_.close()
+
+
+async def test_the_list_that_proves_absence_delays_no_peek(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, project = Event(), None
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
+        if project and what == "server":
+            free.wait(10)
+        return lists(connection, what, since)
+
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
+    port_ = clouds([])
+    await look(port_, CLOUD, asker(1, waits=True))
+    project = await refresh(port_)
+    time.now += SETTLE + 1
+    proof = asyncio.create_task(look(port_, CLOUD, asker(1, waits=True)))
+    try:
+        while not project.whole.flies:
+            await asyncio.sleep(0.01)
+        peeks = lists.peeks
+        await asyncio.wait_for(refresh(port_), 2)
+        assert lists.peeks == peeks + 1
+    finally:
+        free.set()
+    assert (await proof).settled
+    await port_.close()
 
 
 @pytest.mark.parametrize(("status", "form"), [(503, "application/json"), (200, "text/html")])

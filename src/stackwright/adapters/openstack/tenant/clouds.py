@@ -90,7 +90,7 @@ class OpenStackClouds:
         project = self._of[asker.uid]
         snapshot, listed = project.snapshot, project.listed(asker)
         settled = self._settled(project.askers[asker.uid])
-        began = min((snapshot.fresh.get(what, 0.0) for what in listed), default=0.0)
+        began = min((snapshot.taken[what] for what in listed), default=0.0)
         unseen = project.kinds(asker) - listed
         return ProjectView(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
 
@@ -210,7 +210,7 @@ class OpenStackClouds:
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: SubscriptionState) -> float:
-        """Time by which earlier requests have taken effect; only lists that begin later prove absence.
+        """Time by which earlier requests have taken effect; only whole lists that begin later prove absence.
 
         Older lists do not prove either which resources are free.
         """

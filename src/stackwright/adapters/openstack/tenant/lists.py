@@ -38,12 +38,14 @@ class Lists:
         change is known. A caller that does not wait for a change can do without a list.
         """
         snapshot = project.snapshot
-        flight = project.lists.setdefault(what, SingleFlight())
-        while snapshot.due(what, waits, time.monotonic(), settled):
+        while snapshot.due(what, waits, now := time.monotonic(), settled):
             project.line.check(REST[what].service)  # otherwise all callers would wait for the one that tries
             enough = snapshot.does(what, settled)
+            flight = project.lists.setdefault(what, SingleFlight())
+            ask = partial(self._update, cloud, project, what, enough)
+            if what == "server" and what in snapshot.taken and not enough and settled <= now and _since(project):
+                flight, ask = project.whole, partial(self._list, cloud, project, what)  # beside the peeks of others
             try:
-                ask = partial(self._update, cloud, project, what, enough)
                 is_woken = waits and not TYPES[what].built and what not in snapshot.doubts.lists
                 moment = 0.0 if is_woken else MOMENT  # a change wakes the caller
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
@@ -51,7 +53,7 @@ class Lists:
                 if enough or not waits:
                     return
                 raise
-            if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
+            if snapshot.does(what, settled) or settled > time.monotonic():
                 return
 
     async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:

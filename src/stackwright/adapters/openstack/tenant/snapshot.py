@@ -74,7 +74,9 @@ class Snapshot:
                 del self._owned[whose]
 
     def replace(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a whole list; returns what changed."""
+        """Store a whole list, unless the last one began later; returns what changed."""
+        if began < self.taken.get(what, began):
+            return set()
         listed = {(what, thing.id): thing for thing in found}
         gone = {key for key in self.things if key[0] == what and key not in listed}
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
@@ -90,7 +92,12 @@ class Snapshot:
         return changed
 
     def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a list of changes, while a whole list may be in progress; returns what changed."""
+        """Store a list of changes, while a whole list may be in progress; returns what changed.
+
+        It is ignored if the last whole list began later.
+        """
+        if began < self.taken[what]:
+            return set()
         changed = self.merge(found, began)
         self.written.update(dict.fromkeys(changed, began))
         self.fresh[what] = max(began, self.fresh[what])
@@ -162,11 +169,11 @@ class Snapshot:
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
 
-        A caller that must prove absence needs a list that began at `settled` or later.
+        A caller that must prove absence needs a whole list that began at `settled` or later.
         """
         if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
             return False
-        if self.fresh.get(what, 0.0) < settled <= now:
+        if self.taken.get(what, 0.0) < settled <= now:
             return True
         if self.doubtful(what, now):
             return True
@@ -178,8 +185,8 @@ class Snapshot:
         return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
 
     def does(self, what: str, settled: float) -> bool:
-        """Whether the last list began at `settled` or later."""
-        return what in self.taken and self.fresh[what] >= settled
+        """Whether the last whole list began at `settled` or later; changes do not prove absence."""
+        return what in self.taken and self.taken[what] >= settled
 
     def kept(self, what: str, settled: float, now: float) -> bool:
         """True if the list is fresh and refreshes succeed; otherwise the caller fetches it and gets the error."""

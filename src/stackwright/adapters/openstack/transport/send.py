@@ -44,7 +44,9 @@ class CloudState:
     ids: dict[str, bool] = field(default_factory=dict)
 
     def clock(self, service: str) -> float | None:
-        return self.dates.get(service, self.issued)
+        """The earlier one: a gateway may write Date, and a list of changes that begins too late lacks some."""
+        known = self.dates.get(service), self.issued
+        return min((each for each in known if each is not None), default=None)
 
     def note(self, service: str, response: Response) -> None:
         has_id, form = _has_id(response), str(response.headers.get("Content-Type"))
