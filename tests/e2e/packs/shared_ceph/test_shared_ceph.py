@@ -109,7 +109,7 @@ def holds(check: Callable[[], str], *parts: str) -> None:
 
 
 def test_the_cloud_reports_its_wait_and_writes_its_requests(elsewhere: Elsewhere) -> None:
-    cause = "Secret openstack-ceph-shared/openstack-ceph-keys of the Ceph: it does not exist"
+    cause = "Secret openstack-ceph-shared/openstack-ceph-keys of Ceph: it does not exist"
     holds(lambda: elsewhere.said("cinder/cinder"), cause)
     asked = elsewhere.kubectl("get", "configmap", "openstack-ceph-requests", "-o", "json", namespace=SHARED)
     clients = json.loads(json.loads(asked)["data"]["requests.json"])["clients"]
