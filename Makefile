@@ -1,10 +1,10 @@
-# Stackwright's verbs. `make help` lists them.
+# Stackwright's targets. `make help` lists them.
 
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 PURE := tests/unit tests/golden tests/scenario
-# One process a core; who has nothing left to do takes tests of another.
+# One process per core; an idle process takes tests of another.
 PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -14,13 +14,13 @@ PARALLEL := -n auto --dist worksteal
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-cloud: $(VENV)/ok ## Start Kubernetes and a cloud on this machine, and show that it works
+cloud: $(VENV)/ok ## Start Kubernetes and a cloud on this machine, and verify that it works
 	$(BIN)/stackwright up $(if $(CLOUD),--file $(CLOUD))
 
 down: $(VENV)/ok ## Stop the cloud and clean up the machine; data is kept
 	$(BIN)/stackwright down
 
-test: $(VENV)/ok ## Run everything that CI runs: style, types, tests, and of the end-to-end tests the core and one or two packs
+test: $(VENV)/ok ## Run everything that CI runs: style, types, tests, the core of the end-to-end tests and one or two packs
 	$(BIN)/python tools/suite.py test
 
 lint: $(VENV)/ok ## Style and types
@@ -43,44 +43,44 @@ e2e: $(VENV)/ok ## The core of the end-to-end tests on the local cluster; PACK=s
 e2e-all: $(VENV)/ok ## All tests: every case of the pure ones, the core, all packs
 	$(BIN)/python tools/suite.py all
 
-durations: $(VENV)/ok ## How long the tests of the last runs took, by step, and the slowest
+durations: $(VENV)/ok ## Show the durations of the last tests, by step, and the slowest ones
 	@$(BIN)/python tools/suite.py durations
 
-golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed as a diff
+golden: $(VENV)/ok ## Regenerate golden files and CRDs, to be reviewed as a diff
 	$(BIN)/stackwright crds --dir charts/stackwright/crds
 	UPDATE_GOLDEN=1 $(PYTEST) -q $(PURE)
 
-bench: $(VENV)/ok ## Print the figures of performance
+bench: $(VENV)/ok ## Print performance figures
 	$(BIN)/python -m bench
 
-bench-docs: $(VENV)/ok ## Write the page of figures anew from the stored runs
+bench-docs: $(VENV)/ok ## Regenerate the page of figures from the stored runs
 	$(BIN)/python -m bench.store
 
-mutants: $(VENV)/ok tools ## Break the code and count how often a test notices; N=200 SEED=1 tries a sample only
+mutants: $(VENV)/ok tools ## Change the code in small ways and count undetected changes; N=200 SEED=1 tries a sample
 	nice -n 19 $(BIN)/python tools/mutants.py $(or $(N),0) $(or $(SEED),0)
 
-docs: $(VENV)/ok ## Write the generated reference pages anew
+docs: $(VENV)/ok ## Regenerate the reference pages
 	$(BIN)/python tools/docs.py
 
-clean: ## Remove what was built in this checkout (the caches stay)
+clean: ## Delete build results of this checkout (the caches remain)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist out
 
 BUILD = $(BIN)/python -c "import sys; from stackwright.local import tools, config; \
 	tools.build_all(config.LocalCluster.discover(), print, sys.argv[1:])"
 
-# All that the pure tests need.
+# Requirements of the pure tests.
 helm: $(VENV)/ok
 	@$(BUILD) helm
 
-# All that the functional tests need: an API server, and what they try with it.
+# Requirements of the functional tests: an API server, and the programs that use it.
 server: $(VENV)/ok
 	@$(BUILD) etcd kubernetes helm ingress
 
-# All programs that are built of sources; once, then they are found in the cache.
+# All programs that are built from source, once; later they are in the cache.
 tools: $(VENV)/ok
 	@$(BUILD)
 
-# Debian keeps ensurepip in a package of its own.
+# In Debian, ensurepip is a separate package.
 $(VENV)/ok: requirements-dev.lock pyproject.toml
 	python3 -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -qy python3-venv; }
 	python3 -m venv $(VENV)

@@ -1,12 +1,12 @@
-"""Time until another pod of MariaDB is primary while Helm holds all ordinary workers, and the same with one queue.
+"""Time until another pod of MariaDB is primary under a full load of Helm, and the same with one queue.
 
-How: the runtime with the controllers of HelmBundles and of the primary, on the in-memory cluster, in real time. Sixteen
-HelmBundles are to be installed, and each Helm call takes two seconds, so all eight ordinary workers are always busy.
+How: the runtime with the controllers of HelmBundles and of the primary, on the in-memory cluster, in real time.
+HelmBundles of four namespaces are to be installed, and each Helm call takes two seconds, so Helm is always busy.
 Then, n times, the primary becomes unready, and the time until another pod has the label is measured. The peer is the
-same runtime with a primary controller that is not urgent: its key waits behind the HelmBundles.
+same runtime with one queue: Helm has no workers of its own and holds all eight, and the primary is not urgent.
 
-Sources of error: idle workers (checked before each sample, an error if any). Writes in memory take no time, so the API
-server's time is not included. A real Helm call takes up to 300 s, and the peer's time grows with it.
+Sources of error: too few calls of Helm (checked before each sample, an error if so). Writes in memory take no time, so
+the API server's time is not included. A real Helm call takes up to 300 s, and the peer's time grows with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from bench.figure import Figure, Goal, percentile
 from bench.options import BenchError, Options
 
 CALL = 2.0
-BUNDLES = 16
+BUNDLES, PEER_BUNDLES = 64, 16  # twice as many as there are workers for them
+NAMESPACES = 4
 WORKERS = 8
 SERVERS = 3
 NAMESPACE = "bench"
@@ -33,10 +34,10 @@ def measure(options: Options) -> Iterator[Figure]:
     import structlog
 
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), cache_logger_on_first_use=False)
-    ours = asyncio.run(_side(options.n or 100, urgent=True))
-    theirs = asyncio.run(_side(min(options.n or 20, 20), urgent=False))
+    ours = asyncio.run(_side(options.n or 100, one_queue=False))
+    theirs = asyncio.run(_side(min(options.n or 20, 20), one_queue=True))
     yield Figure(
-        "a pod of MariaDB not ready → another one is primary, Helm holds all workers",
+        "a pod of MariaDB not ready → another one is primary, full load of Helm",
         "s",
         ours,
         Goal(most=0.1),
@@ -61,7 +62,7 @@ class _BusyHelm:
             self.running -= 1
 
 
-async def _side(count: int, *, urgent: bool) -> list[float]:
+async def _side(count: int, *, one_queue: bool) -> list[float]:
     from stackwright.api.kinds import POD
     from stackwright.controllers import helmbundle, primary
     from stackwright.core.ages import Ages
@@ -76,15 +77,16 @@ async def _side(count: int, *, urgent: bool) -> list[float]:
     cluster = MemoryCluster(clock=clock)
     none = absent("such system in a bench")
     ports = Ports(WriteThrough(store, cluster), helm, none, none, none, clock, SeededEntropy())  # type: ignore[arg-type]
-    controllers = (
-        *helmbundle.controllers(Settings({}, {"busy": "1"}), Ages(time.monotonic)),
-        replace(primary.controller(), urgent=urgent),
-    )
+    bundles, failover = helmbundle.controllers(Settings({}, {"busy": "1"}), Ages(time.monotonic)), primary.controller()
+    if one_queue:
+        bundles = tuple(replace(each, helm=False) for each in bundles)
+        failover = replace(failover, urgent=False)
+    controllers = (*bundles, failover)
     runtime = Runtime(controllers, ports, CachedReader(store, cluster), store, KeyedQueue())
     cluster.subscribe(
         lambda event, kind, obj: runtime.on_event(event == "DELETED", kind, obj) if kind in runtime.kinds else None
     )
-    _fill(cluster)
+    _fill(cluster, PEER_BUNDLES if one_queue else BUNDLES)
     await runtime.load()
     work = asyncio.create_task(runtime.run(WORKERS))
     try:
@@ -93,7 +95,7 @@ async def _side(count: int, *, urgent: bool) -> list[float]:
         for _ in range(count):
             await asyncio.sleep(random.uniform(0.01, 0.1))  # at a random moment of a call
             if helm.running < WORKERS:
-                raise BenchError(f"Helm holds {helm.running} of {WORKERS} workers")
+                raise BenchError(f"only {helm.running} calls of Helm run at once")
             before = _primary(cluster)
             pod = next(pod for pod in cluster.all(POD, NAMESPACE) if pod["metadata"]["name"] == before)
             start = time.perf_counter()
@@ -116,15 +118,15 @@ class _Clock:
         return time.time()
 
 
-def _fill(cluster: Any) -> None:
+def _fill(cluster: Any, bundles: int) -> None:
     """HelmBundles that never become ready, a MariaDB and its pods."""
     from stackwright.api.kinds import POD
     from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.services.mariadb.kind import MariaDB
 
-    for index in range(BUNDLES):
+    for index in range(bundles):
         release = {"name": f"busy-{index}", "chart": "busy", "values": {}}
-        meta = {"name": f"busy-{index}", "namespace": NAMESPACE}
+        meta = {"name": f"busy-{index}", "namespace": f"busy-{index % NAMESPACES}"}
         cluster.put(HelmBundle.KIND, {"metadata": meta, "spec": {"releases": [release]}})
     cluster.put(MariaDB.KIND, {"metadata": {"name": "mariadb", "namespace": NAMESPACE}, "spec": {}})
     for index in range(SERVERS):

@@ -11,14 +11,12 @@ the cost of a service's reconcile grows with its values and overrides, and that 
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 from bench.figure import Figure
 from bench.options import BenchError, Options
-from bench.process import ROOT
 
 BATCH = 50
 
@@ -28,7 +26,6 @@ def measure(options: Options) -> Iterator[Figure]:
     import structlog
 
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), cache_logger_on_first_use=False)
-    sys.path.insert(0, str(ROOT / "tests" / "scenario"))
     loop = looptime.new_event_loop()
     try:
         yield from loop.run_until_complete(_measure(options.n or 20))

@@ -35,11 +35,11 @@ from stackwright.core.objects import FINALIZER, key_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Ports, absent
 from stackwright.core.secrets.writes import EnsureSecret
-from stackwright.local.kubernetes import ephemeral
 from stackwright.local.kubernetes.api import Api
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.cycle.report import status_of
 from stackwright.services.mariadb.kind import MariaDB
+from support.control_plane import control_plane
 
 SPACE = "bench"
 MANAGER = "stackwright-database"
@@ -75,7 +75,7 @@ class Server:
 
 @contextlib.contextmanager
 def api_server() -> Iterator[Server]:
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder, ephemeral.control_plane(Path(folder)) as kubeconfig:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder, control_plane(Path(folder)) as kubeconfig:
         asyncio.run(_with(kubeconfig, _install))
         yield Server(kubeconfig)
 

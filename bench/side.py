@@ -36,7 +36,7 @@ def imports() -> None:
     """Import lazily imported modules now, so that the imports do not count as work."""
     importlib.import_module("httpcore2")
     importlib.import_module("anyio._backends._asyncio")
-    for name in ("adapters.helm.command", "adapters.mariadb", "adapters.openstack.catalog", "adapters.rabbitmq"):
+    for name in ("adapters.helm.command", "adapters.mariadb", "adapters.openstack.keystone", "adapters.rabbitmq"):
         importlib.import_module(f"stackwright.{name}")
     for name in ("controllers.cloud.validate", "runtime.webhook.certificate"):
         importlib.import_module(f"stackwright.{name}")
@@ -109,12 +109,11 @@ async def _pause(task: asyncio.Task[Any], seconds: float, start: float) -> None:
 def operator(given: argparse.Namespace) -> NoReturn:
     from stackwright.main import Options, operate
     from stackwright.runtime import metrics
-    from stackwright.runtime.reconcile import Runtime
 
     imports()
     progress = Progress(given.objects, given.quiet)
     progress.enough_news = given.news
-    _count_news(Runtime, progress)
+    _count_news(progress)
 
     def outcomes() -> dict[str, float]:
         return {
@@ -150,7 +149,7 @@ def bare(given: argparse.Namespace) -> NoReturn:
     imports()
     progress = Progress(given.objects, given.quiet)
     progress.enough_news = given.news
-    _count_news(Runtime, progress)
+    _count_news(progress)
     logs.configure("WARNING")
     os.environ["KUBECONFIG"] = given.kubeconfig
 
@@ -178,14 +177,16 @@ def bare(given: argparse.Namespace) -> NoReturn:
     asyncio.run(watch(progress, work()))
 
 
-def _count_news(runtime: Any, progress: Progress) -> None:
-    original = runtime.on_event
+def _count_news(progress: Progress) -> None:
+    from stackwright.runtime.events import Events
 
-    def counted(self: Any, gone: bool, kind: Any, obj: Any) -> None:
+    original = Events.on_event
+
+    def counted(self: Events, gone: bool, kind: Any, obj: Any) -> None:
         progress.news += 1
         original(self, gone, kind, obj)
 
-    runtime.on_event = counted
+    Events.on_event = counted  # type: ignore[method-assign]
 
 
 def kopf(given: argparse.Namespace) -> NoReturn:

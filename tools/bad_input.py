@@ -3,8 +3,8 @@
 Run it as root after `make cloud`:  .venv/bin/python tools/bad_input.py The cloud is in its original state at the end.
 The cases about the machine stop and restart the cluster.
 
-With titles of rejected cases as arguments, only these are run, and the other sections of the page are kept. Cases that
-`stackwright apply` rejects need no cluster:  .venv/bin/python tools/bad_input.py 'Unknown release' 'Unknown kind'
+With titles of rejected cases as arguments, only these are run, and the other sections of the page are kept. Outputs
+that need no cluster are also written by  UPDATE_GOLDEN=1 .venv/bin/pytest tests/unit/test_bad_input_page.py
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ CLUSTER = LocalCluster.discover()
 INTRO = """\
 # Bad input
 
-What happens when something wrong is written, or the machine is not fit. The rule: say which field, what is wrong with
-it and what is allowed; say all errors at once; apply nothing of a file that has one. Each output below was printed by
-the command above it; `tools/bad_input.py` runs them all and writes this page.
+Messages for invalid input and unsuitable machines. A message names the field, the error and what is allowed. All errors
+of a file are reported at once, and nothing of it is applied. `tools/bad_input.py` runs the commands on a local cluster
+and writes this page; a unit test compares the outputs that need no cluster with the code.
 """
 
 

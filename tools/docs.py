@@ -19,6 +19,7 @@ from stackwright.api.meta import Resource
 from stackwright.cli.app import COMMANDS, LazyCommand, app
 from stackwright.cloud.registry import RESOURCES
 from stackwright.cloud.support import TESTED
+from stackwright.services.tested import PROBLEMS
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n"
@@ -27,12 +28,11 @@ WIDTH = 100
 SUPPORT = """\
 # What is tested
 
-Each value that a cloud may choose, and the end-to-end test that uses it in a real cloud. `python tools/suite.py
-report` tells when the pack of such a test last passed, or that no run of it is recorded. *Rendered only*: charts and
-options follow it, golden tests show how, and no test has used it in a real cloud; `stackwright plan` and `apply` say so
-where a cloud asks for it. OVN (`ml2/ovn`) is known not to start in this version. Which datapath of Open vSwitch is
-used, that of the kernel or the one in user space, is found on the nodes and is no value of a cloud.
-"""
+Each value that a cloud may use, and the end-to-end test that uses it in a real cloud. `.venv/bin/python
+tools/suite.py report` shows when the pack of such a test last passed, or that no run of it is recorded. *Rendered
+only*: the value changes charts and options, as golden tests show, but no test has used it in a real cloud;
+`stackwright plan` and `apply` report it if a cloud uses it. OVN (`ml2/ovn`) is known not to start in this version.
+The datapath of Open vSwitch, in the kernel or in user space, depends on the nodes and is not a value of a cloud. """
 Schema = dict[str, Any]
 
 
@@ -53,7 +53,7 @@ def index() -> str:
 
 def support_page() -> str:
     def row(path: str, value: object, test: str) -> str:
-        state = f"`{test}`" if test else "**rendered only**"
+        state = f"**{test or 'rendered only'}**" if test in PROBLEMS else f"`{test}`"
         return f"| `{path}` | `{_shown(value)}` | {state} |"
 
     rows = [row(path, value, test) for path, values in TESTED.items() for value, test in values.items()]
@@ -163,7 +163,8 @@ def cli_page() -> str:
 
 
 def _help(command: Any, path: str) -> str:
-    settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    inherited: Any = typer.main.get_command(app).context_settings
+    settings = {**inherited, **command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
     context = command.context_class(command, info_name=path, **settings)
     return "\n".join(line.rstrip() for line in command.get_help(context).strip().splitlines())
 

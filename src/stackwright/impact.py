@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from stackwright.api.kinds import STATEFULSET, WORKLOADS
+from stackwright.core.helm.rollouts import node_of
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.services.declaration import Service
@@ -24,6 +25,7 @@ INSTANCE = "app.kubernetes.io/instance"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 # The defaults of Kubernetes for a Deployment.
 SURGE = UNAVAILABLE = "25%"
+MUST = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 _KINDS = tuple(kind.kind for kind in WORKLOADS)
@@ -33,13 +35,14 @@ _KINDS = tuple(kind.kind for kind in WORKLOADS)
 class Facts:
     """Objects in the cluster that the forecast does not contain.
 
-    claims, stateful, databases  PersistentVolumeClaims, StatefulSets and DatabaseAccounts of the namespace
-    volumes, classes             PersistentVolumes and StorageClasses; None without permission to read them
+    claims, stateful, databases, pods  PersistentVolumeClaims, StatefulSets, DatabaseAccounts and pods of the namespace
+    volumes, classes                   PersistentVolumes and StorageClasses; None without permission to read them
     """
 
     claims: Sequence[Object] = ()
     stateful: Sequence[Object] = ()
     databases: Sequence[Object] = ()
+    pods: Sequence[Object] = ()
     volumes: Sequence[Object] | None = None
     classes: Sequence[Object] | None = None
 
@@ -161,17 +164,42 @@ def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> dict[s
     return wanted
 
 
-def restarts(before: Sequence[Object] | None, after: Sequence[Object]) -> tuple[Restart, ...]:
+def restarts(
+    before: Sequence[Object] | None, after: Sequence[Object], pods: Sequence[Object] = ()
+) -> tuple[Restart, ...]:
     """Workloads whose pods an upgrade from one set of manifests to another replaces.
 
     before  None if unknown: then all pods may restart
+    pods    those of the namespace
     """
     had = None if before is None else _templates(before)
     found = []
     for name, (obj, template) in (_templates(after) or {}).items():
         if had is None or (name in had and had[name][1] != template):
-            found.append(_restart(obj))
+            restart = _restart(obj)
+            found.append(replace(restart, meanwhile=_together(obj, pods) or restart.meanwhile))
     return tuple(found)
+
+
+def _together(workload: Object, pods: Iterable[Object]) -> str:
+    """The pods with volumes of their own that share a node although their manifest does not allow it."""
+    spec = workload["spec"]
+    anti = ((spec["template"].get("spec") or {}).get("affinity") or {}).get("podAntiAffinity") or {}
+    for term in anti.get(MUST) or () if spec.get("volumeClaimTemplates") else ():
+        wanted = (term.get("labelSelector") or {}).get("matchLabels") or {}
+        if "component" not in wanted:
+            continue
+        nodes: dict[str, list[str]] = {}
+        for pod in pods:
+            if node_of(pod) and wanted.items() <= (pod["metadata"].get("labels") or {}).items():
+                nodes.setdefault(node_of(pod), []).append(pod["metadata"]["name"])
+        shared = [f"{' and '.join(sorted(names))} share node {node}" for node, names in nodes.items() if names[1:]]
+        if shared:
+            return (
+                f"{', '.join(shared)}, which is not allowed any more: with local volumes all but one stay Pending, "
+                f"unless pod.affinity.anti.type.{wanted['component']} of the chart allows it"
+            )
+    return ""
 
 
 def _templates(objects: Iterable[Object]) -> dict[str, tuple[Object, Object]] | None:

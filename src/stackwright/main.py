@@ -12,7 +12,7 @@ import json
 import os
 import random
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,9 @@ from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.controllers import volume
-from stackwright.controllers.catalog import ROLES, controllers
+from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
+from stackwright.core.controller import ROLES
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
@@ -38,6 +39,7 @@ from stackwright.runtime.cluster.source import KopfSource
 from stackwright.runtime.cluster.watches import Watches
 from stackwright.runtime.events import Item
 from stackwright.runtime.health import Health
+from stackwright.runtime.own_pod import until_deleted
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 
@@ -57,6 +59,7 @@ class Options:
     namespace: str = "stackwright"
     log_level: str = "INFO"
     unrestricted: bool = False
+    pod: str = ""  # its name; empty outside of a pod
 
 
 @dataclass(frozen=True)
@@ -96,13 +99,13 @@ def count_openstack(method: str, code: str) -> None:
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
-    from stackwright.adapters.openstack.catalog import KeystoneIdentity
     from stackwright.adapters.openstack.inventory import CloudContents
+    from stackwright.adapters.openstack.keystone import KeystoneIdentity
     from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(
         cluster=cluster,
-        # One of four stays free for other namespaces: a call may take minutes, and nobody can take its turn back.
+        # One of four stays free for other namespaces: a call may take minutes, and its slot cannot be revoked.
         helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),
@@ -149,8 +152,8 @@ def _queue() -> KeyedQueue[Item]:
     return KeyedQueue(jitter=lambda: random.uniform(1.0, 1.4))  # noqa: S311 - spreads load
 
 
-async def operate(options: Options) -> None:
-    """Run the operator until it is cancelled or a part of it ends."""
+async def operate(options: Options, evicted: Callable[[], None] = lambda: None) -> None:
+    """Run the operator until it is cancelled or a part of it ends; `evicted` is called if its pod is being deleted."""
     from stackwright.controllers.validate import errors_of
     from stackwright.runtime.webhook.admission import Admission
     from stackwright.runtime.webhook.certificate import Certificate
@@ -166,8 +169,15 @@ async def operate(options: Options) -> None:
             beside += [own.keep(), admission.serve(options.webhook_port)]
         if options.metrics_port:
             beside.append(metrics.serve(options.metrics_port))
+        if options.pod:
+            beside.append(_until_evicted(cluster, (options.namespace, options.pod), evicted))
         source = KopfSource(options.kubeconfig)
         await _serve(runtime(cluster, options), source, options.health_port, *beside)
+
+
+async def _until_evicted(cluster: Cluster, pod: Key, evicted: Callable[[], None]) -> None:
+    await until_deleted(cluster, pod)
+    evicted()
 
 
 async def provision(options: ProvisionerOptions) -> None:

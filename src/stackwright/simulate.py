@@ -22,7 +22,8 @@ from stackwright.core.ages import Ages
 from stackwright.core.conditions import PROGRESSING, READY, Condition, SameAs, Wait, find
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import Clouds, ResourceKey
+from stackwright.core.openstack.clouds import Clouds
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
 from stackwright.core.settings import Settings
@@ -75,7 +76,8 @@ class Request:
     """What is asked: objects to apply, as which field manager, objects whose specs are replaced whole, and objects to
     delete, before the operator's turn.
 
-    resumed  what would be done if nothing were paused
+    resumed   what would be done if nothing were paused
+    assuming  what would be done if the credentials of all OpenStacks were valid
     """
 
     namespace: str
@@ -84,6 +86,7 @@ class Request:
     manager: str = "user"
     replace: tuple[tuple[Kind, Object], ...] = ()
     resumed: bool = False
+    assuming: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ class Outside:
 @dataclass
 class Forecast:
     """steps    in the order of the operator
-    stuck    object → why it would not get ready, at the end
+    stuck    object → why it would not get ready, at the end, as message
+    reasons  message → its reason
     base     the cluster as it is;  world  as it would be
     settled  False when the rounds ended before the changes did
     unheard  cloud → why it could not be asked what is in it
@@ -111,6 +115,7 @@ class Forecast:
     world: MemoryCluster
     steps: list[Step] = field(default_factory=list)
     stuck: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
     settled: bool = False
     unheard: dict[str, str] = field(default_factory=dict)
 
@@ -128,7 +133,7 @@ class _Simulation:
         self.world = MemoryCluster(base, self.clock)
         self.request = request
         self.forecast = Forecast(base, self.world)
-        self.clouds = clouds = ForecastClouds(outside.clouds)
+        self.clouds = clouds = ForecastClouds(outside.clouds, assuming=request.assuming)
         self.controllers = controllers(settings, ROLES, clouds, ages=Ages(self.clock.now, LONG_AGO))
         self.ports = Ports(
             cluster=self.world,
@@ -153,6 +158,7 @@ class _Simulation:
         await self._hold()
         self.world.subscribe(self._on_change)
         await self._ask()
+        await self._look()
         for self.round in range(1, ROUNDS + 1):
             before = len(self.world.writes), len(self.forecast.steps)
             for controller in self.controllers:
@@ -183,10 +189,18 @@ class _Simulation:
             before = await self.world.get(kind, key_of(obj))
             after = await write(kind, obj, self.request.manager)
             if before is None or before.get("spec") != after.get("spec"):
-                self._note(Apply(kind, after, "asked for"), before)
+                self._note(Apply(kind, after, "requested"), before)
         for kind, key in self.request.delete:
             await self.world.delete(kind, key)
         self.world.writes.clear()
+
+    async def _look(self) -> None:
+        """Let all objects look at their OpenStacks together: to confirm that something is gone takes some seconds."""
+        async with self.clouds.together():
+            for controller in self.controllers:
+                for obj in await self.world.list(controller.kind, self.request.namespace) if controller.remote else ():
+                    with contextlib.suppress(TransientError, TerminalError, Conflict):  # its turn reports it
+                        await controller.observe(self.world, key_of(obj), self.clock.now())
 
     async def _turn(self, controller: Controller, key: Key) -> None:
         with contextlib.suppress(Conflict):  # its step reports it, and the next round decides again
@@ -264,7 +278,10 @@ class _Simulation:
                 entry = find(obj)
                 if entry and entry["status"] != "True":
                     name = f"{resource.KIND.kind} {'/'.join(key_of(obj))}"
-                    self.forecast.stuck[name] = str(entry.get("message") or entry.get("reason"))
+                    reason = str(entry.get("reason") or "")
+                    message = str(entry.get("message") or reason)
+                    self.forecast.stuck[name] = message
+                    self.forecast.reasons[message] = reason
 
 
 def images(configmap: Object | None) -> dict[str, str]:

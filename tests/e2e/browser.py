@@ -1,6 +1,6 @@
-"""A real browser without a screen. As a user does, it trusts the cloud's authority after importing its certificate.
+"""A real browser without a screen. As a user does, it trusts the cloud's CA after importing its certificate.
 
-`python tests/e2e/browser.py` installs what it needs, which no test does.
+`python tests/e2e/browser.py` installs its packages, which no test does.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ PATIENCE = 60
 
 
 def missing() -> list[str]:
-    """Debian's packages of programs that are not there."""
+    """Debian's packages of missing programs."""
     return [package for program, package in PROGRAMS.items() if shutil.which(program) is None]
 
 
 def require() -> None:
-    """Raises AssertionError that names the command to install what is missing."""
+    """Raises AssertionError that names the command to install missing packages."""
     wanted = missing()
     assert not wanted, f"the browser needs {', '.join(wanted)}: run `{INSTALL}` as root"
 
 
 def install() -> None:
-    """Debian's browser, where it is absent. The local cluster needs root on a Debian machine; so does this.
+    """Installs Debian's browser if it is absent. Like the local cluster, this needs root on a Debian machine.
 
-    Raises AssertionError with what apt-get said.
+    Raises AssertionError with the output of apt-get.
     """
     wanted = missing()
     if not wanted:
@@ -50,7 +50,7 @@ def install() -> None:
 
 
 def trust(home: Path, ca: Path) -> None:
-    """Put an authority into the database of certificates that a browser with this home reads."""
+    """Adds a CA to the certificate database of a browser with this home."""
     database = home / ".pki/nssdb"
     database.mkdir(parents=True)
     for words in (["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "cloud", "-i", str(ca)]):
@@ -60,7 +60,7 @@ def trust(home: Path, ca: Path) -> None:
 
 @contextmanager
 def browser(home: Path) -> Iterator[WebDriver]:
-    """A browser whose home is `home`; it knows the authorities that `trust` put there."""
+    """A browser whose home is `home`; it knows the CAs that `trust` added."""
     require()
     options = Options()
     options.binary_location = str(shutil.which("chromium"))

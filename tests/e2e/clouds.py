@@ -1,6 +1,6 @@
-"""The clouds that tests need, made of whatever is there. `python tests/e2e/clouds.py storage` starts one.
+"""The clouds that tests need, created from any state. `python tests/e2e/clouds.py storage` starts one.
 
-Tests of the operator itself need no more than an identity service; with a full cloud most would take minutes.
+Tests of the operator itself need only an identity service; with a full cloud most of them would take minutes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def small(machine: Cloud) -> Cloud:
     # What an earlier run that was killed left in the cloud's spec must not decide about this one.
     machine.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
     machine.kubectl("delete", "secret", "directory", "-n", machine.namespace, "--ignore-not-found")
-    if machine.has("block-storage"):  # whose volumes would hold it back
+    if machine.has("block-storage"):  # whose volumes would block it
         machine.remove()
     if machine.spec():
         eventually(lambda: _replaced(machine), 30)
@@ -34,13 +34,13 @@ def small(machine: Cloud) -> Cloud:
 
 
 def _replaced(machine: Cloud) -> bool:
-    """The small cloud in place of what is there. The operator may write between kubectl's read and its write."""
+    """Replaces the existing cloud by the small one. The operator may write between kubectl's read and its write."""
     machine.kubectl("replace", "--filename", SMALL)
     return True
 
 
 def full(machine: Cloud) -> FullCloud:
-    """What `stackwright up` makes on a machine that has no cloud, its virtual machine included; and what it said."""
+    """The result of `stackwright up` on a machine without a cloud, including its virtual machine; and its output."""
     machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.has("block-storage"):
         machine.renew()
@@ -64,7 +64,7 @@ def storage(machine: Cloud) -> FullCloud:
 
 
 class Aloud(Cloud):
-    """What `stackwright` says is said here as it says it, for whoever waits."""
+    """Repeats the output of `stackwright` immediately, for a user who waits."""
 
     def stackwright(self, *words: str, limit: float = 300, code: int | None = 0, stdin: str | None = None) -> str:
         print(f"$ stackwright {' '.join(words)}", flush=True)

@@ -17,7 +17,7 @@ from vms import Vms
 from stackwright.local import state
 
 HERE = Path(__file__).parent
-EXPLAINED = 3  # failures; what comes after them mostly comes of them
+EXPLAINED = 3  # failures; later ones are mostly consequences
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_exception_interact(node: pytest.Item | pytest.Collector, report: pytest.TestReport) -> None:
-    """Told at once: of a run of more than an hour that is ended from outside, nothing else would be left but an F."""
+    """Prints at once: of a long run that is ended from outside, only an F would remain otherwise."""
     if node.session.testsfailed <= EXPLAINED:
         report.sections.append(("The nodes' networks", autopsy(Cloud())))
     reporter = node.config.pluginmanager.get_plugin("terminalreporter")
@@ -71,7 +71,7 @@ def vms(full_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iter
 @pytest.fixture(scope="session")
 def storage(storage_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     made = Storage(storage_cloud, Vms(storage_cloud, tmp_path_factory.mktemp("storage")))
-    made.sweep()  # what a run that was killed left
+    made.sweep()  # leftovers of a killed run
     yield made
     if storage_cloud.spec():  # a cloud that a test deleted has nothing left to remove
         made.close()

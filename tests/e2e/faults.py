@@ -15,8 +15,8 @@ from storage import Storage, processes
 class Daemon:
     """A program of a component's pods.
 
-    gives_up  what it was making when it was killed ends in error: Cinder's way to say that one may ask again
-    often  of the pack that is run first
+    gives_up  requests in progress end in an error at a kill: Cinder's signal that a client may retry
+    often  of the pack that runs first
     """
 
     application: str
@@ -69,7 +69,7 @@ def full_pool(storage: Storage) -> Iterator[None]:
 
 @contextmanager
 def wrong_key(storage: Storage) -> Iterator[None]:
-    """While nobody hands over the new one."""
+    """While the provider does not send the new one."""
     with frozen(storage, PROVIDE):
         storage.ceph.renew("glance")
         yield
@@ -78,7 +78,7 @@ def wrong_key(storage: Storage) -> Iterator[None]:
 @contextmanager
 def missing_pool(storage: Storage) -> Iterator[None]:
     rename = ("ceph", "osd", "pool", "rename")
-    with frozen(storage, PROVIDE):  # it would make a new one
+    with frozen(storage, PROVIDE):  # it would create a new one
         storage.ceph.ask(*rename, "volumes", "elsewhere")
         try:
             yield

@@ -77,7 +77,7 @@ def writer_vm(storage: Storage) -> Iterator[tuple[Vm, str]]:
 
 @pytest.fixture
 def writer(storage: Storage, writer_vm: tuple[Vm, str]) -> Iterator[Writer]:
-    """It writes all the time; in the end all of it is there, and nothing failed."""
+    """It writes all the time; in the end all data exists, and nothing failed."""
     with writing(storage.vms, *writer_vm) as made:
         yield made
         made.goes_on()
@@ -111,6 +111,6 @@ def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
 
 @pytest.fixture(scope="module")
 def member(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
-    """A project of its own, by a user who is a member of it."""
+    """A separate project, as a user who is a member of it."""
     with project(storage_cloud, storage.vms) as made:
         yield made

@@ -1,4 +1,4 @@
-"""The full cloud of `stackwright up`: its spec is changed and put back, and its workloads and pods are looked at."""
+"""The full cloud of `stackwright up`: its spec is changed and restored, and its workloads and pods are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stackwright.local.steps.context import remembered_nodes
 
 FULL = "examples/cloud.yaml"
 STORAGE = "examples/storage.yaml"
-HOLDER = "image-precaching"  # its pods serve nobody, and are new with each set of images
+HOLDER = "image-precaching"  # its pods serve no client, and are new with each set of images
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Workload:
 
 
 class FullCloud(Cloud):
-    """The cloud of `stackwright up`, of an example; `said` is what that command printed."""
+    """The cloud of `stackwright up`, from an example; `said` is the output of that command."""
 
     def __init__(self, said: str, example: str = FULL) -> None:
         super().__init__()
@@ -40,11 +40,11 @@ class FullCloud(Cloud):
         super().wait_ready(name, namespace, limit)
 
     def change(self, **spec: Any) -> None:
-        """Make the cloud that of its example with these changes, which is that of the example alone without any."""
+        """Makes the cloud equal to its example with these changes; without changes, to the example."""
         self.ask("--wait", "--timeout", "600", **spec)
 
     def ask(self, *options: str, **spec: Any) -> None:
-        """The same without waiting for what comes of it."""
+        """The same without a wait for the result."""
         text = yaml.safe_dump_all(changed(self.example, **spec))
         self.stackwright("apply", "--file", "-", "--yes", *options, stdin=text, limit=660)
 

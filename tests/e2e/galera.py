@@ -1,8 +1,8 @@
 """Three MariaDB servers of the real image with the chart's own scripts, without Kubernetes.
 
-Each has a network namespace of its own on a bridge in one more, so that a network can be cut off, and what a pod has
-besides: namespaces of processes and mounts, the volume, the files that the chart mounts. Nothing of it is in the
-network of the machine, and nothing is left of it.
+Each has its own network namespace on a bridge in another one, so that a network can be cut off, and the other parts
+of a pod: namespaces of processes and mounts, the volume, the mounted files of the chart. Nothing of it is in the
+machine's network, and nothing remains.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Galera:
         self._write_common(folder / "common")
         self.net = "swt-galera"  # `up` and `down` unmount those that begin with "stackwright-"
         self.servers = [Server(self, ordinal) for ordinal in range(3)]
-        self.close()  # what a test that was killed left
+        self.close()  # leftovers of a killed test
         _do("ip", "netns", "add", self.net)
         _do("ip", "-n", self.net, "link", "add", "lan", "type", "bridge")
         _do("ip", "-n", self.net, "link", "set", "lan", "up")
@@ -84,7 +84,7 @@ class Galera:
             server.plug()
 
     def _write_common(self, common: Path) -> None:
-        """What the chart's ConfigMaps and the Secret hold."""
+        """The content of the chart's ConfigMaps and of the Secret."""
         shutil.copytree(CHART / "bin", common / "bin")
         for script in (common / "bin").iterdir():
             script.chmod(0o755)
@@ -195,7 +195,7 @@ class Server:
         return (self._words() or [""])[-1].partition("waiting: ")[2]
 
     def ran(self) -> list[str]:
-        """How mariadbd was started since the pod is there: begin, join."""
+        """How mariadbd was started in this pod: begin, join."""
         return [word for word in (line.split()[0] for line in self._words()) if word in ("begin", "join")]
 
     def _words(self) -> list[str]:
@@ -203,7 +203,7 @@ class Server:
         return [line.partition("[start] ")[2] for line in self.said().splitlines() if "[start] " in line]
 
     def execute(self, *command: str, limit: float = 30) -> str:
-        """What a program in the pod prints; empty if it fails."""
+        """The output of a program in the pod; empty if it fails."""
         if not (first := self._first()):
             return ""
         place = ("nsenter", f"--target={first}", "--mount", "--pid", "--net", "chroot", f"--userspec={USER}")
@@ -212,7 +212,7 @@ class Server:
         return done.out.strip() if done.code == 0 else ""
 
     def ready(self) -> bool:
-        """As kubelet asks; a pod of which nobody asks never has served."""
+        """Runs kubelet's probe; without it a pod never counts as having served."""
         return self.execute("bash", "-c", "/opt/stackwright/ready.sh && echo yes") == "yes"
 
     def sql(self, text: str) -> str:
@@ -222,7 +222,7 @@ class Server:
         return self.execute("/opt/stackwright/state.sh").split()[1:2] == ["primary"]
 
     def _first(self) -> int:
-        """Process 1 of the pod, as the machine sees it; 0 if there is none."""
+        """The pid of process 1 of the pod on the machine; 0 if it does not run."""
         if self.process is None or self.process.poll() is not None:
             return 0
         pid = self.process.pid

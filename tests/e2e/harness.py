@@ -62,7 +62,7 @@ def openstack(clouds: str | Path, *words: str) -> Done:
 
 
 def changed(example: str, **spec: Any) -> list[dict[str, Any]]:
-    """An example's documents, with changes of the cloud's spec; features are added to those that are there."""
+    """An example's documents, with changes of the cloud's spec; features are added to existing ones."""
     documents: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / example).read_text()))
     there = documents[-1]["spec"]
     if "features" in spec:
@@ -120,7 +120,7 @@ class Cloud:
         return found
 
     def wait_for_releases(self, count: int) -> None:
-        """Until so many of the cloud were begun."""
+        """Waits until this many releases of the cloud were started."""
         eventually(lambda: len(self.revisions()) >= count, limit=240)
 
     def token(self) -> dict[str, str]:
@@ -134,12 +134,12 @@ class Cloud:
         return self.kubectl("exec", *words, code=None)
 
     def left(self, namespace: str) -> list[str]:
-        """What is in a namespace beside what Kubernetes itself puts there."""
+        """The objects in a namespace, without those that Kubernetes itself creates."""
         names = self.kubectl("get", KINDS, "-n", namespace, "--output", "name", "--ignore-not-found").split()
         return [name for name in names if name not in ("configmap/kube-root-ca.crt", "serviceaccount/default")]
 
     def wait_gone(self, namespace: str, *but: str, limit: float = 180) -> None:
-        """Until nothing else is left; what is, the failure tells. The authority stays."""
+        """Waits until no other object remains, or fails with their names. The CA remains."""
 
         def check() -> bool:
             assert [name for name in self.left(namespace) if name not in (AUTHORITY, *but)] == []
@@ -148,7 +148,7 @@ class Cloud:
         eventually(check, limit=limit, pause=1)
 
     def traces(self, namespace: str, *words: str) -> list[str]:
-        """What is left whose name has one of these words in it."""
+        """Remaining objects whose name contains one of these words."""
         return [name for name in self.left(namespace) if any(word in name.partition("/")[2] for word in words)]
 
     def spec(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class Cloud:
         return dict(json.loads(found)["spec"]) if found.startswith("{") else {}
 
     def is_full(self) -> bool:
-        """Whether there is a cloud with virtual machines."""
+        """Whether a cloud with virtual machines exists."""
         spec = self.spec()
         return bool(spec) and "~compute" not in spec.get("features", {}).get("services", [])
 
@@ -167,7 +167,7 @@ class Cloud:
         return service in self.spec().get("features", {}).get("services", [])
 
     def renew(self, *nodes: str) -> None:
-        """Kubernetes without a cloud, in place of one whose virtual machines would outlive it on their nodes."""
+        """Recreates Kubernetes without a cloud, because virtual machines would outlive the cloud on their nodes."""
         self.stackwright("down", "--purge", "--yes", limit=300)
         self.stackwright("up", *nodes, "--no-cloud", limit=600)
 
@@ -179,7 +179,7 @@ class Cloud:
         """Of virtual machines and images."""
         client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
         computes = (*client, "compute", "service", "list", "--service", "nova-compute", "-f", "value", "-c", "State")
-        # Where nobody serves a node, Nova deletes a machine from its database only.
+        # Without a service for a node, Nova deletes a machine only from its database.
         eventually(lambda: set(self.kubectl(*computes).split()) == {"up"}, limit=300, pause=2)
         for thing, *more in (("server", "--all-projects"), ("image",)):
             found = self.kubectl(*client, thing, "list", *more, "-f", "value", "-c", "ID").split()
@@ -188,9 +188,9 @@ class Cloud:
                 self.kubectl(*client, thing, "delete", *more, *wait, *found, limit=300)
 
     def remove(self) -> None:
-        """The default cloud, with all that it made."""
+        """Deletes the default cloud with all its objects."""
         self.kubectl("delete", "openstackdeployment", "cloud", "-n", self.namespace, limit=300)
-        # The authority stays: clients trust it longer than a cloud lives.
+        # The CA remains: clients trust it longer than a cloud lives.
         self.wait_gone(self.namespace, limit=300)
 
     def sql(self, query: str) -> str:

@@ -64,7 +64,7 @@ class Infra:
     # ---- things
 
     def there(self) -> Things:
-        """Everything that the project has, but what the cloud itself puts into it."""
+        """All resources of the project, except those that the cloud itself creates."""
         compute, net, blocks = self.sdk.compute, self.sdk.network, self.sdk.block_storage
         mine = {"project_id": self.sdk.current_project_id}
         found = {("server", each.id) for each in compute.servers()}
@@ -76,13 +76,13 @@ class Infra:
         return found | {("volume", each.id) for each in blocks.volumes()}
 
     def only(self, things: Things, limit: float = 60) -> None:
-        """Nothing else is there. Nova lists a server for a moment that it calls DELETED."""
+        """Nothing else exists. Nova lists a deleted server for a moment as DELETED."""
         eventually(lambda: self.there() == things, limit=limit, pause=1)
 
 
 @contextmanager
 def namespace(cloud: FullCloud, secret: str) -> Iterator[None]:
-    """With credentials of an OpenStack. Who is killed leaves it to the next one."""
+    """With credentials of an OpenStack. After a kill the next run uses it."""
     _leave(cloud)
     cloud.kubectl("create", "namespace", NAMESPACE)
     cloud.kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=secret)
@@ -100,7 +100,7 @@ def _leave(cloud: FullCloud) -> None:
 
 @contextmanager
 def member(cloud: FullCloud, vms: Vms) -> Iterator[tuple[Any, str]]:
-    """A project with one user, who has no more than he needs: a client of his, and the Secret for objects."""
+    """A project with one user with minimal rights: its client, and the Secret for objects."""
     identity = vms.sdk.identity
     _sweep(identity)
     name, password = f"{PREFIX}{secrets.token_hex(4)}", secrets.token_hex(16)

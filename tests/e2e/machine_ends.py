@@ -23,7 +23,7 @@ def power_cut(cloud: FullCloud) -> None:
 
 
 def reboot(cloud: FullCloud) -> None:
-    """No process is asked to end, and nothing that the kernel held is left."""
+    """No process gets a signal to end, and no kernel state remains."""
     for group in (CGROUP, VM_CGROUP):
         cgroups.kill(group)
     teardown.clean(cloud.cluster)

@@ -10,11 +10,11 @@ from stackwright.smoke.icmp import ping
 
 PAUSE = 0.2
 PATIENCE = 2.0
-CHANCE = 1  # so many a machine with other work loses now and then; an outage loses one after the other
+CHANCE = 1  # a busy machine sometimes loses this many; an outage loses consecutive ones
 
 
 class Pinger:
-    """Asks an address again and again, and remembers who answered when."""
+    """Pings an address continuously, and stores the time of each response."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -43,7 +43,7 @@ class Pinger:
         return sum(1 for _, answered in self._samples[mark:] if not answered)
 
     def gap(self, mark: int = 0) -> float:
-        """The longest time in seconds without an answer, be it one that has not ended yet."""
+        """The longest time in seconds without a response, including a current one."""
         samples = self._samples[mark:]
         times = [at for at, answered in samples if answered]
         ends = [samples[0][0], *times, samples[-1][0]] if samples else []

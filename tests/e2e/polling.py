@@ -12,7 +12,7 @@ from openstack.exceptions import SDKException
 
 from stackwright.core.ports import Conflict, TransientError
 
-# Of an answer that is not there yet, of a service that is away, of a program or a request that took too long.
+# For a response that is not available yet, an unavailable service, a program or a request that took too long.
 NOT_YET = (
     AssertionError,
     StopIteration,
@@ -28,7 +28,7 @@ NOT_YET = (
 
 
 class Poll:
-    """Of one check, from now on until it returns True or `limit` seconds are over; `why` tells what was waited for."""
+    """Polls one check, until it returns True or `limit` seconds are over; `why` describes the wait."""
 
     def __init__(self, limit: float, why: str = "") -> None:
         self._start, self._limit = time.monotonic(), limit
@@ -39,10 +39,10 @@ class Poll:
         return time.monotonic() - self._start
 
     def ends_with(self, answer: object) -> bool:
-        """Whether this answer ends the poll. False and the errors of NOT_YET mean that the check is tried again.
+        """Whether this result ends the poll. False and the errors of NOT_YET mean that the check is retried.
 
-        Raises AssertionError at the limit, caused by the error; TypeError for what is no bool: None and an empty text
-        must not count as an answer.
+        Raises AssertionError at the limit, caused by the error; TypeError for a result other than a bool: None and an
+        empty text must not count as a result.
         """
         cause = answer if isinstance(answer, NOT_YET) else None
         if cause is None and not isinstance(answer, bool):

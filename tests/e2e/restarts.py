@@ -77,7 +77,7 @@ def restart_in_turn(cloud: FullCloud, vms: Vms, workloads: Iterable[Workload]) -
     with Pinger(vms.demo.floating) as pinger:
         for workload in workloads:
             attempts = seen[str(workload)] = [restarted(cloud, workload, pinger)]
-            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:  # whoever loses one again is its cause
+            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:  # a change that loses one again is its cause
                 attempts.append(restarted(cloud, workload, pinger))
         cloud.wait_ready()
     lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items()}

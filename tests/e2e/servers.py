@@ -12,7 +12,7 @@ BARE = {"trunk": False, "rootVolume": None, "additionalBlockDevices": None}
 
 
 def server(name: str = "web", **spec: Any) -> dict[str, Any]:
-    """As the example, with these changes; without what is None."""
+    """As in the example, with these changes; without keys that are None."""
     (made,) = example("server-volumes")
     wanted = {field: value for field, value in {**made["spec"], **spec}.items() if value is not None}
     return {**made, "metadata": {**made["metadata"], "name": name}, "spec": wanted}

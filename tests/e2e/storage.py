@@ -16,11 +16,11 @@ from stackwright.local import tools
 from stackwright.local.host import cgroups
 from stackwright.local.image.guest import guest_image
 
-PREFIX = "storage-"  # all that these tests make is called so, which is how it is found again
+PREFIX = "storage-"  # the name of all resources of these tests, by which they are found
 LIMIT = 300
 FILLED = 4 << 20
 UNLIMITED = {"volumes": -1, "gigabytes": -1, "snapshots": -1}
-QUIET = '"$@" 2>/tmp/said || { rc=$?; cat /tmp/said; exit $rc; }'  # what it says beside is told when it fails
+QUIET = '"$@" 2>/tmp/said || { rc=$?; cat /tmp/said; exit $rc; }'  # its other output is shown on failure
 RAW = "cat >/tmp/guest && qemu-img convert -O raw /tmp/guest /tmp/raw && cat /tmp/raw; rm -f /tmp/guest /tmp/raw"
 
 
@@ -47,7 +47,7 @@ class Ceph:
 
 
 class Storage:
-    """`blocks` is the client of volumes; whoever uses them is the administrator, in its own project."""
+    """`blocks` is the client of volumes, used by the administrator in its own project."""
 
     def __init__(self, cloud: FullCloud, vms: Vms) -> None:
         self.cloud, self.vms, self.ceph = cloud, vms, Ceph(cloud)
@@ -68,7 +68,7 @@ class Storage:
         return self.sdk.image.wait_for_status(made, "active", wait=LIMIT)
 
     def machine(self, name: str, volume: Any = None, host: str = "node1") -> Vm:
-        """One that is logged in to. With a volume that is its disk, else a disk that Nova makes."""
+        """A machine with a login. Its disk is the volume, if given, otherwise one of Nova."""
         more: dict[str, Any] = {}
         if volume:
             disk = {"boot_index": 0, "uuid": volume.id, "source_type": "volume", "destination_type": "volume"}
@@ -95,7 +95,7 @@ class Storage:
         return self.blocks.wait_for_status(thing.fetch(self.blocks), status, bad, interval=1, wait=limit)
 
     def settled(self, volume: Any, limit: int = LIMIT) -> str:
-        """The status of a volume that is made no more."""
+        """The status of a volume after its creation."""
         eventually(lambda: volume.fetch(self.blocks).status not in ("creating", "downloading"), limit, pause=1)
         return str(volume.status)
 
@@ -125,7 +125,7 @@ class Storage:
         return self.vms.ssh(vm, f"{noise}; {write}").split()[0]
 
     def sum(self, vm: Vm, device: str) -> str:
-        """The checksum of what is there now."""
+        """The checksum of the current content."""
         return self.vms.ssh(vm, f"head -c {FILLED} {device} | md5sum").split()[0]
 
     def image_of(self, volume: Any) -> str:

@@ -1,4 +1,4 @@
-"""A daemon of storage is killed while volumes are made and written; nothing is lost."""
+"""A daemon of storage is killed while volumes are created and written; nothing is lost."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from openstack.exceptions import SDKException
 from storage import LIMIT, PREFIX, Storage
 
 BATCH = 10
-# Volumes of those that were asked for before a kill. They are made, and seen to be, before the others are asked for.
+# Volumes requested before a kill. They are created, and observed, before the others are requested.
 # How many of the others a kill hits, which Cinder then gives up, depends on its moment.
 LEAST_KEPT = 1
 
 
 def kill_and_ask(storage: Storage, image: Any, daemon: Daemon) -> None:
-    """Volumes are asked for before and after it, empty ones and clones in turn."""
+    """Volumes are requested before and after it, alternately empty ones and clones."""
     objects, container, content = storage.sdk.object_store, f"{PREFIX}{daemon.program}", os.urandom(4096)
     objects.create_container(container)
     objects.upload_object(container, "letter", data=content)
@@ -44,12 +44,12 @@ def kill_and_ask(storage: Storage, image: Any, daemon: Daemon) -> None:
 
 
 def order(storage: Storage, image: Any, name: str) -> list[Any]:
-    """Ask for volumes and wait for none."""
+    """Requests volumes without a wait."""
     return [storage.begin(name, **({"image_id": image.id} if number % 2 else {})) for number in range(BATCH)]
 
 
 def forget(storage: Storage, failed: set[str]) -> None:
-    """What a kill left in error can be deleted, as its owner would."""
+    """Their owner can delete volumes that a kill left in error."""
 
     def gone() -> bool:
         left = [volume for volume in storage.blocks.volumes() if volume.id in failed]

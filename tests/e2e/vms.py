@@ -17,7 +17,7 @@ from stackwright.smoke.host import RealHost
 from stackwright.smoke.ports import Failed, Login
 from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER
 
-DEMO = "demo"  # what `up` made: a server, its network, its key pair
+DEMO = "demo"  # created by `up`: a server, its network, its key pair
 NAME = "stackwright"
 BOOT_LIMIT = 300
 ANYBODY = ({"protocol": "icmp"}, {"protocol": "tcp", "port_range_min": 22, "port_range_max": 22})
@@ -32,7 +32,7 @@ class Vm:
 
 
 class Vms:
-    """`folder` gets a clouds.yaml and the authority's certificate, by `stackwright openrc`."""
+    """`folder` gets a clouds.yaml and the CA's certificate, by `stackwright openrc`."""
 
     def __init__(self, cloud: FullCloud, folder: Path) -> None:
         self.clouds, self.ca = folder / "clouds.yaml", folder / "ca.crt"
@@ -55,7 +55,7 @@ class Vms:
         return self.sdk.compute.get_server(vm.id)
 
     def begin(self, name: str, host: str, **more: Any) -> Vm:
-        """A machine on a node, beside `demo` on its network; `reached` waits for it. `more` is Nova's."""
+        """A machine on a node, next to `demo` on its network; `reached` waits for it. `more` are options of Nova."""
         net, compute = self.sdk.network, self.sdk.compute
         network = net.find_network(DEMO, ignore_missing=False)
         group = net.create_security_group(name=name)
@@ -130,7 +130,7 @@ class Vms:
         return self.says(one, f"ping -c 2 -W 2 {other.fixed}")
 
     def delete(self, vm: Vm) -> None:
-        """The machine and what `begin` made for it."""
+        """Deletes the machine and the other resources of `begin`."""
         net = self.sdk.network
         self.sdk.compute.delete_server(vm.id, ignore_missing=True)
         for ip in list(net.ips(floating_ip_address=vm.floating)):

@@ -24,7 +24,7 @@ while [ ! -e stop ]; do
     fi
 done
 """
-# The last note of each slot against what the disk has, not the cache.
+# The last record of each slot, compared with the disk, not the cache.
 CHECK = f"""
 sync; echo 3 >/proc/sys/vm/drop_caches
 tail -n {SLOTS} written | while read -r slot sum at; do
@@ -79,7 +79,7 @@ class Writer:
         return eventually(lambda: self.blocks() >= wanted, limit, pause=0.5)
 
     def end(self) -> Written:
-        """Stop, and read back what was written."""
+        """Stops the writer, and reads the written data back."""
         self._here("touch stop")
         eventually(lambda: self._here("kill -0 $(cat pid) 2>/dev/null || echo over") == "over", limit=120)
         lost = self._here(f"sh check {self._target}")

@@ -17,18 +17,18 @@ from stackwright.api.kinds import CRD
 from stackwright.cloud.registry import RESOURCES
 from stackwright.core import conditions
 from stackwright.core.ports import TerminalError
-from stackwright.local.kubernetes import ephemeral
+from support.control_plane import control_plane
 
 
 @pytest.fixture(scope="session")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Path of a kubeconfig. STACKWRIGHT_TEST_KUBECONFIG gives a cluster that is there already (it is written to)."""
+    """Path of a kubeconfig. STACKWRIGHT_TEST_KUBECONFIG names an existing cluster (the tests write to it)."""
     given = os.environ.get("STACKWRIGHT_TEST_KUBECONFIG")
     if given:
         _install_crds(given)
         yield given
         return
-    with ephemeral.control_plane(tmp_path_factory.mktemp("control-plane")) as path:
+    with control_plane(tmp_path_factory.mktemp("control-plane")) as path:
         _install_crds(str(path))
         yield str(path)
 
@@ -37,7 +37,7 @@ def _install_crds(path: str) -> None:
     async def install() -> None:
         cluster = KubernetesCluster.from_file(path)
         for resource in RESOURCES:
-            with contextlib.suppress(TerminalError):  # test_adapter_kubernetes says which one, and why
+            with contextlib.suppress(TerminalError):  # test_adapter_kubernetes names the command and the reason
                 await cluster.apply(CRD, crd(resource), "test")
         try:
             async with asyncio.timeout(30):

@@ -1,4 +1,4 @@
-"""What the ingress is tried against: pods (an HTTP server of this process), objects that name them, and clients."""
+"""The world of the ingress: pods (an HTTP server of this process), objects that name them, and clients."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LIMIT = 10.0
 
 
 class Pod(http.server.BaseHTTPRequestHandler):
-    """Tells what reached it; swallows uploads; echoes over a WebSocket's connection."""
+    """Returns the requests that reached it; discards uploads; echoes over a WebSocket's connection."""
 
     protocol_version = "HTTP/1.1"
 
@@ -89,7 +89,7 @@ def free_ports(count: int) -> list[int]:
 
 @dataclass
 class World:
-    """A namespace, the ingress that serves it, and an authority that clients trust."""
+    """A namespace, the ingress that serves it, and a CA that clients trust."""
 
     admin: Path
     namespace: str
@@ -152,7 +152,7 @@ class World:
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
     def until(self, what: Callable[[], bool], limit: float = LIMIT) -> float:
-        """Wait; answer how long it took."""
+        """Waits; returns the duration."""
         begun = time.monotonic()
         while not what():
             assert time.monotonic() - begun < limit, (self.folder / "ingress.log").read_text()[-3000:]
@@ -190,7 +190,9 @@ def ingress(
 
 
 def service(name: str, *, port: int, ready: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A Service whose pod is on `port` of this machine. No controller makes EndpointSlices here, so we do."""
+    """A Service whose pod is on `port` of this machine. No controller creates EndpointSlices here, so this function
+    does.
+    """
     ports = [{"name": "api", "port": 80, "targetPort": port}]
     metadata = {"name": name}
     slice_ = {

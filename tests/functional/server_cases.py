@@ -1,4 +1,4 @@
-"""Objects of infrastructure.cluster.x-k8s.io: what is taken, what is refused, and what an update may change.
+"""Objects of infrastructure.cluster.x-k8s.io: accepted and rejected ones, and the allowed changes of an update.
 
 A case of WRONG is (kind, spec, field, message); one of CHANGES (kind, fields before, fields after, field, message).
 """
@@ -317,7 +317,11 @@ CHANGES: list[tuple[str, Spec, Spec, str, str]] = [
             "spec.managedSubnets",
             "cannot change, except dnsNameservers; create another object",
         )
-        for subnets in (None, [{"cidr": "10.1.0.0/24"}], [{**SUBNET, "allocationPools": [{"start": "a", "end": "b"}]}])
+        for subnets in (
+            None,
+            [{"cidr": "10.1.0.0/24"}],
+            [{**SUBNET, "allocationPools": [{"start": "10.0.0.9", "end": "10.0.0.19"}]}],
+        )
     ),
     *(
         ("OpenStackCluster", {}, {name: value}, f"spec.{told}", FIXED)

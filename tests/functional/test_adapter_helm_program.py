@@ -194,7 +194,7 @@ async def test_why_the_api_refused_an_object_is_in_the_record(
     assert "quantities must match" in found.cause
 
 
-async def test_which_pods_restart_is_told_by_the_record_of_a_real_release(
+async def test_the_record_of_a_real_release_predicts_which_pods_restart(
     cluster: KubernetesCluster, kubeconfig: str, namespace: str
 ) -> None:
     values = yaml.safe_load((ROOT / "tests/golden/values/core-single.yaml").read_text())["openstack-keystone"]

@@ -29,7 +29,7 @@ async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.KIND.kind)
-async def test_the_api_server_takes_our_crds(cluster: KubernetesCluster, resource: type[Resource]) -> None:
+async def test_the_api_server_accepts_our_crds(cluster: KubernetesCluster, resource: type[Resource]) -> None:
     await cluster.apply(CRD, crd(resource), "test")
 
 
@@ -82,7 +82,7 @@ async def test_a_patch_with_an_old_version_conflicts(cluster: KubernetesCluster,
         await cluster.patch(CONFIGMAP, key, {"metadata": {"resourceVersion": version, "labels": {"a": "2"}}})
 
 
-async def test_lists_come_in_pages_by_labels(
+async def test_lists_by_labels_are_read_in_pages(
     cluster: KubernetesCluster, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "PAGE", 3)

@@ -38,7 +38,7 @@ async def do(cluster: Cluster, op: Op, namespace: str) -> Any:
 
 
 def plain(obj: Any) -> Any:
-    """What must be equal: all but identities and times. Of managedFields, who applied what."""
+    """The parts that must be equal: all except identities and times. Of managedFields, the manager of each field."""
     if obj is None:
         return None
     shown = json.loads(json.dumps(obj))

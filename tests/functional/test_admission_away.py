@@ -85,7 +85,7 @@ async def refused(cluster: KubernetesCluster, kind: Kind, key: Key, patch: Objec
 
 
 @pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
-async def test_what_is_being_deleted_ends_without_the_operator(away: KubernetesCluster, kind: Kind) -> None:
+async def test_an_object_in_deletion_ends_without_the_operator(away: KubernetesCluster, kind: Kind) -> None:
     assert not await refused(away, kind, (SPACE, "going"), {"metadata": {"annotations": {"note": "last words"}}})
     assert not await refused(away, kind, (SPACE, "going"), {"metadata": {"finalizers": []}})
     assert await away.get(kind, (SPACE, "going")) is None
@@ -98,13 +98,15 @@ async def test_what_is_being_deleted_ends_without_the_operator(away: KubernetesC
         (HelmBundle.KIND, {"releases": [{"name": "keystone", "chart": "memcached", "namespace": "victim"}]}),
     ],
 )
-async def test_what_is_being_deleted_asks_for_nothing_new(away: KubernetesCluster, kind: Kind, spec: Object) -> None:
+async def test_an_object_in_deletion_cannot_request_anything_new(
+    away: KubernetesCluster, kind: Kind, spec: Object
+) -> None:
     assert await refused(away, kind, (SPACE, "going"), {"spec": spec})
     assert not await refused(away, kind, (SPACE, "going"), {"metadata": {"annotations": {"note": "same spec"}}})
 
 
 @pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
-async def test_nobody_claims_that_an_object_is_being_deleted(away: KubernetesCluster, kind: Kind) -> None:
+async def test_a_client_cannot_set_a_deletion_timestamp(away: KubernetesCluster, kind: Kind) -> None:
     """Neither of a new one nor of one that lives."""
     with pytest.raises((TerminalError, TransientError), match="failed calling webhook"):
         await write(away, kind, "new", deletionTimestamp=NEVER)
@@ -112,13 +114,13 @@ async def test_nobody_claims_that_an_object_is_being_deleted(away: KubernetesClu
     try:
         assert await refused(away, kind, (SPACE, "alive"), claim)
     except AssertionError as error:
-        assert "immutable" in str(error)  # the API server's own refusal, which comes first
+        assert "immutable" in str(error)  # the API server's own rejection, which has precedence
     left = await away.get(kind, (SPACE, "alive"))
     assert left and "deletionTimestamp" not in left["metadata"]
     assert "annotations" not in left["metadata"]
 
 
-def test_each_webhook_lets_go_what_is_being_deleted() -> None:
+def test_each_webhook_admits_the_end_of_a_deletion() -> None:
     """And together they are for all the kinds that are admitted."""
     hooks = configuration()["webhooks"]
     assert all("not-deleting" in [condition["name"] for condition in hook["matchConditions"]] for hook in hooks)

@@ -1,4 +1,4 @@
-"""`stackwright apply` is all or nothing, as far as a server-side dry run can tell."""
+"""`stackwright apply` is all or nothing, as far as a server-side dry run can detect errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ async def test_one_document_that_the_server_refuses_keeps_all_from_being_applied
     assert await cluster.get(CONFIGMAP, (space, "last"))
 
 
-async def test_all_refusals_are_told_at_once_and_nothing_is_changed(cluster: KubernetesCluster, space: str) -> None:
+async def test_all_rejections_are_reported_together_and_nothing_is_changed(
+    cluster: KubernetesCluster, space: str
+) -> None:
     wrong = {"metadata": {"name": "s", "namespace": space}, "type": "kubernetes.io/tls", "data": {}}
     manifests = [
         Manifest(SECRET, wrong, "a: "),
@@ -71,7 +73,7 @@ async def test_all_refusals_are_told_at_once_and_nothing_is_changed(cluster: Kub
     assert await cluster.get(CONFIGMAP, (space, "new")) is None
 
 
-async def test_what_goes_into_a_new_namespace_is_not_refused_beforehand(cluster: KubernetesCluster) -> None:
+async def test_an_object_in_a_new_namespace_is_not_rejected_in_advance(cluster: KubernetesCluster) -> None:
     name = f"new-{uuid.uuid4().hex[:8]}"
     space = Manifest(NAMESPACE, {"metadata": {"name": name}})
     await dry_run(cluster, [space, Manifest(CONFIGMAP, configmap("a", name, "1"))])

@@ -1,4 +1,4 @@
-"""`stackwright provisioner`: what it refuses before it starts."""
+"""`stackwright provisioner`: the arguments that it rejects before it starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_node_must_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--node" in result.output
 
 
-def test_an_api_server_that_does_not_answer_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_an_unresponsive_api_server_is_reported_in_a_sentence(tmp_path: Path) -> None:
     config = tmp_path / "kubeconfig"
     config.write_text(
         "{apiVersion: v1, kind: Config, current-context: x, users: [{name: x, user: {}}],"

@@ -29,17 +29,17 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, MA
 from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
 from stackwright.local import tools
-from stackwright.local.kubernetes import ephemeral
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
-from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime
+from support.control_plane import control_plane
+from support.openstack import MemoryClouds
 
 SPACE = "capi"
 
 
 @contextlib.contextmanager
 def garbage_collector(kubeconfig: Path, folder: Path) -> Iterator[None]:
-    """It removes what belonged to who is gone."""
+    """It deletes objects of deleted owners."""
     command = [
         tools.binary("kube-controller-manager"), f"--kubeconfig={kubeconfig}", "--leader-elect=false",
         "--controllers=garbage-collector-controller", "--secure-port=0",
@@ -81,7 +81,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
     def servers() -> set[str]:
         return {thing.id for thing in clouds.all("server")}
 
-    with ephemeral.control_plane(tmp_path) as kubeconfig:
+    with control_plane(tmp_path) as kubeconfig:
         cluster = KubernetesCluster.from_file(str(kubeconfig))
         capi = ClusterApi(cluster, SPACE)
 
@@ -147,9 +147,9 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
             await cluster.close()
 
 
-async def test_claims_are_told_in_the_words_of_cluster_api(tmp_path: Path) -> None:
-    """By its own definitions, which refuse what is unknown or empty."""
-    with ephemeral.control_plane(tmp_path) as kubeconfig:
+async def test_claims_are_reported_in_the_terms_of_cluster_api(tmp_path: Path) -> None:
+    """By its own definitions, which reject unknown and empty values."""
+    with control_plane(tmp_path) as kubeconfig:
         cluster = KubernetesCluster.from_file(str(kubeconfig))
         capi = ClusterApi(cluster, SPACE)
         try:

@@ -41,21 +41,21 @@ async def applied(cluster: KubernetesCluster, **sections: Any) -> dict[str, Any]
         ({"rabbitmq": {"templates": {"rabbitmq-cell1": {"replicas": 3}}}}, "rabbitmq-cell1.replicas"),
     ],
 )
-async def test_what_is_not_supported_is_refused_by_its_name(
+async def test_an_unsupported_field_is_rejected_by_name(
     cluster: KubernetesCluster, sections: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(TerminalError, match=named):
         await applied(cluster, **sections)
 
 
-async def test_sections_that_are_off_are_taken_with_all_that_is_in_them(cluster: KubernetesCluster) -> None:
+async def test_disabled_sections_are_accepted_with_all_their_content(cluster: KubernetesCluster) -> None:
     swift = {"enabled": False, "template": {"swiftRing": {"ringReplicas": 1}}}
     assert (await applied(cluster, swift=swift))["spec"]["swift"] == swift
     heat = {"template": {"heatAPI": {"replicas": 1}}}
     assert (await applied(cluster, heat=heat))["spec"]["heat"] == heat
 
 
-async def test_an_empty_value_asks_for_nothing(cluster: KubernetesCluster) -> None:
+async def test_an_empty_value_is_accepted(cluster: KubernetesCluster) -> None:
     template = {"preserveJobs": False, "containerImage": "", "networkAttachments": [], "nodeSelector": {}}
     template |= {"externalKeystoneAPI": False, "tls": {"caBundleSecretName": ""}, "resources": {}, "override": {}}
     found = await applied(cluster, keystone={"template": template}, tls={"caBundleSecretName": ""}, nodeSelector={})
@@ -71,12 +71,14 @@ async def test_an_empty_value_asks_for_nothing(cluster: KubernetesCluster) -> No
         ({"tls": {"caBundleSecretName": "x"}}, "tls.caBundleSecretName"),
     ],
 )
-async def test_what_is_not_empty_is_refused(cluster: KubernetesCluster, template: dict[str, Any], named: str) -> None:
+async def test_a_value_that_is_not_empty_is_rejected(
+    cluster: KubernetesCluster, template: dict[str, Any], named: str
+) -> None:
     with pytest.raises(TerminalError, match=f"spec.keystone.template.{named}: "):
         await applied(cluster, keystone={"template": template})
 
 
-async def test_a_section_is_on_once_it_is_there_but_for_the_dashboard(cluster: KubernetesCluster) -> None:
+async def test_a_present_section_is_enabled_except_the_dashboard(cluster: KubernetesCluster) -> None:
     spec = (await applied(cluster, keystone={}, horizon={}))["spec"]
     assert (spec["keystone"]["enabled"], spec["horizon"]["enabled"]) == (True, False)
     assert "galera" not in spec

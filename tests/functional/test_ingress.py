@@ -40,7 +40,7 @@ def ready(world: World) -> int:
 
 
 def refused(world: World) -> bool:
-    """Whether nobody listens any more. No TLS: Python leaves a socket open that is reset just before its handshake."""
+    """Whether the port is closed. Without TLS: Python leaves a socket open that is reset just before its handshake."""
     try:
         socket.create_connection(("127.0.0.1", world.https), 5).close()
     except ConnectionError:
@@ -112,8 +112,8 @@ def test_an_upload_passes_through_without_being_kept(world: World, expect: dict[
     assert world.memory() < MEMORY
 
 
-def test_requests_that_drip_hold_no_pod(world: World) -> None:
-    """More of them than any pod has workers; a request of somebody else is answered at once."""
+def test_slow_requests_occupy_no_pod(world: World) -> None:
+    """More of them than any pod has workers; another client's request gets a response at once."""
     with contextlib.ExitStack() as stack:
         for _ in range(64):
             sock = stack.enter_context(world.connect(KEYSTONE))
@@ -139,7 +139,7 @@ def test_connections_take_little_memory(world: World) -> None:
     assert world.memory() < LIMIT
 
 
-def test_an_ingress_is_served_within_three_seconds_and_no_longer_than_it_is_there(world: World) -> None:
+def test_an_ingress_is_served_within_three_seconds_until_its_deletion(world: World) -> None:
     name = f"glance.{DOMAIN}"
     world.apply(ingress(name, "keystone-api"))
     assert world.until(world.says(name, 200)) < 3
@@ -169,7 +169,7 @@ def test_paths_are_matched_by_whole_elements_and_the_longest_wins(world: World) 
     assert {path: world.get(host, path)[0] for path in wanted} == wanted
 
 
-def test_ingresses_of_other_classes_and_secrets_of_other_names_are_left_alone(world: World) -> None:
+def test_ingresses_of_other_classes_and_secrets_of_other_names_are_ignored(world: World) -> None:
     world.certificate("database", f"db.{DOMAIN}.test")
     world.apply(
         ingress(f"theirs.{DOMAIN}", "keystone-api", ingressClassName="nginx"),
@@ -210,7 +210,7 @@ def test_a_renewed_certificate_is_used_at_once_and_a_broken_one_is_not(world: Wo
     assert before != after
 
 
-def test_it_ends_when_told_and_lets_a_request_finish(world: World) -> None:
+def test_it_ends_on_sigterm_after_the_current_request(world: World) -> None:
     assert ready(world) == 200
     with world.connect(KEYSTONE) as sock:
         asked = f"PUT / HTTP/1.1\r\nHost: {KEYSTONE}\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"

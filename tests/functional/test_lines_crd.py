@@ -1,4 +1,4 @@
-"""The API server's own word on texts of one line, and on certificates that stand as text in the spec of a cloud."""
+"""The API server's validation of texts of one line, and of certificates as text in the spec of a cloud."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ async def test_a_text_of_several_lines_is_refused_by_its_field(cluster: Kubernet
 
 
 @pytest.mark.parametrize("text", ["RegionOne", "Zürich\t1", "a: b # c"])
-async def test_a_text_of_one_line_is_taken(cluster: KubernetesCluster, text: str) -> None:
+async def test_a_text_of_one_line_is_accepted(cluster: KubernetesCluster, text: str) -> None:
     assert (await applied(cluster, region_name=text))["spec"]["region_name"] == text
 
 
-async def test_certificates_are_taken_as_text_and_as_references(cluster: KubernetesCluster) -> None:
+async def test_certificates_are_accepted_as_text_and_as_references(cluster: KubernetesCluster) -> None:
     text = x509.authority("test", 1_700_000_000.0)["ca.crt"]
     reference = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
     endpoints = {"ca_cert": text, "api_cert": reference, "api_key": reference}

@@ -81,7 +81,7 @@ async def first_refusal(
             await asyncio.sleep(0.3)
 
 
-async def test_a_cloud_above_size_single_is_protected_unless_it_says_otherwise(policy: KubernetesCluster) -> None:
+async def test_a_cloud_above_size_single_is_protected_by_default(policy: KubernetesCluster) -> None:
     message = await first_refusal(lambda: make(policy, "large", "small"), lambda: refused(policy, "large"))
     assert f"{NOTE}=false" in message
     await make(policy, "large", "small", **{NOTE: "false"})
@@ -147,7 +147,7 @@ async def test_a_control_plane_with_several_replicas_is_protected(
     assert await refused(policy, "plane", kind) == "", "one without replicas needs no annotation"
 
 
-def test_all_replicas_of_a_control_plane_are_looked_at() -> None:
+def test_all_replicas_of_a_control_plane_count() -> None:
     """Each field `replicas` of the kind that may be more than one is a path in the policy."""
     known = set(re.findall(r"spec\.([\w.]+)\.replicas", (CHART / "templates/protection.yaml").read_text()))
 
@@ -165,7 +165,7 @@ async def test_the_namespace_of_a_protected_cloud_is_protected_too(policy: Kuber
     space = ""
 
     async def make_it() -> None:
-        nonlocal space  # one that was deleted before the policy was in use is on its way for good
+        nonlocal space  # one that was deleted before the policy was in use is deleted permanently
         space = f"kept-{uuid.uuid4().hex[:8]}"
         await policy.apply(NAMESPACE, {"metadata": {"name": space}}, "test")
         await make(policy, "cloud", "small", space)
@@ -181,7 +181,7 @@ async def test_the_namespace_of_a_protected_cloud_is_protected_too(policy: Kuber
             await asyncio.sleep(0.3)
 
 
-async def test_other_namespaces_may_go(policy: KubernetesCluster) -> None:
+async def test_other_namespaces_can_be_deleted(policy: KubernetesCluster) -> None:
     for size in ("", "single"):
         space = f"free-{uuid.uuid4().hex[:8]}"
         await policy.apply(NAMESPACE, {"metadata": {"name": space}}, "test")

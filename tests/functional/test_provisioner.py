@@ -19,14 +19,14 @@ import yaml
 from lightkube.core.generic_client import BasicRequest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.kinds import NAMESPACE, NODE, PV, PVC, SERVICE_ACCOUNT, STORAGE_CLASS
+from stackwright.api.kinds import NAMESPACE, NODE, PV, PVC, STORAGE_CLASS
 from stackwright.api.meta import Kind
 
 GROUP = "rbac.authorization.k8s.io"
 KINDS = {
     "ClusterRole": Kind(GROUP, "v1", "ClusterRole", "clusterroles", namespaced=False),
     "ClusterRoleBinding": Kind(GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings", namespaced=False),
-    "ServiceAccount": SERVICE_ACCOUNT,
+    "ServiceAccount": Kind("", "v1", "ServiceAccount", "serviceaccounts"),
     "StorageClass": STORAGE_CLASS,
 }
 RENDERED = Path(__file__).parent.parent / "golden/charts/local-volume-provisioner/default/rendered.yaml"
@@ -44,7 +44,7 @@ async def until(look: Callable[[], Awaitable[Any]], what: str) -> Any:
 
 
 async def account(cluster: KubernetesCluster, admin: str, folder: Path) -> Path:
-    """What the chart installs, and a kubeconfig with the token of its ServiceAccount."""
+    """The objects of the chart, and a kubeconfig with the token of its ServiceAccount."""
     await cluster.apply(NAMESPACE, {"metadata": {"name": "openstack"}}, "test")
     for obj in yaml.safe_load_all(RENDERED.read_text()):
         if obj["kind"] in KINDS:

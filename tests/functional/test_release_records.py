@@ -1,4 +1,6 @@
-"""Nobody with rights in one namespace only writes what the operator's Helm reads; the policy is that of the chart."""
+"""A user with rights in only one namespace cannot write records that the operator's Helm reads; the policy of the
+chart.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ Write = Callable[..., str]
 
 @pytest_asyncio.fixture
 async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    """A namespace with a HelmBundle of release x, and a tenant who may do with Secrets there whatever he likes."""
+    """A namespace with a HelmBundle of release x, and a tenant with all rights on Secrets there."""
     name = f"records-{uuid.uuid4().hex[:8]}"
     command = [str(binary("helm")), "template", "x", str(CHART), "--set", "images.tags.stackwright=unused"]
     shown = ["--show-only", "templates/records.yaml", "--show-only", "templates/rbac.yaml"]

@@ -20,12 +20,12 @@ from stackwright.api.kinds import NODE
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import NO_CLOUDS, Ports, Reader, absent
-from stackwright.local.kubernetes import ephemeral
 from stackwright.main import _serve
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.cluster.source import KopfSource
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from support.control_plane import control_plane
 
 # The apiserver watches etcd directly, and compacts it all the time: a resource version is too old within seconds.
 FLAGS = ("--watch-cache=false", "--etcd-compaction-interval=1s")
@@ -72,7 +72,7 @@ class Proxy:
 
 @pytest_asyncio.fixture
 async def apiserver(tmp_path: Path) -> AsyncIterator[Path]:
-    plane = ephemeral.control_plane(tmp_path, *FLAGS)
+    plane = control_plane(tmp_path, *FLAGS)
     path = await asyncio.to_thread(plane.__enter__)
     yield path
     await asyncio.to_thread(plane.__exit__, None, None, None)
@@ -99,7 +99,9 @@ async def is_too_old(cluster: KubernetesCluster, version: str) -> bool:
     return '"code":410' in response.text
 
 
-async def test_a_deletion_while_the_watch_was_away_is_noticed_after_a_410(apiserver: Path, monkeypatch: Any) -> None:
+async def test_a_deletion_during_an_interruption_of_the_watch_is_detected_after_a_410(
+    apiserver: Path, monkeypatch: Any
+) -> None:
     cluster = KubernetesCluster.from_file(str(apiserver))
     server = yaml.safe_load(apiserver.read_text())["clusters"][0]["cluster"]["server"]
     proxy = Proxy(urlsplit(server).port or 0)

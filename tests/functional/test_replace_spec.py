@@ -1,4 +1,4 @@
-"""A rollback on a real API server: one spec or the other, whoever owned its fields and whenever it is killed."""
+"""A rollback on a real API server: one spec or the other, with any owner of its fields and a kill at any time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import TerminalError
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.runtime.memory.faults import Crash, FaultyCluster
+from support.faults import Crash, FaultyCluster
 
 KIND = OpenStackDeployment.KIND
 FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}
@@ -64,8 +64,8 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, wri
     assert gone != new
 
 
-async def test_a_refusal_takes_nothing_from_anybody(cluster: KubernetesCluster, space: str) -> None:
-    """Neither at once, nor by the next apply of what was applied before."""
+async def test_a_rejection_changes_no_field_of_any_manager(cluster: KubernetesCluster, space: str) -> None:
+    """Neither at once, nor in the next apply of the former manifest."""
     meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
     theirs = {"features": {"services": ["block-storage"]}}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
@@ -78,7 +78,9 @@ async def test_a_refusal_takes_nothing_from_anybody(cluster: KubernetesCluster, 
     assert found["spec"]["features"]["services"] == ["block-storage"]
 
 
-async def test_what_is_cut_off_loses_nothing_by_the_next_apply(cluster: KubernetesCluster, space: str) -> None:
+async def test_an_interrupted_replacement_loses_nothing_in_the_next_apply(
+    cluster: KubernetesCluster, space: str
+) -> None:
     meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
     theirs = {"features": {"services": ["block-storage"]}}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)

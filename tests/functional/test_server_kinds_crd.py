@@ -58,12 +58,12 @@ async def applied(cluster: KubernetesCluster, kind: Kind, space: str, spec: Spec
 
 
 @pytest.mark.parametrize("resource", SERVER_KINDS, ids=lambda resource: resource.KIND.kind)
-async def test_the_definition_is_taken(cluster: KubernetesCluster, resource: type[InfraResource]) -> None:
+async def test_the_definition_is_accepted(cluster: KubernetesCluster, resource: type[InfraResource]) -> None:
     """Also: what its rules cost is known to be little enough."""
     await cluster.apply(CRD, crd(resource), "test")
 
 
-async def test_a_server_with_everything_is_taken_and_given_its_defaults(cluster: KubernetesCluster, space: str) -> None:
+async def test_a_server_with_all_fields_is_accepted_and_gets_defaults(cluster: KubernetesCluster, space: str) -> None:
     spec = await applied(cluster, of("OpenStackServer"), space, FULL)
     assert spec["rootVolume"]["availabilityZone"] == {"from": "Name", "name": "z"}
     assert (spec["identityRef"]["type"], spec["trunk"], spec["configDrive"]) == ("Secret", False, False)
@@ -73,7 +73,7 @@ async def test_a_server_with_everything_is_taken_and_given_its_defaults(cluster:
 @pytest.mark.parametrize("version", [V1BETA1, V1BETA2])
 @pytest.mark.parametrize("spelled", [OLDER, LATER], ids=["older", "later"])
 @pytest.mark.parametrize("rules", ["allNodesSecurityGroupRules", "clusterNodesSecurityGroupRules"])
-async def test_each_version_takes_each_spelling_of_a_cluster(
+async def test_each_version_accepts_each_spelling_of_a_cluster(
     cluster: KubernetesCluster, space: str, version: str, spelled: Spec, rules: str
 ) -> None:
     spec = {**CLUSTER, **CLUSTER_PARTS, **spelled, "managedSecurityGroups": {rules: [RULE]}}
@@ -96,7 +96,7 @@ async def test_a_flavor_is_read_as_it_was_written_through_either_version(
     assert (await applied(cluster, of("OpenStackMachine", other), space, spec))["flavor"] == flavor
 
 
-async def test_the_other_kinds_are_taken(cluster: KubernetesCluster, space: str) -> None:
+async def test_the_other_kinds_are_accepted(cluster: KubernetesCluster, space: str) -> None:
     pool = {
         "identityRef": IDENTITY,
         "maxIPs": 3,
@@ -112,7 +112,7 @@ async def test_the_other_kinds_are_taken(cluster: KubernetesCluster, space: str)
 
 
 @pytest.mark.parametrize(("kind", "spec", "field", "message"), WRONG)
-async def test_what_is_wrong_is_refused_by_name(
+async def test_an_invalid_field_is_rejected_by_name(
     cluster: KubernetesCluster, space: str, kind: str, spec: Spec, field: str, message: str
 ) -> None:
     versions = (kind_of(kind).version, *kind_of(kind).also)
@@ -130,7 +130,7 @@ async def found_something(cluster: KubernetesCluster, kind: str, space: str) -> 
 
 
 @pytest.mark.parametrize(("kind", "before", "after", "field", "message"), CHANGES)
-async def test_what_may_not_change_is_refused_by_name(
+async def test_a_change_of_an_immutable_field_is_rejected_by_name(
     cluster: KubernetesCluster, space: str, kind: str, before: Spec, after: Spec, field: str, message: str
 ) -> None:
     base = BASES[kind]
@@ -143,7 +143,7 @@ async def test_what_may_not_change_is_refused_by_name(
 
 
 @pytest.mark.parametrize(("kind", "before", "after"), FREE)
-async def test_what_may_change_changes(
+async def test_a_mutable_field_can_change(
     cluster: KubernetesCluster, space: str, kind: str, before: Spec, after: Spec
 ) -> None:
     base = BASES[kind]
@@ -154,10 +154,12 @@ async def test_what_may_change_changes(
 
 async def test_a_change_of_a_template_is_left_to_admission(cluster: KubernetesCluster, space: str) -> None:
     """A dry run of Cluster API's topology controller must get an answer."""
-    for image in (ID, OTHER):
-        await applied(
-            cluster, of("OpenStackMachineTemplate"), space, {"template": {"spec": {**MACHINE, "image": {"id": image}}}}
-        )
+    for image, region in ((ID, "one"), (OTHER, "two")):
+        identity = {**IDENTITY, "region": region}
+        machine = {**MACHINE, "image": {"id": image}, "identityRef": identity}
+        await applied(cluster, of("OpenStackMachineTemplate"), space, {"template": {"spec": machine}})
+        shared = {"identityRef": identity, "bastion": {"enabled": True, "spec": machine}}
+        await applied(cluster, of("OpenStackClusterTemplate"), space, {"template": {"spec": shared}})
 
 
 def rules(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:

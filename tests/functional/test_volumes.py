@@ -1,4 +1,4 @@
-"""Sizes of volumes against a real API server and Helm: what it refuses fails no release."""
+"""Sizes of volumes against a real API server and Helm: a rejected size fails no release."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLAIM = "glance-images"
 
 @pytest_asyncio.fixture
 async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    """With a StorageClass of its name, whose volumes may grow."""
+    """With a StorageClass of its name, whose volumes can be expanded."""
     name = f"v-{uuid.uuid4().hex[:10]}"
     await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
     storage = {"metadata": {"name": name}, "provisioner": "example.org/disks", "allowVolumeExpansion": True}

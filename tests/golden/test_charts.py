@@ -1,6 +1,6 @@
-"""The charts: rendered by the real helm, compared with golden files, and held to rules that all of them share.
+"""The charts: rendered by the real helm, compared with golden files, and checked against common rules.
 
-`UPDATE_GOLDEN=1 pytest tests/golden/test_charts.py` writes the golden files anew; read the difference first.
+`UPDATE_GOLDEN=1 pytest tests/golden/test_charts.py` rewrites the golden files; read the difference first.
 """
 
 import functools
@@ -19,7 +19,7 @@ from stackwright.cloud.registry import RESOURCES
 ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
 CASES = sorted((ROOT / "tests/golden/charts").glob("*/*/values.yaml"))
-# Labels that a pod gets only when it is there: from our operator, and from its StatefulSet.
+# Labels that a pod gets only after its creation: from our operator, and from its StatefulSet.
 LATER = ("mariadb-role", "statefulset.kubernetes.io/pod-name")
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 # Components that rule the node they run on, and why no smaller right would do.
@@ -34,7 +34,7 @@ RULE_THEIR_NODE = {
     "neutron-metadata-agent": "makes sockets in namespaces of routers",
     "neutron-ovn-metadata-agent": "makes network namespaces on the node, in which metadata is served",
 }
-# Components that mount file systems, where values say so.
+# Components that mount file systems, depending on values.
 MOUNT = {"cinder-volume", "cinder-backup"}
 NEEDS_TOKEN = {"stackwright", "local-volume-provisioner", "ingress"}
 
@@ -90,7 +90,7 @@ def test_renders_as_the_golden_file(case: Path) -> None:
 
 
 @each_chart
-def test_a_namespace_that_looks_like_a_number_is_a_text(chart: Path) -> None:
+def test_a_numeric_namespace_stays_a_text(chart: Path) -> None:
     """In every place: Kubernetes refuses a number there."""
 
     def namespaces(value: object) -> Iterator[object]:
@@ -133,7 +133,7 @@ def test_unknown_values_are_refused_by_name(chart: Path) -> None:
 
 
 @each_chart
-def test_an_image_is_asked_for_by_name(chart: Path) -> None:
+def test_a_missing_image_is_an_error_that_names_its_value(chart: Path) -> None:
     done = helm("template", "x", str(chart))
     assert done.returncode != 0
     assert re.search(r"images\.tags\.\w+ is needed", done.stderr)
@@ -141,7 +141,7 @@ def test_an_image_is_asked_for_by_name(chart: Path) -> None:
 
 @each_chart
 def test_every_value_is_explained(chart: Path) -> None:
-    """A comment `# --` stands before each value, or before the group that it is an option of."""
+    """A comment `# --` precedes each value, or the group that contains it."""
     unexplained, explained_at = [], None
     comment = False
     for line in (chart / "values.yaml").read_text().splitlines():
@@ -209,7 +209,7 @@ def without_suffix(name: str) -> str:
     return re.sub(r"-[0-9a-f]{8}$", "", name)
 
 
-def test_who_rules_a_node_is_there_and_has_its_reason() -> None:
+def test_each_component_with_rights_on_its_node_exists_and_has_a_reason() -> None:
     made = {item["metadata"]["name"] for case in CASES for item in objects(case) if item["kind"] == "DaemonSet"}
     assert RULE_THEIR_NODE.keys() <= made
     assert all(RULE_THEIR_NODE.values())
@@ -235,6 +235,21 @@ def test_cluster_api_may_manage_the_kinds_that_it_reads_and_no_others() -> None:
     assert sorted(rule["verbs"]) == ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
+@pytest.mark.parametrize("mode", ["single", "split"])
+def test_the_operator_leaves_a_node_that_is_lost_after_half_a_minute(mode: str) -> None:
+    """Without tolerations of its own a pod gets those of Kubernetes, of 300 s. Without it nobody moves the primary."""
+    [pod] = [
+        item["spec"]["template"]["spec"]
+        for item in objects(ROOT / f"tests/golden/charts/stackwright/{mode}/values.yaml")
+        if item["kind"] == "Deployment"
+    ]
+    assert {each["key"]: each.get("tolerationSeconds") for each in pod["tolerations"]} == {
+        "node.kubernetes.io/not-ready": 30,
+        "node.kubernetes.io/unreachable": 30,
+    }
+    assert {(each["operator"], each["effect"]) for each in pod["tolerations"]} == {("Exists", "NoExecute")}
+
+
 @each_case
 def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
     found = objects(case)
@@ -247,7 +262,7 @@ def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
 
 
 def pods_behind_services() -> dict[str, dict]:
-    """Name → spec of each Deployment whose pods a Service with an address of its own selects."""
+    """Name → spec of each Deployment whose pods a Service with its own address selects."""
     behind: dict[str, dict] = {}
     for case in CASES:
         found = objects(case)

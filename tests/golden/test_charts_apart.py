@@ -1,4 +1,4 @@
-"""Servers with volumes of their own: a local volume binds each to a node for good, so they never share one."""
+"""Servers with their own volumes: a local volume binds each to a node permanently, so they never share one."""
 
 from __future__ import annotations
 
@@ -75,6 +75,6 @@ def ceph(size: Size, osds: int | None = None) -> Any:
 @pytest.mark.parametrize(
     ("size", "osds", "wanted"), [("single", None, WISH), ("single", 3, WISH), ("tiny", None, None), ("tiny", 6, WISH)]
 )
-def test_osds_share_a_node_only_where_there_may_be_too_few(size: Size, osds: int | None, wanted: str | None) -> None:
+def test_osds_share_a_node_only_if_there_may_be_too_few_nodes(size: Size, osds: int | None, wanted: str | None) -> None:
     found = ceph(size, osds)
     assert found.get("affinity", {}).get("anti", {}).get("type", {}).get("osd") == wanted

@@ -1,7 +1,7 @@
-"""Values are text, never code: every chart rendered with hostile strings in every free-text value, and read back.
+"""Values are text, never code: every chart is rendered with hostile strings in every free-text value, and parsed.
 
-What is rendered has the same objects, fields, types, sections and options as with harmless strings; or the chart
-refuses the value by name.
+The output has the same objects, fields, types, sections and options as with harmless strings; or the chart rejects
+the value by name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def free(values: Any, schema: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any
 
 
 def whole(path: tuple[Any, ...]) -> bool:
-    """What is not free: Kubernetes' own fields, how a value is read, and my.cnf, whose lines are its values."""
+    """Fields that are not free: Kubernetes' own fields, modes of parsing, and my.cnf, whose lines are its values."""
     text = ".".join(map(str, path))
     return bool(re.match(r"(pod|network\.policies|images\.pull_policy|manifests|overrides|labels)\b", text)) or (
         path[-1] in ("type", "config_override")
@@ -97,7 +97,7 @@ def test_a_hostile_text_stays_a_text(case: Path, tmp_path: Path) -> None:
 
 
 @each_case
-def test_lines_are_refused_or_stay_one_text(case: Path, tmp_path: Path) -> None:
+def test_lines_are_rejected_or_stay_one_text(case: Path, tmp_path: Path) -> None:
     values, schema = values_of(case)
     conf = [path for path in free(values, schema) if path[0] == "conf"]
     for text, paths in ((LINES[0], conf[:1]), (LINES[2], conf[-1:])):
@@ -122,7 +122,7 @@ def test_lines_are_refused_or_stay_one_text(case: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", LINES[:1] + LINES[2:])
-def test_a_configuration_file_takes_no_line_breaks(text: str, tmp_path: Path) -> None:
+def test_a_configuration_file_rejects_line_breaks(text: str, tmp_path: Path) -> None:
     case = next(case for case in CASES if case.parents[1].name == "keystone")
     for conf in ({"DEFAULT": {"a": text}}, {"DEFAULT": {"a": [text]}}, {"DEFAULT": {text: "a"}}, {text: {"a": "b"}}):
         values = {"images": {"tags": {"keystone_api": "a", "keystone_db_sync": "a"}}, "conf": {"keystone": conf}}
@@ -131,7 +131,7 @@ def test_a_configuration_file_takes_no_line_breaks(text: str, tmp_path: Path) ->
         assert "control characters" in done.stderr or "no name of" in done.stderr
 
 
-def test_a_region_that_looks_like_a_truth_value_stays_a_text(tmp_path: Path) -> None:
+def test_a_region_like_a_boolean_stays_a_text(tmp_path: Path) -> None:
     case = next(case for case in CASES if case.parents[1].name == "keystone")
     values, _ = values_of(case)
     for text in ("NO", "1", "R\n      - {name: EVIL, value: evil}"):

@@ -1,4 +1,7 @@
-"""An option is in a configuration file once: of two lines the program takes the last, and nobody chose that one."""
+"""An option is in a configuration file once: of two lines the program uses the last, perhaps not the intended one.
+
+Changed options of Ceph are read by a restart.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from test_charts import ROOT, helm
+from test_charts import CASES, ROOT, helm
 
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services.declaration import Context
@@ -81,9 +84,28 @@ def test_an_option_in_two_spellings_is_refused(chart: str, conf: dict[str, Any],
     assert f"option {named} is there twice" in done.stderr.replace("-", "_")
 
 
-def test_an_option_that_is_left_out_may_be_spelled_otherwise(tmp_path: Path) -> None:
+def test_an_omitted_option_may_have_another_spelling(tmp_path: Path) -> None:
     done = render(
         "mariadb", "tiny", {"mariadb": {"mysqld": {"max_connections": None, "max-connections": 3000}}}, tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert "max-connections = 3000" in done.stdout
+
+
+def options_of_ceph(case: Path) -> set[str]:
+    """Components whose pods read the options of their client in Ceph, and not only its key."""
+    found = set()
+    for item in yaml.load_all(case.with_name("rendered.yaml").read_text(), yaml.CSafeLoader):
+        template = item["spec"]["template"] if item["kind"] in ("Deployment", "StatefulSet", "DaemonSet") else {}
+        if "{'key': 'rbd.conf'" in str(template):
+            found.add(template["metadata"]["labels"]["component"])
+    return found
+
+
+def test_pods_that_read_options_of_ceph_restart_with_them() -> None:
+    declared = {chart.name: set(chart.in_ceph) for service in SERVICES for chart in service.charts if chart.in_ceph}
+    found: dict[str, set[str]] = {}
+    for case in CASES:
+        if components := options_of_ceph(case):
+            found.setdefault(case.parents[1].name, set()).update(components)
+    assert declared == found

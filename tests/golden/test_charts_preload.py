@@ -1,4 +1,4 @@
-"""Several workers of an API share the modules that uWSGI's master imports before it makes them."""
+"""Several workers of an API share the modules that uWSGI's master imports before the fork."""
 
 import ast
 import configparser
@@ -57,13 +57,13 @@ def imported(script: str) -> set[str]:
     return found
 
 
-def test_every_api_is_looked_at() -> None:
+def test_every_api_is_covered() -> None:
     assert {chart for chart, _ in APIS} == {"cinder", "glance", "keystone", "neutron", "nova", "placement"}
     assert set(APIS) >= OPEN_BY_IMPORT
 
 
 @each_api
-def test_several_workers_share_what_their_script_imports(chart: str, key: str) -> None:
+def test_several_workers_share_the_imports_of_their_script(chart: str, key: str) -> None:
     uwsgi, scripts = rendered(chart, key, "processes=2")
     shared = Path(uwsgi["shared-import"])
     assert shared.parent == SCRIPTS
@@ -76,17 +76,17 @@ def test_several_workers_share_what_their_script_imports(chart: str, key: str) -
 
 
 @each_api
-def test_one_worker_shares_with_nobody(chart: str, key: str) -> None:
+def test_a_single_worker_shares_no_modules(chart: str, key: str) -> None:
     assert not rendered(chart, key, "processes=1")[0].keys() & {"shared-import", "preload"}
 
 
 @each_api
-def test_values_have_the_last_word(chart: str, key: str) -> None:
+def test_values_override_the_chart(chart: str, key: str) -> None:
     assert rendered(chart, key, "processes=2", "shared-import=os")[0]["shared-import"] == "os"
 
 
 @pytest.mark.parametrize(("chart", "key"), sorted(OPEN_BY_IMPORT), ids=str)
-def test_what_opens_files_by_import_is_left_to_each_worker(chart: str, key: str) -> None:
+def test_modules_that_open_files_are_imported_by_each_worker(chart: str, key: str) -> None:
     uwsgi, scripts = rendered(chart, key, "processes=2")
     assert "shared-import" not in uwsgi
     assert "preload.py" not in scripts

@@ -1,4 +1,4 @@
-"""Charts with rights on nodes or in the cluster say so in Chart.yaml: only service objects may have them installed."""
+"""Charts with rights on nodes or in the cluster declare it in Chart.yaml: only service objects may install them."""
 
 import re
 from pathlib import Path
@@ -35,7 +35,7 @@ def rights(item: dict[str, Any]) -> set[str]:
 
 
 @each_chart
-def test_a_chart_says_whether_it_has_rights_on_nodes(chart: Path) -> None:
+def test_a_chart_declares_its_rights_on_nodes(chart: Path) -> None:
     cases = [case for case in CASES if case.parents[1].name == chart.name]
     assert cases
     found = {
@@ -48,7 +48,7 @@ def test_a_chart_says_whether_it_has_rights_on_nodes(chart: Path) -> None:
 
 
 def exceptions(pod: dict[str, Any], container: dict[str, Any]) -> frozenset[str]:
-    """What a container has beyond the safe default, in the words of the table."""
+    """Rights of a container beyond the safe default, in the words of the table."""
     context = {**(pod.get("securityContext") or {}), **(container.get("securityContext") or {})}
     privileged, capabilities = context.get("privileged"), context.get("capabilities") or {}
     assert privileged or capabilities["drop"] == ["ALL"]
@@ -60,7 +60,7 @@ def exceptions(pod: dict[str, Any], container: dict[str, Any]) -> frozenset[str]
     return frozenset(found | {"ports" for port in container.get("ports") or () if port.get("hostPort")})
 
 
-def test_the_table_of_containers_has_all_that_are_not_confined_and_says_what_they_have() -> None:
+def test_the_table_lists_all_unconfined_containers_with_their_rights() -> None:
     rendered: dict[str, frozenset[str]] = {}
     for case in CASES:
         for item in objects(case):

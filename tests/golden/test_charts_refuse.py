@@ -19,7 +19,7 @@ WRONG: tuple[Any, ...] = ("two", 7, True, ["x"], {"x": 1})
 
 
 def leaves(schema: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """Paths that the schema says anything of."""
+    """Paths that the schema constrains."""
     children = schema.get("properties", {})
     return [leaf for name in children for leaf in leaves(children[name], (*path, name))] if children else [path]
 

@@ -1,4 +1,4 @@
-"""Which pods an upgrade of the real charts restarts, told by the real helm."""
+"""Which pods an upgrade of the real charts restarts, by the real helm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SURGE = "new pods start before old ones end"
 NOBODY = "the service is interrupted"
 
 
-async def upgraded(release: str, chart: str, change: dict[str, Any]) -> tuple[Restart, ...]:
+async def upgraded(release: str, chart: str, change: dict[str, Any], *pods: Any) -> tuple[Restart, ...]:
     values = yaml.safe_load(VALUES.read_text())[release]
     helm = HelmCli(binary=find_helm())
     try:
@@ -30,7 +30,7 @@ async def upgraded(release: str, chart: str, change: dict[str, Any]) -> tuple[Re
         ]
     finally:
         helm.close()
-    return restarts(both[0], both[1] or ())
+    return restarts(both[0], both[1] or (), pods)
 
 
 async def test_options_restart_the_pods_that_read_them_and_no_other() -> None:
@@ -51,6 +51,15 @@ async def test_more_replicas_restart_nothing() -> None:
         ("openstack-rabbitmq", "rabbitmq", "StatefulSet rabbitmq-server"),
     ],
 )
-async def test_a_single_server_of_data_is_away_while_it_restarts(release: str, chart: str, workload: str) -> None:
+async def test_a_single_data_server_is_unavailable_while_it_restarts(release: str, chart: str, workload: str) -> None:
     images = {"images": {"tags": {chart: "registry/other:1"}}}
     assert Restart(workload, "1 pod", NOBODY, away=True) in await upgraded(release, chart, images)
+
+
+async def test_servers_of_a_database_that_share_a_node_are_named() -> None:
+    labels = {"application": "mariadb", "component": "server"}
+    pods = [{"metadata": {"name": f"s-{i}", "labels": labels}, "spec": {"nodeName": "x"}} for i in range(2)]
+    found = await upgraded("openstack-mariadb", "mariadb", {"pod": {"replicas": {"server": 3}}}, *pods)
+    assert [each.workload for each in found if "s-0 and s-1 share node x" in each.meanwhile] == [
+        "StatefulSet mariadb-server"
+    ]

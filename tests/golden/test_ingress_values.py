@@ -1,4 +1,4 @@
-"""The chart of the ingress takes the values that its declaration makes."""
+"""The chart of the ingress accepts the values of its declaration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stackwright.services.context import Context
 from stackwright.services.ingress import SERVICE
 
 
-def test_the_chart_takes_the_values(tmp_path: Path) -> None:
+def test_the_chart_accepts_the_values(tmp_path: Path) -> None:
     spec = ServiceSpec.model_validate({"release": "epoxy", "publicDomain": "cloud.example.org"})
     images = {"ingress": "example.org/ingress:1"}
     context = Context("ingress", "openstack", spec, images, SERVICE.settings.model_validate({}))

@@ -1,4 +1,4 @@
-"""Nobody unpickles what memcached holds: each API that uWSGI runs has refused to before it makes its application."""
+"""No API unpickles data from memcached: each one under uWSGI disables this before it creates its application."""
 
 import configparser
 import importlib.abc
@@ -92,7 +92,7 @@ def servers(case: Path) -> Iterator[tuple[str, str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize("case", SERVERS, ids=name_of)
-def test_no_api_unpickles_what_memcached_holds(case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_api_unpickles_data_from_memcached(case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def made() -> None:

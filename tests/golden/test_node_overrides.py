@@ -1,4 +1,4 @@
-"""Values for single nodes, as the library chart renders them: a chart of one agent, made here and thrown away."""
+"""Values for single nodes, as the library chart renders them: with a temporary chart of one agent."""
 
 import json
 import subprocess
@@ -76,7 +76,7 @@ def agents(found):
 
 
 def where(obj):
-    """What the labels of a DaemonSet's nodes must be, beyond its nodeSelector."""
+    """Required labels of a DaemonSet's nodes, beyond its nodeSelector."""
     affinity = obj["spec"]["template"]["spec"].get("affinity", {}).get("nodeAffinity")
     if affinity is None:
         return []
@@ -95,13 +95,13 @@ RACKS = {
 }
 
 
-def test_without_overrides_there_is_one_for_all_nodes(chart):
+def test_without_overrides_one_daemonset_serves_all_nodes(chart):
     found = render(chart)
     assert list(agents(found)) == ["probe-agent"]
     assert where(agents(found)["probe-agent"]) == []
 
 
-def test_each_label_has_one_of_its_own_and_each_node_exactly_one(chart):
+def test_each_label_has_its_own_daemonset_and_each_node_exactly_one(chart):
     found = agents(render(chart, RACKS))
     assert len(found) == 3
     assert sorted(where(obj) for obj in found.values()) == [
@@ -157,7 +157,7 @@ def test_a_changed_value_of_a_label_restarts_the_pods_of_its_nodes_only(chart):
     assert len(changed) == 1 and changed != ["probe-agent"]
 
 
-def test_a_new_label_changes_nothing_about_the_others_but_that_its_nodes_are_none_of_theirs(chart):
+def test_a_new_label_changes_other_daemonsets_only_by_excluding_its_nodes(chart):
     before, after = agents(render(chart))["probe-agent"], agents(render(chart, RACKS))["probe-agent"]
     del after["spec"]["template"]["spec"]["affinity"]["nodeAffinity"]
     affinity = after["spec"]["template"]["spec"]["affinity"]

@@ -1,6 +1,6 @@
-"""Our values in OpenStack-Helm's charts: rendered by helm with charts written here, which read values as theirs do.
+"""Our values in OpenStack-Helm's charts: rendered by helm with test charts that read values like the published ones.
 
-`UPDATE_GOLDEN=1 pytest tests/golden/test_openstack_helm_charts.py` writes golden files anew; read the difference first.
+`UPDATE_GOLDEN=1 pytest tests/golden/test_openstack_helm_charts.py` rewrites golden files; read the difference first.
 """
 
 import functools
@@ -21,7 +21,7 @@ PASSWORD = "made-up-password"  # in the defaults of the charts written here
 RULES = [
     {"from": [{"podSelector": {"matchLabels": {"application": "nova"}}}], "ports": [{"port": 1, "protocol": "TCP"}]}
 ]
-# What tests/golden/values does not ask for.
+# Values that tests/golden/values does not use.
 TUNED = {
     "both": {
         "release_group": "blue",
@@ -152,7 +152,7 @@ def test_the_service_gets_the_options_that_our_chart_gives_it(case, chart):
 
 
 @each
-def test_every_option_that_is_said_to_be_added_is(case, chart):
+def test_every_documented_addition_exists(case, chart):
     _, data = files(case, chart)
     after = options(data[{"keystone": "keystone.conf", "glance": "glance-api.conf"}[chart]])
     sections = {section for section, _ in after}
@@ -210,7 +210,7 @@ def test_passwords_come_from_the_same_secrets_at_the_same_place(case, chart):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_keystone_reads_the_keys_that_the_operator_turns(case):
+def test_keystone_reads_the_keys_that_the_operator_rotates(case):
     def keys(found):
         named = {v["name"]: v for v in api(found, "keystone")["template"]["spec"]["volumes"]}
         mounts = container(found, "keystone")["volumeMounts"]
@@ -275,14 +275,14 @@ def test_images_are_files_on_a_volume_as_with_our_chart():
 
 
 @each
-def test_nothing_runs_whose_work_the_operator_does(case, chart):
+def test_no_job_repeats_work_of_the_operator(case, chart):
     jobs = {name for kind, name in theirs(case, chart) if kind in {"Job", "CronJob"}}
     assert jobs == {"keystone": {"keystone-db-sync"}, "glance": {"glance-db-sync", "glance-metadefs-load"}}[chart]
     assert {name for kind, name in theirs(case, chart) if kind == "Secret"} == {f"{chart}-etc"}
 
 
 @each
-def test_no_pod_waits_for_a_job_that_never_comes(case, chart):
+def test_no_pod_waits_for_a_disabled_job(case, chart):
     there = {name for kind, name in theirs(case, chart) if kind == "Job"}
     awaited = set()
     for kind, name in theirs(case, chart):
@@ -322,9 +322,9 @@ def test_every_value_is_one_that_the_published_charts_know(case, chart):
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_the_charts_written_here_have_values_that_the_published_ones_know(chart):
+def test_the_test_charts_use_only_values_of_the_published_ones(chart):
     written = yaml.safe_load((HERE / "charts" / chart / "values.yaml").read_text())
-    # Only read where this mapping does not go: accounts, and what a manifest that is off would take.
+    # Read only outside of this mapping: accounts, and values of disabled manifests.
     aside = re.compile(r"endpoints\..*|secrets\..*|keep_pvc|conf\..*|manifests\..*|dependencies\..*")
     known = [*patterns(chart), aside]
     paths = [".".join(path) for path, _ in leaves(written)]

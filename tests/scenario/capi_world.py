@@ -14,9 +14,11 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import CloudCall, CloudResource
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
-from stackwright.runtime.memory import Fuse
+from stackwright.runtime.memory.shape import schema_of, with_defaults
+from support.faults import Fuse
 from sweep import sampled
 
 SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND
@@ -28,7 +30,7 @@ MANAGED: Object = {
     "managedSecurityGroups": {"allowAllInClusterTraffic": True},
 }
 BASTION: Object = {"enabled": True, "spec": PART}
-# What there is of such a cluster, and of one with a bastion.
+# The resources of such a cluster, and of one with a bastion.
 NETWORK = [
     "floating-ip",
     "network k8s-clusterapi-cluster-openstack-c",
@@ -63,7 +65,7 @@ class Clusters(World):
         return other
 
     def foreigner(self, what: str, name: str = "", **facts: Any) -> CloudResource:
-        """Something that is there and stays."""
+        """An existing resource that must remain."""
         thing = self.clouds.put(what, name, **facts)
         self.foreign.add(thing.id)
         return thing
@@ -72,8 +74,15 @@ class Clusters(World):
         before = self.get(kind, name) or {"metadata": {"name": name, "namespace": NAMESPACE}}
         self.cluster.put(kind, {**before, "metadata": {**before["metadata"], **meta}, "spec": copy.deepcopy(spec)})
 
+    def smuggle(self, kind: Kind, name: str, spec: Object) -> None:
+        """Store a spec that the API server refuses, as an earlier version may have."""
+        obj: Any = self.get(kind, name)
+        obj["metadata"]["generation"] += 1
+        wrong = with_defaults(schema_of(kind), {**obj, "spec": copy.deepcopy(spec)})
+        self.cluster._put(kind, (NAMESPACE, name), wrong, "MODIFIED")
+
     def make(self, name: str = "c", **spec: Any) -> None:
-        """A cluster, as the user writes it: what the operator wrote into the spec stays."""
+        """A cluster as the user writes it; fields that the operator wrote to the spec remain."""
         before = (self.get(CLUSTERS, name) or {}).get("spec") or {}
         kept = {key: before[key] for key in ("controlPlaneEndpoint",) if key in before}
         self.write(CLUSTERS, name, {**MANAGED, **kept, **spec})
@@ -93,7 +102,7 @@ class Clusters(World):
         return str(entry.get("reason")), str(entry.get("message"))
 
     def there(self) -> list[str]:
-        """What is in the cloud and was not at the beginning."""
+        """The resources in the cloud that did not exist at the beginning."""
         found = [t for t in self.clouds.all() if t.what in MADE and t.id not in self.foreign]
         return sorted(f"{t.what} {t.name}".strip() for t in found)
 
@@ -103,7 +112,7 @@ class Clusters(World):
         return found[0]
 
     def rules(self, group: str) -> list[str]:
-        """Of a group, as somebody would say them."""
+        """The rules of a group, in readable form."""
         (id_,) = [t.id for t in self.clouds.all("security-group") if t.name.endswith(f"-{group}")]
         return sorted(_said(self, t) for t in self.clouds.all("security-group-rule") if _in(t, id_))
 
@@ -145,9 +154,9 @@ class Moments(Fuse):
 async def killed_everywhere(
     start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, seconds: float = 0
 ) -> None:
-    """A crash at each write that follows `act`, of which a commit tries a sample; `end` looks at what comes of it.
+    """A crash at each write that follows `act`, of which a commit tries a sample; `end` checks the result.
 
-    seconds  how long all of it takes, of who never settles
+    seconds  limit of each run, for objects that never settle
     """
     world = await start()
     await world.stop()
@@ -166,7 +175,9 @@ async def killed_everywhere(
 async def unheard_everywhere(
     start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, then: Any = None, seconds: float = 0
 ) -> None:
-    """A crash at each request that follows `act`, which is done a little later; `then` somebody does something more."""
+    """A crash at each request that follows `act`, which takes effect a little later; `then` is a later action of a
+    user.
+    """
     world = await start()
     await world.stop()
     moments: list[tuple[Any, CloudCall]] = []
@@ -189,7 +200,7 @@ async def unheard_everywhere(
 async def lost_everywhere(
     start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, seconds: float = 0
 ) -> None:
-    """No answer comes to each request that follows `act`, and it is done a little later."""
+    """Each request after `act` gets no response, and takes effect a little later."""
     first = await start()
     await first.stop()
     for number in sampled(range(1, 200)):

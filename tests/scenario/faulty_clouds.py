@@ -9,21 +9,14 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.ports import Clock
-from stackwright.runtime.memory import MemoryClouds
+from support.openstack import MemoryClouds
 
-LATE, SETTLE = 5.0, 8.0  # seconds; after the latter the operator believes that what is not there does not come
+LATE, SETTLE = 5.0, 8.0  # seconds; after the latter the operator assumes that an absent resource will not appear
 # What its answers mean that are no success: 401, 403, 404, 409, a quota, 413 or 429, 500, and none in time.
 TROUBLES = [
     TransientCloudError("AuthenticationFailed", "HTTP 401"),
@@ -38,13 +31,13 @@ TROUBLES = [
 
 
 class FaultyClouds(MemoryClouds):
-    """asked   how often anything was asked of it
-    slow    seconds that each answer takes
-    locked  Secrets whose credentials it does not know
-    hidden  kinds of which its lists have nothing, which the way into it has not confirmed
-    lost    of which request no answer comes, 0 none: it is done LATE seconds later
-    hears   is told of each request before it is done
-    wordy   whether each refusal has other words than the one before
+    """asked   number of requests
+    slow    seconds of each response
+    locked  Secrets with unknown credentials
+    hidden  types with empty lists, which the real port has not confirmed
+    lost    index of the request without a response, 0 none: it takes effect LATE seconds later
+    hears   is called before each request takes effect
+    wordy   whether each rejection has another message
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -88,16 +81,17 @@ class FaultyClouds(MemoryClouds):
         raise TransientCloudError("Unreachable", f"{call}: timed out")
 
     def late(self, call: CloudCall) -> None:
-        """It was asked for, and is done after a while."""
+        """A request that takes effect after a while."""
         self.calls.append(call)
         self._unsure = self._clock.now() + SETTLE
         asyncio.get_running_loop().call_later(LATE, self._at_last, call)
 
     @property
     def made_twice(self) -> list[str]:
-        """Without a removal between, as of a bastion that is replaced by one of its name.
+        """Resources that were created twice without a deletion in between, such as a bastion replaced by one of its
+        name.
 
-        Not rules: Neutron makes some by itself, and holds none twice.
+        Except rules: Neutron creates some itself, and stores none twice.
         """
         made: Counter[tuple[str, str, str]] = Counter()
         twice: list[str] = []
@@ -118,7 +112,7 @@ class FaultyClouds(MemoryClouds):
             raise TransientCloudError("CredentialsMissing", f"Secret {'/'.join(cloud.secret)} does not exist")
 
     def edit(self, thing: CloudResource, mark: str | None = None, **facts: Any) -> None:
-        """By hand, of somebody else."""
+        """A manual change by another client."""
         now = self.things[thing.what, thing.id]
         name, kept = str(facts.get("name", now.name)), now.mark if mark is None else mark
         self.things[thing.what, thing.id] = replace(now, name=name, mark=kept, facts={**now.facts, **facts})

@@ -1,7 +1,7 @@
 """The real port to OpenStack, between the controllers of a world and its cloud in memory.
 
-The cloud in memory has one list of everything, which is never old. The real port has lists of its own, which are old,
-or of some types only, or of changes. So what a controller does with such lists is seen only through it.
+The cloud in memory has one list of everything, which is never outdated. The real port has its own lists, which are
+outdated, partial, or lists of changes. So only the real port shows how a controller handles such lists.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
@@ -20,13 +21,17 @@ from world import World
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.transport import connection_pool, deadline, login
-from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, CloudRef, CloudResource, Query
+from stackwright.adapters.openstack.transport.send import CloudState
+from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Key
-from stackwright.runtime.memory import MemoryClouds
+from support.openstack import MemoryClouds
 
 T = TypeVar("T")
 ANSWER = 0.01  # seconds that a request takes
+NOVA = 5e8  # seconds that Nova's time of day is ahead of our monotonic clock
 SECRETS = ("clouds", "others")
 
 
@@ -36,21 +41,25 @@ class Clock:
     def __init__(self) -> None:
         self.ahead = 0.0
 
+    def nova(self) -> float:
+        """Its time of day."""
+        return self.monotonic() + NOVA
+
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time() + 100_000.0
 
     def time(self) -> float:
-        return self.monotonic() + self.ahead
+        return self.nova() + self.ahead
 
     perf_counter = monotonic
 
 
 class Connection:
-    """A connection to a cloud in memory, and when Nova says that its servers changed last."""
+    """A connection to a cloud in memory, with the time of Nova's last change of servers."""
 
     def __init__(self, cloud: MemoryClouds, ref: CloudRef, clock: Clock) -> None:
         self.cloud, self.ref, self.current_project_id = cloud, ref, cloud.place
-        self._clock = clock
+        self._clock, self.session = clock, SimpleNamespace(auth=None)
         self._known: dict[tuple[str, str], CloudResource] = {}
         self._changed: dict[tuple[str, str], float] = {}
 
@@ -60,7 +69,7 @@ class Connection:
     def fetch(self, what: str, since: str = "") -> list[CloudResource]:
         self.cloud._may("look")
         self.cloud.looks += 1
-        found = [replace(each, updated=self._changed.get((what, each.id))) for each in self._now(what)]
+        found = self._now(what)
         if since:
             return [each for each in found if self._since(each, since)]
         return [each for each in found if each.state != "DELETED"]
@@ -83,14 +92,26 @@ class Connection:
         port = call.body.get(ADD_INTERFACE)
         return id_, self.single("port", port) if port else self.single(call.slot[0], id_)
 
+    def changed_at(self, id_: str, ahead: float) -> None:
+        """A server changed while the clock of one of Nova's hosts was ahead."""
+        self._now("server")
+        self._changed["server", id_] = self._clock.nova() // 1 + ahead
+
+    def deleted(self, count: int) -> None:
+        """So many servers were made by others and deleted by now."""
+        for number in range(count):
+            thing = CloudResource("server", f"gone-{number}", state="DELETED")
+            self._known["server", thing.id] = thing
+            self._changed["server", thing.id] = self._clock.nova() // 1
+
     def _now(self, what: str) -> list[CloudResource]:
-        """What is there, and the servers that were."""
+        """The existing resources, and deleted servers."""
         found = {(each.what, each.id): each for each in self.cloud.all(what)}
         if what == "server":
             gone = {key: replace(each, state="DELETED") for key, each in self._known.items() if key not in found}
             for key, each in {**found, **gone}.items():
                 if self._known.get(key) != each:
-                    self._known[key], self._changed[key] = each, self._clock.monotonic() // 1
+                    self._known[key], self._changed[key] = each, self._clock.nova() // 1
             found |= gone
         return [each for each in found.values() if what not in getattr(self.cloud, "hidden", ())]
 
@@ -113,10 +134,11 @@ async def in_place(threads: Any, what: Callable[..., T], *args: Any) -> T:
 
 
 class RealPort:
-    """Makes worlds reach their clouds through it."""
+    """Makes worlds use their clouds through it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = Clock()
+        self.state = CloudState(issued=NOVA)
         self._clouds: list[MemoryClouds] = []
         for module in (attempts, clouds, lists, project_session, single_flight, connection_pool, deadline, login):
             monkeypatch.setattr(module, "time", self.clock)
@@ -125,12 +147,15 @@ class RealPort:
         monkeypatch.setattr(clouds, "thing_of", lambda what, thing: thing)
         monkeypatch.setattr(connection_pool, "in_thread_of", in_place)
         monkeypatch.setattr(connection_pool, "connection", self._connection)
+        monkeypatch.setattr(connection_pool, "state_of", lambda connection: self.state)
         monkeypatch.setattr(login, "in_thread", lambda what, *args: in_place(None, what, *args))
         monkeypatch.setattr(World, "port", lambda world, queue: self.to(world.clouds, lambda *item: queue.add(item)))
 
     def _connection(self, found: login.Login, *_: Any) -> Connection:
         auth = found.entry["auth"]
-        return Connection(self._clouds[int(auth["project_name"])], CloudRef(("", auth["username"]), ""), self.clock)
+        cloud, ref = self._clouds[int(auth["project_name"])], CloudRef(("", auth["username"]), "")
+        self.connection = Connection(cloud, ref, self.clock)
+        return self.connection
 
     def to(
         self, cloud: MemoryClouds, tell: Callable[[str, Key], None] = lambda controller, key: None

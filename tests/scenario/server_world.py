@@ -8,7 +8,7 @@ from world import NAMESPACE, World
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
 
 KIND = OpenStackServer.KIND
@@ -34,7 +34,7 @@ OURS = ("server", "port", "trunk", "volume")
 
 
 class Servers(World):
-    """A world with an OpenStack that has what the specs here name."""
+    """A world with an OpenStack that has the resources named in these specs."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)

@@ -9,7 +9,7 @@ from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clus
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"
@@ -20,7 +20,7 @@ OR_ELSE = (
 
 
 def used(world: Clusters) -> tuple[CloudResource, CloudResource]:
-    """An address of the user's and the port of somebody else that has it."""
+    """A user's address on a port of another client."""
     port = world.foreigner("port", "theirs", device_id="vm")
     return world.foreigner("floating-ip", floating_ip_address=THEIRS, port_id=port.id), port
 
@@ -53,7 +53,7 @@ def told_of_intruder(world: Clusters) -> tuple[str, str]:
     return ready["reason"], ready["message"]
 
 
-async def test_an_address_for_the_api_that_a_port_of_somebody_else_has_stays_there() -> None:
+async def test_an_api_address_on_a_port_of_another_client_is_not_moved() -> None:
     world = Clusters()
     ip, port = used(world)
     world.make(apiServer={"floatingIP": THEIRS})
@@ -75,9 +75,7 @@ async def test_an_address_for_the_api_that_a_port_of_somebody_else_has_stays_the
 
 @pytest.mark.parametrize("host", ["api.example.org", THEIRS])
 @pytest.mark.parametrize("later", [False, True], ids=["at-once", "later"])
-async def test_an_address_that_leads_to_a_vip_of_the_users_stays_there_and_the_cluster_gets_ready(
-    host: str, later: bool
-) -> None:
+async def test_an_address_on_a_vip_of_the_user_is_kept_and_the_cluster_becomes_ready(host: str, later: bool) -> None:
     world = Clusters()
     ip, port = used(world)
     given = {"controlPlaneEndpoint": {"host": host, "port": 6443}}
@@ -98,7 +96,7 @@ async def test_an_address_that_leads_to_a_vip_of_the_users_stays_there_and_the_c
     assert status["controlPlaneEndpoint"] == given["controlPlaneEndpoint"]
 
 
-async def test_a_machine_that_nobody_knows_brings_no_address_of_somebody_else_into_the_endpoint() -> None:
+async def test_a_machine_with_an_unknown_server_adds_no_foreign_address_to_the_endpoint() -> None:
     """Cluster API keeps it for ever."""
     world = Clusters()
     ip, port = used(world)
@@ -110,7 +108,7 @@ async def test_a_machine_that_nobody_knows_brings_no_address_of_somebody_else_in
     assert not world.status().get("controlPlaneEndpoint")
 
 
-async def test_who_cannot_use_an_address_may_do_without_it() -> None:
+async def test_an_unusable_address_may_be_removed_from_the_spec() -> None:
     world = Clusters()
     ip, port = used(world)
     world.make(apiServer={"floatingIP": THEIRS, "fixedIP": "10.6.0.5"})
@@ -122,7 +120,7 @@ async def test_who_cannot_use_an_address_may_do_without_it() -> None:
     assert at(world, ip) == port.id
 
 
-async def test_an_address_for_the_api_that_somebody_attaches_elsewhere_later_is_told_and_stays_there() -> None:
+async def test_an_api_address_that_others_attach_elsewhere_later_is_reported_and_not_moved() -> None:
     world = Clusters()
     ip = world.foreigner("floating-ip", floating_ip_address=THEIRS)
     world.make(apiServer={"floatingIP": THEIRS})
@@ -145,7 +143,7 @@ async def test_an_address_for_the_api_that_somebody_attaches_elsewhere_later_is_
 
 
 @pytest.mark.parametrize("free", [False, True], ids=["attached", "free"])
-async def test_an_address_that_another_cluster_made_is_not_taken(free: bool) -> None:
+async def test_an_address_created_by_another_cluster_is_not_used(free: bool) -> None:
     world, ip = await elsewhere("c")
     if free:
         world.delete(MACHINES, "c-cp")
@@ -167,7 +165,7 @@ async def test_an_address_that_another_cluster_made_is_not_taken(free: bool) -> 
     assert (at(world, ip), world.told()[0]) == (before, "Ready")
 
 
-async def test_an_address_of_the_user_that_leads_to_one_cluster_is_not_taken_by_another() -> None:
+async def test_a_users_address_of_one_cluster_is_not_used_by_another() -> None:
     world = Clusters()
     ip = world.foreigner("floating-ip", floating_ip_address=THEIRS)
     world.make(apiServer={"floatingIP": THEIRS})
@@ -180,7 +178,7 @@ async def test_an_address_of_the_user_that_leads_to_one_cluster_is_not_taken_by_
     assert not [call for call in world.clouds.calls[calls:] if call.id == ip.id]
 
 
-async def test_an_address_of_its_own_that_somebody_attached_elsewhere_is_set_back() -> None:
+async def test_an_own_address_that_others_attached_elsewhere_is_reattached() -> None:
     world, ip = await elsewhere("c")
     before = at(world, ip)
     assert before == world.one("port", "c-cp").id
@@ -189,7 +187,7 @@ async def test_an_address_of_its_own_that_somebody_attached_elsewhere_is_set_bac
     assert (at(world, ip), world.told()[0]) == (before, "Ready")
 
 
-async def test_an_address_for_the_bastion_that_a_port_of_somebody_else_has_stays_there() -> None:
+async def test_a_bastion_address_on_a_port_of_another_client_is_not_moved() -> None:
     world = Clusters()
     ip, port = used(world)
     world.make(bastion={**BASTION, "floatingIP": THEIRS})
@@ -206,7 +204,7 @@ async def test_an_address_for_the_bastion_that_a_port_of_somebody_else_has_stays
     assert (world.told()[0], at(world, ip)) == ("Ready", world.one("port", "c-bastion").id)
 
 
-async def test_an_address_that_another_cluster_made_is_not_taken_by_a_bastion() -> None:
+async def test_an_address_created_by_another_cluster_is_not_used_by_a_bastion() -> None:
     world, ip = await elsewhere("c")
     before, address = at(world, ip), ip.facts["floating_ip_address"]
     intrude(world, bastion={**BASTION, "floatingIP": address})
@@ -216,7 +214,7 @@ async def test_an_address_that_another_cluster_made_is_not_taken_by_a_bastion() 
     assert (at(world, ip), world.told()[0]) == (before, "Ready")
 
 
-async def test_one_address_for_the_api_and_the_bastion_stays_with_one_of_them() -> None:
+async def test_one_address_for_the_api_and_the_bastion_is_attached_to_one_of_them() -> None:
     world = Clusters()
     ip = world.foreigner("floating-ip", floating_ip_address=THEIRS)
     world.make(apiServer={"floatingIP": THEIRS}, bastion={**BASTION, "floatingIP": THEIRS})
@@ -229,7 +227,7 @@ async def test_one_address_for_the_api_and_the_bastion_stays_with_one_of_them() 
     assert len(world.clouds.calls) == calls
 
 
-async def test_an_address_for_the_api_that_the_bastion_took_is_told() -> None:
+async def test_an_api_address_on_the_bastion_is_reported() -> None:
     world = Clusters()
     world.foreigner("floating-ip", floating_ip_address=THEIRS)
     world.make(apiServer={"floatingIP": THEIRS}, bastion={**BASTION, "floatingIP": THEIRS})
@@ -240,7 +238,7 @@ async def test_an_address_for_the_api_that_the_bastion_took_is_told() -> None:
     assert world.status()["controlPlaneEndpoint"]["host"] == THEIRS
 
 
-async def test_a_server_does_not_attach_an_address_that_another_object_than_its_pool_made() -> None:
+async def test_a_server_attaches_only_addresses_of_its_own_pool() -> None:
     world = await served()
     (own,) = world.clouds.all("floating-ip")
     world.make()
@@ -261,7 +259,7 @@ async def test_a_server_does_not_attach_an_address_that_another_object_than_its_
     assert world.told(kind=SERVERS, name="web")[0] == "Ready"
 
 
-async def test_a_pool_gives_nobody_an_address_that_another_object_made() -> None:
+async def test_a_pool_does_not_assign_an_address_of_another_object() -> None:
     world = Pools()
     world.make()
     await world.run(60)

@@ -1,4 +1,4 @@
-"""A machine with a providerID and nothing else: its server is adopted, or the machine says why not."""
+"""A machine with only a providerID: its server is adopted, or the machine reports why not."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_a_server_without_marks_is_adopted_by_providerid_with_all_that_it_
     assert not [name for name in world.there() if " m" in name]
 
 
-async def test_killed_at_every_write_of_the_adoption_there_is_one_server_in_the_end() -> None:
+async def test_an_adoption_killed_at_every_write_ends_with_one_server() -> None:
     async def end(world: Clusters) -> None:
         assert world.told(kind=MACHINES, name="m")[0] == "Ready"
         assert [t.name for t in world.clouds.all("server")] == ["m"]
@@ -73,7 +73,7 @@ async def test_killed_at_every_write_of_the_adoption_there_is_one_server_in_the_
 
 
 async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_mark() -> None:
-    """Or a tenant who guesses an id, a name and those of its ports could have another one's server deleted."""
+    """Otherwise a tenant who guesses an id, a name and the ids of its ports could have a foreign server deleted."""
     world = await unknown()
     lent = {"secretRef": {"name": "clouds", "namespace": "admins"}}
     world.cluster.put(OpenStackClusterIdentity.KIND, {"metadata": {"name": "lent"}, "spec": lent})
@@ -88,9 +88,9 @@ async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_m
     assert things(world) == before
 
 
-async def test_a_machine_that_is_deleted_before_its_server_was_adopted_says_what_is_left() -> None:
+async def test_a_machine_deleted_before_the_adoption_reports_what_remains() -> None:
     world = await unknown()
-    world.delete(CLUSTERS, "c")  # so it makes no server any more
+    world.delete(CLUSTERS, "c")  # so it creates no server
     await world.run(30)
     known, before = (world.get(MACHINES, "m") or {})["spec"]["providerID"], things(world)
     world.delete(MACHINES, "m")
@@ -130,7 +130,7 @@ ANOTHERS = "stackwright:6ba7b810-9dad-11d1-80b4-00c04fd430c8:00000000"
         (_with(mark=ANOTHERS), "it has the mark of another object"),
     ],
 )
-async def test_what_does_not_look_like_its_server_is_not_adopted_and_no_other_is_made(
+async def test_a_server_that_does_not_match_is_not_adopted_and_not_replaced(
     act: Callable[[Clusters], None], why: str
 ) -> None:
     world = await unknown(recreatePolicy="Always")

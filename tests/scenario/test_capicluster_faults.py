@@ -66,7 +66,7 @@ async def empty(world: Clusters) -> None:
 
 
 async def whole(world: Clusters) -> None:
-    """All is there once, and the bastion can be reached."""
+    """All resources exist once, and the bastion is reachable."""
     await world.ready()
     assert world.there() == GUARDED
     assert len(world.clouds.all("security-group-rule")) == 20
@@ -84,7 +84,7 @@ async def once(world: Clusters) -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
+async def test_each_wrong_response_is_reported_without_a_hot_loop(trouble: TransientCloudError) -> None:
     world = Clusters()
     world.make(bastion=BASTION)
     for where in PLACES:
@@ -102,7 +102,7 @@ async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: Transien
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
+async def test_each_wrong_response_during_deletion_is_reported_without_a_hot_loop(trouble: TransientCloudError) -> None:
     world = await guarded()
     world.delete(CLUSTERS, "c")
     for where in ENDS:
@@ -120,7 +120,7 @@ async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(tro
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_told_of_the_machine_too(trouble: TransientCloudError) -> None:
+async def test_each_wrong_response_is_reported_by_the_machine_too(trouble: TransientCloudError) -> None:
     world = await guarded()
 
     def same() -> None:
@@ -150,7 +150,7 @@ async def test_each_wrong_answer_is_told_of_the_machine_too(trouble: TransientCl
 
 
 @pytest.mark.parametrize("seconds", [5, 40])
-async def test_a_slow_cloud_is_asked_as_little_as_a_fast_one(seconds: float) -> None:
+async def test_a_slow_cloud_gets_no_more_requests_than_a_fast_one(seconds: float) -> None:
     world = Clusters()
     world.clouds.slow = seconds
     world.make(bastion=BASTION)
@@ -165,7 +165,7 @@ async def test_a_slow_cloud_is_asked_as_little_as_a_fast_one(seconds: float) -> 
     await empty(world)
 
 
-async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once() -> None:
+async def test_a_rejection_with_varying_messages_is_reported_once() -> None:
     world = Clusters(latency=0.1)
     world.clouds.wordy, world.clouds.fail["look"] = True, TROUBLES[0]
     world.make()
@@ -176,10 +176,10 @@ async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once() ->
     assert len(world.cluster.writes) == writes
 
 
-# Crashes, and requests of which nobody knows what became.
+# Crashes, and requests with an unknown result.
 
 
-async def test_a_request_that_is_done_after_all_makes_nothing_twice() -> None:
+async def test_a_late_create_request_creates_no_duplicate() -> None:
     await unheard_everywhere(blank, lambda world: world.make(bastion=BASTION), once)
 
 
@@ -193,7 +193,7 @@ async def test_a_request_of_a_change_of_the_bastion_that_is_done_after_all(every
 
 
 @EVERYWHERE
-async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(everywhere: Any) -> None:
+async def test_a_late_delete_request_leaves_no_resources(everywhere: Any) -> None:
     await everywhere(guarded, lambda world: world.delete(CLUSTERS, "c"), empty)
 
 
@@ -206,7 +206,7 @@ async def test_killed_at_every_write_while_the_bastion_is_turned_off() -> None:
     await killed_everywhere(guarded, lambda world: world.make(bastion={**BASTION, "enabled": False}), end)
 
 
-async def test_killed_at_every_write_while_what_is_lost_is_made_anew() -> None:
+async def test_a_recreation_of_lost_resources_survives_a_kill_at_every_write() -> None:
     async def start() -> Clusters:
         return await guarded(recreatePolicy="Always")
 
@@ -238,7 +238,7 @@ async def test_killed_at_every_write_while_an_address_becomes_the_users() -> Non
     await killed_everywhere(guarded, take, end)
 
 
-async def test_killed_at_every_write_while_all_goes_at_once() -> None:
+async def test_a_deletion_of_everything_survives_a_kill_at_every_write() -> None:
     await killed_everywhere(manned, leave, empty)
 
 
@@ -246,7 +246,7 @@ async def test_killed_at_every_write_while_all_goes_at_once() -> None:
 
 
 @pytest.mark.parametrize("turned_off", [False, True])
-async def test_addresses_that_the_user_wrote_down_a_moment_before_the_end_are_his(turned_off: bool) -> None:
+async def test_addresses_added_to_the_spec_just_before_the_deletion_belong_to_the_user(turned_off: bool) -> None:
     world = await guarded()
     api, bastion = world.status()["apiServerFloatingIP"]["address"], world.status()["bastion"]["floatingIP"]
     await world.stop()
@@ -264,7 +264,7 @@ async def test_addresses_that_the_user_wrote_down_a_moment_before_the_end_are_hi
 
 
 @pytest.mark.parametrize("cause", LOGIN)
-async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -> None:
+async def test_the_policy_detach_keeps_existing_resources_and_reports_them(cause: Reason) -> None:
     world = await manned()
     before = world.there()
     refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
@@ -285,7 +285,7 @@ async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -
     assert all(thing.id in told for thing in world.clouds.all() if thing.mark)
 
 
-async def test_orphans_ask_nobody() -> None:
+async def test_the_policy_orphan_sends_no_request() -> None:
     world = await manned()
     before = world.there()
     world.make(bastion=BASTION, credentialsLostPolicy="Orphan")
@@ -299,7 +299,7 @@ async def test_orphans_ask_nobody() -> None:
     assert (len(world.clouds.calls), world.there()) == (calls, before)
 
 
-async def test_who_waits_for_credentials_goes_when_others_are_named() -> None:
+async def test_a_deletion_that_waits_for_credentials_continues_with_new_ones() -> None:
     world = await manned()
     world.clouds.locked = {"clouds"}
     leave(world)
@@ -311,7 +311,7 @@ async def test_who_waits_for_credentials_goes_when_others_are_named() -> None:
     await empty(world)
 
 
-async def test_a_cluster_that_never_had_credentials_goes_at_once() -> None:
+async def test_a_cluster_without_credentials_from_the_start_is_deleted_at_once() -> None:
     world = Clusters()
     world.clouds.locked = {"clouds"}
     world.make(bastion=BASTION)

@@ -1,4 +1,4 @@
-"""The life of an OpenStackCluster: made, changed, lost and taken away, with a crash at every write."""
+"""The lifecycle of an OpenStackCluster: created, changed, lost and deleted, with a crash at every write."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from capi_world import (
 from world import NAMESPACE
 
 from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
-from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -48,7 +48,7 @@ def address(world: Clusters, id_: str) -> CloudResource:
     return world.clouds.things["floating-ip", id_]
 
 
-# What is made.
+# The created resources.
 
 
 async def test_a_network_with_a_way_out_groups_and_an_address_for_the_api() -> None:
@@ -69,7 +69,7 @@ async def test_a_network_with_a_way_out_groups_and_an_address_for_the_api() -> N
     assert {world.told(stage)[0] for stage in STAGES} == {"Done", "NotWanted"}
 
 
-async def test_the_endpoint_is_written_where_cluster_api_reads_it_and_what_the_user_wrote_stays() -> None:
+async def test_the_endpoint_is_written_for_cluster_api_and_the_users_one_is_kept() -> None:
     world = await made()
     found = world.get(CLUSTERS, "c")["spec"]["controlPlaneEndpoint"]  # type: ignore[index]
     assert found == {"host": world.status()["apiServerFloatingIP"]["address"], "port": 6443}
@@ -78,7 +78,7 @@ async def test_the_endpoint_is_written_where_cluster_api_reads_it_and_what_the_u
     assert "ingress IPv4 tcp 443-443 anywhere" in other.rules("controlplane")
 
 
-async def test_without_a_way_out_the_api_needs_an_address_that_somebody_says() -> None:
+async def test_without_an_external_network_the_api_needs_an_address_in_the_spec() -> None:
     spec: Object = {"enableExternalNetwork": False, "apiServer": {"enableFloatingIP": False}}
     world = Clusters()
     world.make(**spec)
@@ -91,7 +91,7 @@ async def test_without_a_way_out_the_api_needs_an_address_that_somebody_says() -
     assert world.status()["controlPlaneEndpoint"] == {"host": "10.6.0.9", "port": 8443}
 
 
-async def test_a_network_that_is_there_is_found_and_stays() -> None:
+async def test_an_existing_network_is_found_and_kept() -> None:
     world = Clusters()
     network = world.foreigner("network", "theirs")
     one, two = (world.foreigner("subnet", name, network_id=network.id, cidr=f"10.{name}.0.0/24") for name in "12")
@@ -111,7 +111,7 @@ async def test_a_network_that_is_there_is_found_and_stays() -> None:
     assert world.foreign <= {thing.id for thing in world.clouds.all()}
 
 
-async def test_a_router_that_is_there_gets_an_interface_and_loses_it_again() -> None:
+async def test_an_existing_router_gets_an_interface_that_is_removed_later() -> None:
     world = Clusters()
     router = world.foreigner("router", "theirs")
     world.make(router={"filter": {"name": "theirs"}})
@@ -124,7 +124,7 @@ async def test_a_router_that_is_there_gets_an_interface_and_loses_it_again() -> 
     assert ("router", router.id) in world.clouds.things
 
 
-async def test_names_that_mean_nothing_are_told_each_with_its_field() -> None:
+async def test_names_without_a_match_are_reported_each_with_its_field() -> None:
     world = Clusters()
     world.foreigner("network", "other", **{"router:external": True})
     world.make(apiServer={"floatingIP": "192.0.2.200"})
@@ -164,7 +164,7 @@ async def test_at_rest_nothing_is_written() -> None:
 EVERYWHERE = ["egress IPv4 any all anywhere", "egress IPv6 any all anywhere"]
 
 
-async def test_the_usual_rules_let_kubernetes_work_and_no_more() -> None:
+async def test_the_default_rules_permit_kubernetes_only() -> None:
     world = await made(managedSecurityGroups={}, bastion=BASTION)
     assert world.rules("controlplane") == [
         *EVERYWHERE,
@@ -188,7 +188,7 @@ async def test_the_usual_rules_let_kubernetes_work_and_no_more() -> None:
 async def test_rules_of_the_user_are_added_changed_and_removed() -> None:
     def groups(port: int) -> Object:
         cni = {"name": "cni", "direction": "ingress", "protocol": "tcp", "portRangeMin": port, "portRangeMax": port}
-        # The second says what is let through anyway: Neutron holds no rule twice.
+        # The second one permits nothing new: Neutron stores no rule twice.
         twice = {"name": "api", "direction": "ingress", "protocol": "tcp", "portRangeMin": 6443, "portRangeMax": 6443}
         return {
             "clusterNodesSecurityGroupRules": [{**cni, "remoteManagedGroups": ["controlplane", "worker", "bastion"]}],
@@ -210,8 +210,8 @@ async def test_rules_of_the_user_are_added_changed_and_removed() -> None:
     assert not any("4789" in rule for rule in world.rules("worker"))
 
 
-async def test_a_rule_that_says_in_another_way_what_another_says_is_no_further_one() -> None:
-    """Neutron holds none twice: what is removed from the spec must not take along what says the same."""
+async def test_a_rule_that_equals_another_in_other_notation_is_no_duplicate() -> None:
+    """Neutron stores none twice: the removal of a rule from the spec must not delete an equal one."""
     usual = (await made(managedSecurityGroups={})).rules("controlplane")
     ports = {"direction": "ingress", "portRangeMin": 6443, "portRangeMax": 6443}
     written = [("tcp", "0.0.0.0/0"), ("6", "0.0.0.0/0"), ("6", None), ("udp", None), ("17", "0.0.0.0/0")]
@@ -234,7 +234,7 @@ async def test_a_rule_that_says_in_another_way_what_another_says_is_no_further_o
         assert len(found) == len(usual) + (1 if more else 0)
 
 
-async def test_a_rule_that_somebody_removed_is_made_again() -> None:
+async def test_a_rule_removed_by_others_is_recreated() -> None:
     world = await made()
     before = world.rules("worker")
     group = world.one("security-group", "worker").id
@@ -255,7 +255,7 @@ async def test_name_servers_can_change() -> None:
     assert world.one("subnet").facts["dns_nameservers"] == ["10.0.0.3"]
 
 
-async def test_what_somebody_deleted_is_told_or_made_anew_as_the_spec_says() -> None:
+async def test_deletions_by_others_are_reported_or_recreated_by_policy() -> None:
     world = await made()
     world.clouds.remove("router", world.one("router").id)
     await world.run(300)
@@ -268,8 +268,8 @@ async def test_what_somebody_deleted_is_told_or_made_anew_as_the_spec_says() -> 
     assert world.there() == NETWORK
 
 
-async def test_a_lost_address_at_which_the_api_was_promised_is_not_replaced_by_another_one() -> None:
-    """Who has a kubeconfig knows that address, and the endpoint of a cluster never changes."""
+async def test_a_lost_address_of_the_api_endpoint_is_not_replaced() -> None:
+    """Users with a kubeconfig use that address, and the endpoint of a cluster never changes."""
     world = await made(recreatePolicy="Always")
     lost, router = world.status()["apiServerFloatingIP"], world.one("router").id
     world.clouds.remove("floating-ip", lost["id"])
@@ -287,7 +287,7 @@ async def test_a_lost_address_at_which_the_api_was_promised_is_not_replaced_by_a
     assert world.status()["apiServerFloatingIP"] == {"id": back.id, "address": lost["address"]}
 
 
-async def test_an_address_of_an_api_that_is_promised_elsewhere_is_made_anew() -> None:
+async def test_a_deleted_api_address_is_recreated_if_the_endpoint_is_another() -> None:
     world = await made(recreatePolicy="Always", controlPlaneEndpoint={"host": "api.example.org", "port": 6443})
     lost = world.status()["apiServerFloatingIP"]["id"]
     world.clouds.remove("floating-ip", lost)
@@ -296,14 +296,14 @@ async def test_an_address_of_an_api_that_is_promised_elsewhere_is_made_anew() ->
     assert world.status()["apiServerFloatingIP"]["id"] != lost
 
 
-async def test_an_interface_that_somebody_took_off_is_put_on_again() -> None:
+async def test_an_interface_removed_by_others_is_added_again() -> None:
     world = await made()
     world.clouds.become(world.one("port", "router"), "DOWN", device_id="")
     await world.run(300)
     assert world.one("port", "router").facts["device_id"] == world.one("router").id
 
 
-async def test_the_identity_can_change_and_the_bastion_follows_without_being_made_anew() -> None:
+async def test_the_identity_can_change_without_a_recreation_of_the_bastion() -> None:
     world = await guarded()
     before = world.one("server").id
     world.make(bastion=BASTION, identityRef={**IDENTITY, "name": "others"})
@@ -313,7 +313,7 @@ async def test_the_identity_can_change_and_the_bastion_follows_without_being_mad
     assert {call.cloud.secret[1] for call in world.clouds.calls} == {"clouds"}
 
 
-async def test_paused_by_its_annotation_or_by_its_cluster_it_is_left_alone() -> None:
+async def test_a_pause_by_annotation_or_cluster_stops_all_changes() -> None:
     world = Clusters(core=True)
     world.cluster.put(CLUSTER, {"metadata": {"name": "c", "namespace": NAMESPACE}, "spec": {"paused": True}})
     world.make()
@@ -334,7 +334,7 @@ async def test_paused_by_its_annotation_or_by_its_cluster_it_is_left_alone() -> 
     assert world.status()["resources"]
 
 
-async def test_a_paused_cluster_holds_infrastructure_of_another_name_before_owner_and_label_exist() -> None:
+async def test_a_paused_cluster_pauses_infrastructure_of_another_name_before_owner_and_label_exist() -> None:
     world = Clusters(core=True)
     ref = {"apiGroup": CLUSTERS.group, "kind": "OpenStackCluster", "name": "c"}
     spec = {"paused": True, "infrastructureRef": ref}
@@ -347,7 +347,7 @@ async def test_a_paused_cluster_holds_infrastructure_of_another_name_before_owne
     await world.ready()
 
 
-async def test_what_another_system_manages_is_left_to_it() -> None:
+async def test_an_externally_managed_cluster_is_not_changed() -> None:
     world = Clusters()
     world.write(CLUSTERS, "c", MANAGED, annotations={MANAGED_BY: "terraform"})
     await world.run(60)
@@ -361,7 +361,7 @@ async def test_what_another_system_manages_is_left_to_it() -> None:
 # The address of the API.
 
 
-async def test_the_address_of_the_api_leads_to_the_first_machine_of_the_control_plane_that_is_ready() -> None:
+async def test_the_api_address_is_attached_to_the_first_ready_control_plane_machine() -> None:
     world = await made()
     world.machine("worker")
     for name in ("cp-1", "cp-0"):
@@ -381,7 +381,7 @@ async def test_the_address_of_the_api_leads_to_the_first_machine_of_the_control_
     assert address(world, api).facts["port_id"] == world.one("port", "cp-2").id
 
 
-async def test_an_address_of_the_users_is_used_and_stays() -> None:
+async def test_a_users_address_is_used_and_kept() -> None:
     world = Clusters()
     given = world.foreigner("floating-ip", "", floating_ip_address="198.51.100.7")
     world.make(apiServer={"floatingIP": "198.51.100.7"})
@@ -397,7 +397,7 @@ async def test_an_address_of_the_users_is_used_and_stays() -> None:
     assert address(world, given.id).facts["port_id"] is None
 
 
-async def test_an_address_of_ours_that_the_user_writes_down_is_his_from_then_on() -> None:
+async def test_a_created_address_that_the_user_adds_to_the_spec_becomes_the_users() -> None:
     world = await made()
     ours = world.status()["apiServerFloatingIP"]
     world.make(apiServer={"floatingIP": ours["address"]})
@@ -412,7 +412,7 @@ async def test_an_address_of_ours_that_the_user_writes_down_is_his_from_then_on(
 # The bastion.
 
 
-async def test_a_bastion_is_a_server_with_an_address_and_a_group_of_its_own() -> None:
+async def test_a_bastion_is_a_server_with_its_own_address_and_group() -> None:
     world = await guarded(tags=["t"])
     assert world.there() == GUARDED
     server, port = world.get(SERVERS, "c-bastion") or {}, world.one("port", "bastion")
@@ -430,7 +430,7 @@ async def test_a_bastion_is_a_server_with_an_address_and_a_group_of_its_own() ->
     }
 
 
-async def test_machines_may_come_before_the_bastion_is_ready() -> None:
+async def test_machines_can_be_created_before_the_bastion_is_ready() -> None:
     world = Clusters()
     world.clouds.fail["create server"] = TransientCloudError("QuotaExceeded", "no room", 30)
     world.make(bastion=BASTION)
@@ -440,7 +440,7 @@ async def test_machines_may_come_before_the_bastion_is_ready() -> None:
     assert world.told()[0] == "QuotaExceeded"
 
 
-async def test_a_bastion_that_has_to_be_another_one_is_replaced_and_keeps_its_address() -> None:
+async def test_a_replaced_bastion_keeps_its_address() -> None:
     world = await guarded()
     before, ip = world.one("server").id, bastion(world)["floatingIP"]
     world.clouds.put("flavor", "large")
@@ -453,7 +453,7 @@ async def test_a_bastion_that_has_to_be_another_one_is_replaced_and_keeps_its_ad
     assert held == [world.one("port", "bastion").id]
 
 
-async def test_saying_a_default_or_more_of_the_cluster_makes_no_other_bastion() -> None:
+async def test_explicit_defaults_and_other_fields_do_not_replace_the_bastion() -> None:
     world = await guarded()
     before, calls = world.one("server").id, len(world.clouds.calls)
     said = {"trunk": False, "configDrive": False, "recreatePolicy": "Always", "identityRef": IDENTITY, "ports": []}
@@ -462,7 +462,7 @@ async def test_saying_a_default_or_more_of_the_cluster_makes_no_other_bastion() 
     assert (world.one("server").id, len(world.clouds.calls)) == (before, calls)
 
 
-async def test_a_bastion_that_is_turned_off_goes_with_all_it_had() -> None:
+async def test_a_disabled_bastion_is_deleted_with_all_its_resources() -> None:
     world = await guarded()
     world.make(bastion={**BASTION, "enabled": False})
     await world.ready()
@@ -496,7 +496,7 @@ async def test_an_address_of_the_users_for_the_bastion_is_kept_through_all_of_it
     assert ("floating-ip", given.id) in world.clouds.things
 
 
-async def test_a_bastion_without_a_place_to_be_says_what_to_set() -> None:
+async def test_a_bastion_without_a_network_reports_which_field_to_set() -> None:
     world = Clusters()
     world.write(CLUSTERS, "c", {"identityRef": IDENTITY, "bastion": BASTION})
     await world.run(60)
@@ -504,7 +504,7 @@ async def test_a_bastion_without_a_place_to_be_says_what_to_set() -> None:
     assert world.status()["ready"], "machines may bring their own"
 
 
-async def test_an_address_for_the_bastion_that_is_not_there_holds_up_nothing_else() -> None:
+async def test_a_missing_bastion_address_blocks_nothing_else() -> None:
     world = Clusters()
     world.make(bastion={**BASTION, "floatingIP": "198.51.100.7"})
     await world.run(60)
@@ -513,7 +513,7 @@ async def test_an_address_for_the_bastion_that_is_not_there_holds_up_nothing_els
     assert "spec.bastion.floatingIP" in world.told()[1]
 
 
-async def test_a_server_by_the_name_of_the_bastion_that_is_somebody_elses_is_left_alone() -> None:
+async def test_a_foreign_server_with_the_name_of_the_bastion_is_not_changed() -> None:
     world = Clusters()
     spec = {**PART, "identityRef": IDENTITY, "ports": [{"network": {"filter": {"name": "public"}}}]}
     world.write(SERVERS, "c-bastion", spec)
@@ -535,7 +535,7 @@ async def empty(world: Clusters) -> None:
     assert not world.get(SERVERS, "c-bastion")
 
 
-async def test_it_goes_when_its_machines_are_gone_and_takes_all_along() -> None:
+async def test_a_cluster_is_deleted_after_its_machines_with_all_resources() -> None:
     world = await guarded()
     world.machine("m", control_plane=True)
     await world.ready(MACHINES, "m")
@@ -562,7 +562,7 @@ async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orph
     await killed_everywhere(start, lambda world: world.make(bastion=BASTION), end)
 
 
-async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
+async def test_a_deletion_killed_at_every_write_leaves_no_resources() -> None:
     await killed_everywhere(guarded, lambda world: world.delete(CLUSTERS, "c"), empty)
 
 
@@ -578,7 +578,7 @@ async def test_killed_at_every_write_of_a_change_of_the_bastion() -> None:
     await killed_everywhere(guarded, change, end)
 
 
-async def test_what_is_deleted_half_made_leaves_nothing() -> None:
+async def test_half_created_resources_are_deleted_completely() -> None:
     for number in range(2, 45):
         world = Clusters()
         world.make(bastion=BASTION)
@@ -593,7 +593,7 @@ async def test_what_is_deleted_half_made_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize("what", ["network", "router", "port", "security-group", "security-group-rule", "floating-ip"])
-async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twice(what: str) -> None:
+async def test_a_request_that_succeeds_but_seems_to_fail_creates_no_duplicate(what: str) -> None:
     world = Clusters()
     world.clouds.lose.add(f"create {what}")
     world.make()
@@ -607,7 +607,7 @@ async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twi
     [TransientCloudError("ServerError", "HTTP 500"), TerminalCloudError("Forbidden", "HTTP 403")],
     ids=lambda each: each.reason,
 )
-async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str, trouble: Exception) -> None:
+async def test_each_wrong_response_becomes_a_condition_without_a_hot_loop(where: str, trouble: Exception) -> None:
     world = Clusters()
     world.clouds.fail[where] = trouble
     world.make()
@@ -619,7 +619,7 @@ async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str
     assert world.told()[0] == "Ready"
 
 
-async def test_credentials_that_are_gone_hold_it_and_its_bastion_until_the_policy_lets_them_go() -> None:
+async def test_lost_credentials_block_the_deletion_until_the_policy_permits_it() -> None:
     world = await guarded()
     world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(CLUSTERS, "c")
@@ -633,7 +633,7 @@ async def test_credentials_that_are_gone_hold_it_and_its_bastion_until_the_polic
     assert left and "network 00000000" in left[0], "what is left is told by its ids"
 
 
-async def test_with_its_status_gone_it_finds_all_again_by_their_marks() -> None:
+async def test_without_its_status_a_cluster_finds_all_resources_by_mark() -> None:
     world = await guarded(tags=["t"])
     await world.stop()
     before = {t.id for t in world.clouds.all()}

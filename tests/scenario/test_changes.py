@@ -29,7 +29,7 @@ async def test_a_cloud_of_memcached_only_has_nothing_else():
     assert not world.sql.users and not world.broker.users
 
 
-async def test_services_that_are_removed_go_with_all_they_had_and_the_cloud_stays_ready():
+async def test_removed_services_are_deleted_completely_and_the_cloud_stays_ready():
     world = await ready_world()
     world.cloud(features=ONLY_MEMCACHED)
     await world.settle()
@@ -42,7 +42,7 @@ async def test_services_that_are_removed_go_with_all_they_had_and_the_cloud_stay
     }  # fmt: skip
 
 
-async def test_a_service_that_is_wanted_again_comes_back():
+async def test_a_service_can_be_added_again():
     world = await ready_world()
     world.cloud(features={"services": ["~identity"]})
     await world.settle()
@@ -56,7 +56,7 @@ async def test_a_service_that_is_wanted_again_comes_back():
     )
 
 
-async def test_audit_events_ask_for_a_messaging_account_and_without_them_it_goes():
+async def test_audit_events_request_a_messaging_account_that_is_deleted_without_them():
     world = await ready_world(features=AUDIT)
     assert world.names(MessagingAccount.KIND) == ["keystone"]
     assert world.broker.users.keys() == {("rabbitmq.openstack.svc", "keystone")}
@@ -82,7 +82,7 @@ async def test_a_change_of_one_service_upgrades_its_releases_only():
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
 
 
-async def test_what_somebody_edits_in_an_object_of_ours_is_put_right():
+async def test_foreign_edits_of_an_owned_object_are_reverted():
     world = await ready_world()
     bundle = world.bundle("memcached")
     bundle["spec"]["releases"][0]["values"]["pod"]["replicas"]["server"] = 5
@@ -93,7 +93,7 @@ async def test_what_somebody_edits_in_an_object_of_ours_is_put_right():
     assert world.ready()
 
 
-async def test_an_object_of_ours_that_somebody_deletes_is_made_again():
+async def test_an_owned_object_deleted_by_others_is_recreated():
     world = await ready_world()
     world.delete(Memcached.KIND, "memcached")
     await world.settle()
@@ -101,7 +101,7 @@ async def test_an_object_of_ours_that_somebody_deletes_is_made_again():
     assert world.names(STATEFULSET) == ["mariadb-server", "memcached", "rabbitmq-server"]
 
 
-async def test_the_secret_of_a_contract_is_made_anew_and_the_account_gets_its_password():
+async def test_the_secret_of_a_contract_is_recreated_and_the_account_gets_its_password():
     world = await ready_world()
     before = secret_data(world.get(SECRET, "keystone-database"))["password"]
     world.delete(SECRET, "keystone-database")
@@ -112,7 +112,7 @@ async def test_the_secret_of_a_contract_is_made_anew_and_the_account_gets_its_pa
     assert world.ready()
 
 
-async def test_a_draft_is_left_alone_until_it_is_none():
+async def test_a_draft_is_not_changed_until_the_flag_is_removed():
     world = World()
     world.cloud(draft=True)
     await world.settle()
@@ -123,7 +123,7 @@ async def test_a_draft_is_left_alone_until_it_is_none():
     assert world.ready()
 
 
-async def test_a_spec_that_the_schema_allows_but_makes_no_sense_is_blocked_with_all_errors():
+async def test_a_meaningless_spec_that_the_schema_allows_is_blocked_with_all_errors():
     world = World()
     world.cloud(
         services={"identity": {"nosuch": {"values": {}}}},
@@ -156,7 +156,7 @@ async def test_an_unsupported_field_is_refused_by_the_api_server():
         world.cloud(features={"telemetry": {}})
 
 
-async def test_the_second_cloud_of_a_namespace_is_blocked_whatever_its_name():
+async def test_the_second_cloud_of_a_namespace_is_blocked_with_any_name():
     world = await ready_world()
     before = world.state()["objects"]
     for name in ("aaa", "zzz"):
@@ -182,7 +182,7 @@ async def test_the_second_cloud_takes_over_when_the_first_is_deleted():
     assert world.ready(world.get(OpenStackDeployment.KIND, "later"))
 
 
-async def test_a_deleted_cloud_leaves_nothing_of_its_own_and_everything_of_others():
+async def test_a_deleted_cloud_leaves_none_of_its_objects_and_all_others():
     world = World()
     world.secret("mine", password="x")
     world.cluster.put(CONFIGMAP, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "data": {"a": "b"}})
@@ -214,7 +214,7 @@ async def test_a_half_installed_cloud_can_be_deleted(seconds):
     assert left == []
 
 
-async def test_a_cloud_whose_database_never_got_ready_can_be_deleted():
+async def test_a_cloud_with_a_never_ready_database_can_be_deleted():
     world = World()
     world.kubelet.broken["mariadb"] = UNREADY
     world.cloud()

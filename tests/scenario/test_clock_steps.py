@@ -16,7 +16,7 @@ steps = pytest.mark.parametrize("step", [HOUR_BACK, FORWARD])
 
 
 def touched(world):
-    """All HelmBundles are looked at again, as after an event."""
+    """All HelmBundles are queued, as after an event."""
     for name in ("memcached", "mariadb"):
         if obj := world.get(STATEFULSET, f"{name}-server" if name == "mariadb" else name):
             obj["metadata"].setdefault("annotations", {})["example.org/touched"] = str(world.clock.now())
@@ -24,7 +24,7 @@ def touched(world):
 
 
 @steps
-async def test_a_cloud_at_rest_stays_ready_and_nothing_is_written(step):
+async def test_an_idle_cloud_stays_ready_without_writes(step):
     world = await ready_world()
     writes = world.writes
     world.clock.step(step)
@@ -71,7 +71,7 @@ async def test_an_upgrade_has_all_of_its_time_and_no_more(step):
 
 
 @steps
-async def test_a_failed_release_is_tried_again_after_a_minute(step):
+async def test_a_failed_release_is_retried_after_a_minute(step):
     world = await ready_world(features=MEMCACHED)
     await world.stop()
     old = record(world)
@@ -99,7 +99,7 @@ async def test_an_operator_that_dies_every_two_minutes_still_rolls_back():
     assert world.helm.calls == [("upgrade", RELEASE), ("rollback", RELEASE)]
 
 
-async def test_what_did_not_get_ready_in_time_is_told_so_after_a_restart_too():
+async def test_a_timeout_of_readiness_is_reported_after_a_restart_too():
     world = World()
     world.kubelet.broken["memcached"] = UNREADY
     world.cloud(features=MEMCACHED)
@@ -112,7 +112,7 @@ async def test_what_did_not_get_ready_in_time_is_told_so_after_a_restart_too():
     assert world.writes == writes
 
 
-async def test_a_chart_that_is_refused_is_tried_again_whatever_the_clock_says():
+async def test_a_rejected_chart_is_retried_despite_jumps_of_the_clock():
     world = World()
     world.helm.fail["memcached"] = TerminalError("helm upgrade: no")
     world.cloud(features=MEMCACHED)
@@ -123,7 +123,7 @@ async def test_a_chart_that_is_refused_is_tried_again_whatever_the_clock_says():
     assert world.ready()
 
 
-async def test_what_was_made_while_the_clock_was_ahead_is_made_anew_without_any_event():
+async def test_certificates_from_a_clock_that_was_ahead_are_reissued_without_an_event():
     """Certificates were not valid yet, and keys did not turn, until the clock had come there again."""
     world = await ready_world(whole=True)
     step = 40 * 24 * 3600.0

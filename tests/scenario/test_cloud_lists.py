@@ -16,7 +16,7 @@ EACH = pytest.mark.parametrize("kinds", KINDS, ids=lambda kinds: kinds[0] if len
 
 @pytest.mark.parametrize("policy", ["Never", "Always"])
 @EACH
-async def test_a_list_without_what_is_there_makes_nothing_again(kinds: tuple[str, ...], policy: str) -> None:
+async def test_an_incomplete_list_recreates_nothing(kinds: tuple[str, ...], policy: str) -> None:
     world = await manned(recreatePolicy=policy)
     there, before = world.there(), len(world.clouds.calls)
     world.clouds.hidden = set(kinds)
@@ -33,7 +33,7 @@ async def test_a_list_without_what_is_there_makes_nothing_again(kinds: tuple[str
 
 
 @EACH
-async def test_a_list_without_what_is_there_orphans_nothing(kinds: tuple[str, ...]) -> None:
+async def test_an_incomplete_list_orphans_nothing(kinds: tuple[str, ...]) -> None:
     world = await manned()
     leave(world)
     world.clouds.hidden = set(kinds)

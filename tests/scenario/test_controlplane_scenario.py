@@ -55,7 +55,7 @@ def services(world):
     return {resource.KIND.kind for resource in SERVICE_KINDS if world.cluster.all(resource.KIND)}
 
 
-async def test_a_control_plane_becomes_ready_and_every_section_says_so(world):
+async def test_a_control_plane_becomes_ready_with_every_section(world):
     written(world)
     await world.settle()
     found = world.get(KIND, NAME)
@@ -106,7 +106,7 @@ async def test_the_administrator_has_the_password_of_the_secret_once_and_for_all
     assert (admin["password"], admin["region_name"]) == ("12345678", "elsewhere")
 
 
-async def test_without_the_password_keystone_says_what_is_missing():
+async def test_without_the_password_keystone_reports_the_missing_secret():
     world = World()
     written(world)
     await world.settle()
@@ -139,7 +139,7 @@ async def test_infrastructure_only_pauses_and_the_rest_follows(world):
     assert services(world) == ALL, "a pause takes nothing away"
 
 
-async def test_a_section_that_goes_takes_its_service_along(world):
+async def test_a_removed_section_removes_its_service(world):
     written(world)
     await world.settle()
     written(world, horizon={"enabled": False})
@@ -148,8 +148,8 @@ async def test_a_section_that_goes_takes_its_service_along(world):
     assert services(world) == ALL - {"Horizon"}
 
 
-async def test_fewer_databases_are_told_by_their_field_and_nothing_of_the_update_is_applied(world):
-    """Where nobody was there to refuse it."""
+async def test_fewer_databases_are_reported_by_field_and_the_update_is_not_applied(world):
+    """For objects that admission did not reject."""
     written(world)
     await world.settle()
     before, calls = world.state()["objects"], len(world.helm.calls)
@@ -168,7 +168,7 @@ async def test_fewer_databases_are_told_by_their_field_and_nothing_of_the_update
 
 
 @pytest.mark.parametrize("first", ["OpenStackDeployment", "OpenStackControlPlane"])
-async def test_one_namespace_takes_one_entry_and_the_later_one_takes_over_when_the_first_is_gone(world, first):
+async def test_a_namespace_has_one_cloud_and_the_next_takes_over_after_its_deletion(world, first):
     def deployment():
         off = ["~networking", "~compute", "~ingress"]
         return world.cloud(features={"services": off})
@@ -199,7 +199,7 @@ async def test_when_nothing_changes_nothing_is_written(world):
     assert_only_accounts_are_looked_at(world.reconciles[reconciles:])
 
 
-async def test_what_was_made_goes_with_the_control_plane(world):
+async def test_all_objects_are_deleted_with_the_control_plane(world):
     before = world.state()["objects"]
     written(world)
     await world.settle()
@@ -208,6 +208,6 @@ async def test_what_was_made_goes_with_the_control_plane(world):
     assert world.state()["objects"] == before
 
 
-async def test_what_is_not_supported_is_refused_by_its_name(world):
+async def test_an_unsupported_field_is_rejected_by_name(world):
     with pytest.raises(TerminalError, match="swift"):
         written(world, swift={"enabled": True})

@@ -1,4 +1,4 @@
-"""The whole core cloud: all services from nothing to Ready, what it costs, and how one of them comes and goes."""
+"""The whole core cloud: all services from nothing to Ready, its cost, and adding and removing a service."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ def host(instance):
     return f"{instance}.openstack.svc"
 
 
-async def test_all_services_become_ready_and_every_level_says_so():
+async def test_all_services_become_ready_at_every_level():
     world = await ready_world(whole=True)
     status = world.osdpl["status"]
     assert status["progress"] == "12/12"
@@ -41,7 +41,7 @@ async def test_all_services_become_ready_and_every_level_says_so():
     assert {"Images", "NovaRabbitmq", "NeutronRabbitmq", "Nova", "Neutron", "Ingress"} <= set(types)
 
 
-async def test_nobody_writes_into_what_a_watch_told_of():
+async def test_cached_objects_are_never_mutated():
     """The API server in memory, its listeners and its copies share the objects."""
     world, told = await ready_world(whole=True), []
     world.cluster.subscribe(lambda event, kind, obj: told.append((obj, json.dumps(obj))))
@@ -51,7 +51,7 @@ async def test_nobody_writes_into_what_a_watch_told_of():
     assert [obj["metadata"]["name"] for obj, text in told if json.dumps(obj) != text] == []
 
 
-async def test_a_second_look_at_the_whole_cloud_writes_nothing():
+async def test_a_second_reconcile_of_the_whole_cloud_writes_nothing():
     world = await ready_world(whole=True)
     before = world.writes
     await world.run(3600)
@@ -61,9 +61,9 @@ async def test_a_second_look_at_the_whole_cloud_writes_nothing():
     assert world.writes == before
 
 
-async def test_what_the_whole_cloud_costs():
+async def test_the_cost_of_the_whole_cloud():
     world, _ = await built_world(whole=True)
-    # Ceilings, not figures: who makes the operator chattier shall know it.
+    # Ceilings, not figures: a change that makes the operator write more must be noticed.
     assert len(world.reconciles) <= 780
     assert world.writes <= 570
     assert [verb for verb, _ in world.helm.calls] == ["upgrade"] * 15
@@ -85,7 +85,7 @@ async def test_each_service_has_its_own_accounts_with_the_passwords_in_its_secre
     assert world.identity.catalog.keys() == {"glance", "placement", "neutron", "nova"}
 
 
-async def test_public_endpoints_have_the_names_that_the_ingress_answers_to():
+async def test_public_endpoints_have_the_names_that_the_ingress_serves():
     world = await ready_world(whole=True)
     public = {name: spec["endpoints"]["public"] for name, spec in world.identity.catalog.items()}
     assert public == {
@@ -123,7 +123,7 @@ async def test_a_service_that_is_removed_leaves_no_contract_and_no_secret_behind
     assert world.state()["objects"].keys() == {name for name in before if "glance" not in name.lower()}
 
 
-async def test_a_bus_of_its_own_that_a_service_gives_up_goes_when_nobody_uses_it():
+async def test_a_dedicated_bus_is_deleted_when_it_has_no_more_users():
     world = await ready_world(whole=True)
     world.cloud(whole=True, features={"messaging": {"components_with_dedicated_messaging": ["compute"]}})
     await world.settle()
@@ -145,7 +145,7 @@ async def test_another_image_touches_only_the_release_that_runs_it(monkeypatch):
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-placement"))]
 
 
-async def test_a_new_chart_is_deployed_once_with_the_values_that_its_operator_makes(monkeypatch):
+async def test_a_new_chart_is_deployed_once_with_values_of_its_operator(monkeypatch):
     world = await ready_world(whole=True)
     await world.stop()
     calls = len(world.helm.calls)
@@ -159,7 +159,7 @@ async def test_a_new_chart_is_deployed_once_with_the_values_that_its_operator_ma
     assert (release["chartDigest"], release["values"]["conf"]["placement_api_uwsgi"]["uwsgi"]["processes"]) == ("2", 7)
 
 
-async def test_a_node_that_joins_the_compute_nodes_is_told_to_those_who_must_know():
+async def test_a_new_compute_node_reaches_all_services_that_depend_on_it():
     world = await ready_world(whole=True)
     calls, before = len(world.helm.calls), secret_data(world.get(SECRET, "libvirt-tls"))
     world.node("node-2", EVERY_ROLE)

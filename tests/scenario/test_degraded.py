@@ -60,7 +60,7 @@ def the(world: World, kind: Kind, name: str) -> Object:
 
 
 @pytest.mark.parametrize("index", [0, 2])  # the primary, and another one
-async def test_accounts_are_made_changed_and_removed_while_two_of_three_servers_serve(index: int) -> None:
+async def test_accounts_are_created_changed_and_removed_while_two_of_three_servers_serve(index: int) -> None:
     world = await ready_world(**THREE)
     away(world, STATEFULSET, SERVERS, index)
     await world.run(60)
@@ -90,7 +90,7 @@ async def test_a_service_is_added_while_two_of_three_servers_serve() -> None:
     await world.stop()
 
 
-async def test_a_lost_account_is_made_again_while_two_of_three_servers_serve() -> None:
+async def test_a_lost_account_is_recreated_while_two_of_three_servers_serve() -> None:
     world = await ready_world(**THREE)
     away(world, STATEFULSET, SERVERS, 2)
     await world.run(60)
@@ -101,7 +101,7 @@ async def test_a_lost_account_is_made_again_while_two_of_three_servers_serve() -
     await world.stop()
 
 
-async def test_service_users_are_made_while_one_api_of_keystone_serves() -> None:
+async def test_service_users_are_created_while_one_api_of_keystone_serves() -> None:
     world = await ready_world(size="small")
     away(world, DEPLOYMENT, APIS, 0)
     await world.run(60)
@@ -115,7 +115,7 @@ async def test_service_users_are_made_while_one_api_of_keystone_serves() -> None
     await world.stop()
 
 
-async def test_accounts_wait_for_servers_of_which_none_serves_and_losses_are_found_at_once() -> None:
+async def test_accounts_wait_for_a_serving_provider_and_losses_are_found_at_once() -> None:
     world = await ready_world(**THREE)
     before = users(world)
     away(world, STATEFULSET, SERVERS, 0, 1, 2)
@@ -136,7 +136,7 @@ async def test_accounts_wait_for_servers_of_which_none_serves_and_losses_are_fou
     await world.stop()
 
 
-async def test_the_end_of_an_outage_of_a_part_writes_and_asks_nothing_without_end() -> None:
+async def test_the_end_of_a_partial_outage_causes_no_endless_writes_or_requests() -> None:
     world = await ready_world(**THREE)
     away(world, STATEFULSET, SERVERS, 2)
     await world.run(600)

@@ -31,7 +31,7 @@ MESSAGES = (
 
 
 def failing(world: World, refused, fail) -> list[tuple[str, float]]:
-    """From now on no object of a kind can be written; returns who tried it, and when."""
+    """From now on, writes of a kind fail; returns the writers with their times."""
     attempts: list[tuple[str, float]] = []
     real = world.cluster.apply
 
@@ -80,8 +80,8 @@ async def test_a_cluster_and_its_machines_whose_messages_differ_at_each_attempt_
     assert "connection reset" in world.told()[1] and "connection reset" in world.told(kind=MACHINES, name="m")[1]
 
 
-async def test_a_machine_that_repeats_what_its_cluster_says_does_not_wake_it():
-    """The cluster looks at its cloud then, and the cloud says something else each time."""
+async def test_a_machine_that_repeats_a_message_of_its_cluster_does_not_wake_it():
+    """The cluster then lists its cloud, whose message differs each time."""
     world = Clusters()
     looks = itertools.count(1)
 
@@ -99,7 +99,7 @@ async def test_a_machine_that_repeats_what_its_cluster_says_does_not_wake_it():
     assert "evaluated in" in world.told(kind=MACHINES, name="m0")[1]
 
 
-async def test_a_service_that_fails_is_tried_at_once_when_another_one_tells_a_new_reason():
+async def test_a_failed_service_is_retried_at_once_when_another_reports_a_new_reason():
     """Its own delay is half a minute by then."""
     world = await ready_world(features=SERVICES)
     mended: list[float] = []

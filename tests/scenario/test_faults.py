@@ -1,8 +1,8 @@
 """The operator is killed at every write, and each write fails the first time: the outcome is the same.
 
-A kill leaves what was written and nothing else, so a picture of the world before and after each write is what a kill
-at that write leaves. Each picture gets a new operator, which must bring it to the state that an undisturbed one does.
-A commit tries a sample of the pictures, and `make sweep` all of them (see `sweep`).
+A kill leaves only what was written, so a snapshot of the world before and after each write equals the state after a
+kill at that write. A new operator must bring each snapshot to the state of an undisturbed one. A commit tries a
+sample of the snapshots, and `make sweep` all of them (see `sweep`).
 """
 
 import pytest
@@ -11,18 +11,18 @@ from world import World, ready_world
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.ports import Conflict, TransientError
-from stackwright.runtime.memory import Crash, Fuse
 from stackwright.services.keystone.kind import Keystone
+from support.faults import Crash, Fuse
 from sweep import sampled
 
 pytestmark = pytest.mark.looptime
-# Without policies, which are long and make no write of their own.
+# Without policies, which are long and cause no additional writes.
 SMALL = {"services": ["~memcached", "~messaging"], "network_policies": {"enabled": False}}
 # With messaging, and with something in each foreign system.
 AUDIT = {**SMALL, "services": ["~memcached"], "logging": {"cadf": {"enabled": True}}}
 # Every service but Ceph itself.
 WHOLE = {"services": ["block-storage", "object-storage"], "network_policies": {"enabled": False}}
-OFTEN = 9  # a Ceph is looked at more often than other things, so such a cloud is at rest for seconds only
+OFTEN = 9  # a Ceph is checked more often than other objects, so such a cloud is idle for seconds only
 
 
 class Camera(Fuse):
@@ -50,7 +50,7 @@ class Camera(Fuse):
 
 
 class Kill(Fuse):
-    """As a fuse, and who is dead writes nothing more: other workers of the process do not live on."""
+    """Like a fuse; after the kill nothing is written: other workers of the process end too."""
 
     async def write(self, what):
         if self.count >= self.crash_at:
@@ -183,7 +183,7 @@ async def test_a_deletion_that_is_killed_at_any_write_leaves_nothing_behind():
 
 
 async def test_a_service_that_is_deleted_while_the_operator_lies_dead_after_any_write_leaves_no_account_behind():
-    """MariaDB and RabbitMQ stay, so the accounts must go: nobody else would take them away."""
+    """MariaDB and RabbitMQ remain, so the operator must delete the accounts."""
     pictures, _ = await pictures_of(start(AUDIT))
     with_account = [(name, world) for name, world in pictures.items() if world.sql.users or world.broker.users]
     assert len(with_account) > 10
@@ -198,7 +198,7 @@ async def test_a_service_that_is_deleted_while_the_operator_lies_dead_after_any_
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("number", [1, 9, 31, 50])
-async def test_a_kill_of_all_workers_in_the_midst_of_their_work_is_made_good_by_the_next_operator(number, after):
+async def test_the_next_operator_recovers_from_a_kill_of_all_workers(number, after):
     world = start()
     with pytest.raises(Crash):
         await world.start(Kill(number, after))
@@ -223,8 +223,8 @@ async def test_when_each_write_but_events_fails_the_first_time_the_cloud_becomes
     assert difference(world.state(), undisturbed.state()) == []
 
 
-async def test_an_operator_that_dies_after_every_second_write_still_gets_there():
-    """Two, because what is done in a foreign system and the note that it was done are two."""
+async def test_an_operator_killed_after_every_second_write_reaches_the_goal():
+    """Two, because a change in another system and its record are two writes."""
     world = start()
     for deaths in range(200):  # noqa: B007
         try:

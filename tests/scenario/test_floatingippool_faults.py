@@ -33,7 +33,7 @@ def give_back(world: Pools) -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
+async def test_each_wrong_response_is_reported_without_a_hot_loop(trouble: TransientCloudError) -> None:
     world = Pools()
     world.pool(reclaimPolicy="Delete")
     world.claim("a")
@@ -62,7 +62,7 @@ async def test_each_wrong_answer_is_told_and_makes_no_hot_loop(trouble: Transien
     assert world.ips() == []
 
 
-async def test_a_slow_cloud_is_asked_as_little_as_a_fast_one() -> None:
+async def test_a_slow_cloud_gets_no_more_requests_than_a_fast_one() -> None:
     world = Pools()
     world.clouds.slow = 20
     world.pool(reclaimPolicy="Delete")
@@ -78,7 +78,7 @@ async def test_a_slow_cloud_is_asked_as_little_as_a_fast_one() -> None:
 
 
 @EVERYWHERE
-async def test_a_request_that_is_done_after_all_makes_nothing_twice(everywhere: Any) -> None:
+async def test_a_late_create_request_creates_no_duplicate(everywhere: Any) -> None:
     async def start() -> Pools:
         return Pools()
 
@@ -96,7 +96,7 @@ async def test_a_request_that_is_done_after_all_makes_nothing_twice(everywhere: 
 
 
 @EVERYWHERE
-async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(everywhere: Any) -> None:
+async def test_a_late_delete_request_leaves_no_resources(everywhere: Any) -> None:
     async def start() -> Pools:
         return await used(reclaimPolicy="Delete")
 
@@ -124,7 +124,7 @@ async def test_without_its_record_all_is_found_by_its_marks() -> None:
     assert len(world.ips()) == 3
 
 
-async def test_an_address_that_the_user_names_later_is_his_from_then_on() -> None:
+async def test_an_address_that_the_spec_names_later_becomes_the_users() -> None:
     world = await used(reclaimPolicy="Delete")
     mine = world.served()["a"]
     world.pool(reclaimPolicy="Delete", preAllocatedFloatingIPs=[mine])
@@ -138,7 +138,7 @@ async def test_an_address_that_the_user_names_later_is_his_from_then_on() -> Non
     assert world.ips() == [mine]
 
 
-async def test_credentials_that_are_gone_hold_a_pool_until_it_may_leave_what_is_there() -> None:
+async def test_lost_credentials_block_the_deletion_of_a_pool_until_it_may_detach() -> None:
     world = await used(reclaimPolicy="Delete")
     before = world.ips()
     world.clouds.locked = {"clouds"}
@@ -155,7 +155,7 @@ async def test_credentials_that_are_gone_hold_a_pool_until_it_may_leave_what_is_
     assert all(ip.id in told for ip in world.clouds.all("floating-ip"))
 
 
-async def test_a_restored_pool_that_goes_names_also_what_it_left_and_never_recorded() -> None:
+async def test_a_restored_pool_that_is_deleted_names_unrecorded_leftovers_too() -> None:
     world = await pools()
     world.claim("a")
     await world.run(60)
@@ -190,7 +190,7 @@ async def test_other_credentials_may_be_named_and_are_used_from_then_on() -> Non
     assert {call.cloud.secret[1] for call in world.clouds.calls[calls:]} == {"others"}
 
 
-async def test_a_pool_that_never_had_credentials_goes_at_once() -> None:
+async def test_a_pool_without_credentials_from_the_start_is_deleted_at_once() -> None:
     world = Pools()
     world.clouds.locked = {"clouds"}
     world.pool(reclaimPolicy="Delete")
@@ -212,7 +212,7 @@ async def one_each(world: Pools) -> None:
     assert ip.facts["port_id"] == world.one("port", "web").id
 
 
-async def test_killed_at_every_write_a_server_has_one_address() -> None:
+async def test_a_kill_at_every_write_leaves_a_server_with_one_address() -> None:
     async def start() -> Pools:
         world = await served()
         world.delete(SERVERS, "web")
@@ -225,7 +225,7 @@ async def test_killed_at_every_write_a_server_has_one_address() -> None:
     await killed_everywhere(start, lambda world: world.server(), one_each, seconds=120)
 
 
-async def test_killed_at_every_write_while_a_server_goes_its_address_is_given_back() -> None:
+async def test_an_address_is_returned_despite_a_kill_at_every_write_of_the_servers_deletion() -> None:
     async def start() -> Pools:
         return await served(reclaimPolicy="Delete")
 

@@ -7,14 +7,15 @@ from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Query
+from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
 
 
-async def test_each_claim_gets_an_address_of_its_own() -> None:
+async def test_each_claim_gets_its_own_address() -> None:
     world = await pools()
     assert (world.told_of()[0], world.ips()) == ("Ready", [])
     for number in range(5):
@@ -32,7 +33,7 @@ async def test_each_claim_gets_an_address_of_its_own() -> None:
     assert owners == {"IPAddressClaim": True, "OpenStackFloatingIPPool": False}
 
 
-async def test_those_of_the_user_come_first_and_are_never_deleted() -> None:
+async def test_users_addresses_are_assigned_first_and_never_deleted() -> None:
     world = Pools()
     theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
     world.pool(preAllocatedFloatingIPs=["198.51.100.1", "198.51.100.2"], reclaimPolicy="Delete")
@@ -52,7 +53,7 @@ async def test_those_of_the_user_come_first_and_are_never_deleted() -> None:
     assert ("floating-ip", theirs.id) in world.clouds.things
 
 
-async def test_an_address_of_the_user_that_somebody_uses_is_given_to_nobody() -> None:
+async def test_a_users_address_in_use_is_not_assigned() -> None:
     world = Pools()
     port = world.foreigner("port", "theirs")
     theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.1", port_id=port.id)
@@ -76,7 +77,7 @@ async def test_an_address_of_the_user_that_somebody_uses_is_given_to_nobody() ->
     assert not world.status(POOLS, "p").get("failedIPs")
 
 
-async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim() -> None:
+async def test_pools_that_share_a_users_address_assign_it_to_one_claim() -> None:
     world = Pools()
     world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
     for name in "pq":
@@ -92,7 +93,7 @@ async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim() ->
 
 
 @pytest.mark.parametrize("slow", [0, 0.5, 2])
-async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim_at_the_same_moment(slow: float) -> None:
+async def test_pools_that_share_a_users_address_assign_it_to_one_of_concurrent_claims(slow: float) -> None:
     world = Pools()
     world.clouds.slow = slow
     world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
@@ -105,14 +106,14 @@ async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim_at_t
     assert {world.told_of(name)[0] for name in "pq"} == {"Ready"}
 
 
-async def test_of_two_claims_with_one_address_that_keeps_it_whose_server_has_it() -> None:
+async def test_of_two_claims_with_one_address_the_one_whose_server_has_it_keeps_it() -> None:
     world = await served(reclaimPolicy="Delete")
     (ip,) = world.ips()
     world.pool("q", preAllocatedFloatingIPs=[ip])
     world.claim("a-older", "q")
     await world.run(30)
     theirs, own = world.get(ADDRESS, "a-older") or {}, world.get(ADDRESS, "web-floating-ip-address") or {}
-    world.delete(ADDRESS, "web-floating-ip-address")  # it is made anew and so the younger one
+    world.delete(ADDRESS, "web-floating-ip-address")  # it is recreated and therefore the younger one
     meta = {name: own["metadata"][name] for name in ("name", "namespace", "labels", "annotations", "ownerReferences")}
     world.cluster.put(ADDRESS, {"metadata": meta, "spec": own["spec"]})
     world.cluster.put(ADDRESS, {**theirs, "spec": {**theirs["spec"], "address": ip}})
@@ -121,7 +122,7 @@ async def test_of_two_claims_with_one_address_that_keeps_it_whose_server_has_it(
     assert world.told(kind=SERVERS, name="web")[0] == "Ready"
 
 
-async def test_a_pool_that_goes_deletes_no_address_that_a_port_has() -> None:
+async def test_a_deleted_pool_keeps_addresses_of_ports() -> None:
     world = await pools(reclaimPolicy="Delete")
     world.claim("a")
     await world.run(30)
@@ -143,7 +144,7 @@ async def test_a_pool_that_goes_deletes_no_address_that_a_port_has() -> None:
 
 
 @pytest.mark.parametrize("policy", ["Delete", "Retain"])
-async def test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there(policy: str) -> None:
+async def test_an_address_attached_elsewhere_outlives_its_claim(policy: str) -> None:
     world = await pools(reclaimPolicy=policy)
     world.claim("a")
     await world.run(30)
@@ -173,7 +174,7 @@ async def test_no_more_than_its_most_is_claimed_and_the_oldest_claim_is_served_f
 
 
 @pytest.mark.parametrize(("policy", "left"), [("Delete", 0), ("Retain", 1)])
-async def test_what_is_given_back_goes_or_waits_for_the_next_as_the_pool_says(policy: str, left: int) -> None:
+async def test_a_returned_address_is_deleted_or_reused_by_the_pools_policy(policy: str, left: int) -> None:
     world = await pools(reclaimPolicy=policy)
     world.claim("a")
     await world.run(30)
@@ -193,7 +194,7 @@ async def test_what_is_given_back_goes_or_waits_for_the_next_as_the_pool_says(po
     assert len(world.ips()) == left
 
 
-async def test_a_pool_in_use_stays() -> None:
+async def test_a_pool_in_use_is_kept() -> None:
     world = await pools(reclaimPolicy="Delete")
     world.claim("a")
     await world.run(30)
@@ -206,7 +207,7 @@ async def test_a_pool_in_use_stays() -> None:
     assert world.ips() == []
 
 
-async def test_pools_of_one_name_share_nothing() -> None:
+async def test_pools_of_the_same_name_share_nothing() -> None:
     world = await pools()
     world.claim("a")
     await world.run(30)
@@ -224,7 +225,7 @@ async def test_pools_of_one_name_share_nothing() -> None:
     assert world.ips() == before, "they are the earlier pool's"
 
 
-async def test_without_cluster_api_the_pool_says_what_is_missing() -> None:
+async def test_without_cluster_api_a_pool_reports_the_missing_kinds() -> None:
     world = Pools(core=False)
     world.pool()
     await world.run(30)
@@ -237,7 +238,7 @@ async def test_without_cluster_api_the_pool_says_what_is_missing() -> None:
     assert list(world.served()) == ["a"]
 
 
-async def test_an_address_that_somebody_deleted_is_told_and_given_to_nobody() -> None:
+async def test_an_address_deleted_by_others_is_reported_and_not_assigned() -> None:
     world = await pools()
     world.claim("a")
     await world.run(30)
@@ -251,7 +252,7 @@ async def test_an_address_that_somebody_deleted_is_told_and_given_to_nobody() ->
     assert world.told_of()[0] == "Ready"
 
 
-async def test_what_the_cloud_does_not_give_is_told() -> None:
+async def test_a_rejected_address_is_reported() -> None:
     world = await pools()
     world.clouds.fail["create floating-ip"] = TransientCloudError("QuotaExceeded", "no room", 30)
     world.claim("a")
@@ -271,7 +272,7 @@ async def test_at_rest_nothing_is_written() -> None:
     assert len(world.cluster.writes) == writes
 
 
-async def test_killed_at_every_write_each_claim_has_one_address() -> None:
+async def test_a_kill_at_every_write_leaves_each_claim_with_one_address() -> None:
     async def end(world: Pools) -> None:
         await world.run(90)
         assert len(set(world.served().values())) == 3
@@ -290,7 +291,7 @@ async def test_killed_at_every_write_each_claim_has_one_address() -> None:
     await killed_everywhere(start, act, end, seconds=60)
 
 
-async def test_killed_at_every_write_of_the_end_nothing_stays() -> None:
+async def test_a_pool_deletion_killed_at_every_write_leaves_no_resources() -> None:
     async def start() -> Pools:
         world = await pools(reclaimPolicy="Delete")
         for name in "ab":
@@ -310,7 +311,7 @@ async def test_killed_at_every_write_of_the_end_nothing_stays() -> None:
     await killed_everywhere(start, act, end, seconds=60)
 
 
-async def test_claims_of_a_paused_cluster_are_neither_served_nor_given_back() -> None:
+async def test_claims_of_a_paused_cluster_are_neither_served_nor_released() -> None:
     """`clusterctl move` pauses the Cluster, copies its claims and addresses, and deletes them here."""
     world = await pools(reclaimPolicy="Delete")
     for name in ("a", "b"):
@@ -333,7 +334,7 @@ async def test_claims_of_a_paused_cluster_are_neither_served_nor_given_back() ->
 # Servers.
 
 
-async def test_a_server_gets_an_address_of_a_pool_and_gives_it_back() -> None:
+async def test_a_server_gets_an_address_of_a_pool_and_returns_it() -> None:
     world = await served(reclaimPolicy="Delete")
     assert world.told(kind=SERVERS, name="web")[0] == "Ready"
     assert world.told("FloatingAddressFromPoolReady", SERVERS, "web")[0] == "Done"
@@ -364,7 +365,7 @@ async def test_a_search_that_misses_the_address_does_not_make_its_server_unready
     assert world.status(SERVERS, "web")["ready"]
 
 
-async def test_an_address_that_is_retained_goes_to_the_next_server() -> None:
+async def test_a_retained_address_is_assigned_to_the_next_server() -> None:
     world = await served()
     (ip,) = world.ips()
     world.delete(SERVERS, "web")
@@ -375,7 +376,7 @@ async def test_an_address_that_is_retained_goes_to_the_next_server() -> None:
     assert world.clouds.all("floating-ip")[0].facts["port_id"] == world.one("port", "next").id
 
 
-async def test_a_server_says_that_it_waits_for_its_pool() -> None:
+async def test_a_server_reports_that_it_waits_for_its_pool() -> None:
     world = await served(maxIPs=0)
     assert world.told("FloatingAddressFromPoolReady", SERVERS, "web") == (
         "MaxIPsReached", "Waiting for pool p to serve IPAddressClaim web-floating-ip-address: All addresses that "
@@ -389,7 +390,7 @@ async def test_a_server_says_that_it_waits_for_its_pool() -> None:
     assert world.status(SERVERS, "web")["ready"]
 
 
-async def test_without_cluster_api_a_server_says_what_is_missing() -> None:
+async def test_without_cluster_api_a_server_reports_the_missing_kinds() -> None:
     world = Pools(core=False)
     world.foreigner("network", "inside")
     world.server()
@@ -400,7 +401,7 @@ async def test_without_cluster_api_a_server_says_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-async def test_an_address_without_the_reference_to_its_claim_is_given_back(leaves: bool) -> None:
+async def test_an_address_without_a_reference_to_its_claim_is_released(leaves: bool) -> None:
     """Kubernetes removes references to owners that are gone from objects which have another owner."""
     world = await pools(reclaimPolicy="Delete")
     world.claim("a")

@@ -11,8 +11,8 @@ from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.errors import TerminalCloudError
+from stackwright.core.openstack.resources import CloudResource
 
 pytestmark = pytest.mark.looptime
 
@@ -22,7 +22,7 @@ def set_back(world: World) -> list[str]:
 
 
 async def put_right(world: Any, thing: CloudResource, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
-    """Edit a thing; it becomes as it was by one request, of what has the id `by`, and what was added stays."""
+    """Edits a resource; one request of the id `by` reverts it, and additions remain."""
     before, calls = world.clouds.things[thing.what, thing.id], len(world.clouds.calls)
     world.clouds.edit(thing, **facts)
     await world.run(600)
@@ -72,7 +72,7 @@ RICH: dict[str, Any] = {
     ],
     ids=str,
 )
-async def test_what_somebody_changed_of_a_server_is_set_back(what: str, facts: dict[str, Any]) -> None:
+async def test_foreign_changes_of_a_server_are_reverted(what: str, facts: dict[str, Any]) -> None:
     world = await made(**RICH)
     await put_right(world, next(t for t in world.clouds.all(what) if t.mark), facts)
     assert world.status["ready"]
@@ -82,7 +82,7 @@ ADDRESSED = {**WHOLE, "ports": [{**SPEC["ports"][0], "fixedIPs": [{"ipAddress": 
 
 
 @pytest.mark.parametrize("what", ["port", "volume"])
-async def test_what_somebody_detached_from_a_running_server_is_attached_again(what: str) -> None:
+async def test_resources_detached_from_a_running_server_are_attached_again(what: str) -> None:
     world = await made(**ADDRESSED)
     server, calls = world.one("server"), len(world.clouds.calls)
     other = next(t for t in world.clouds.all(what) if t.mark)
@@ -95,7 +95,7 @@ async def test_what_somebody_detached_from_a_running_server_is_attached_again(wh
     assert world.status["addresses"][0]["address"] == "10.0.0.5"
 
 
-async def test_what_cannot_be_attached_again_is_told_without_a_hot_loop() -> None:
+async def test_a_failed_attachment_is_reported_without_a_hot_loop() -> None:
     world = await made(**ADDRESSED)
     volume = next(t for t in world.clouds.all("volume") if t.mark)
     world.clouds.fail["update server"] = TerminalCloudError("Rejected", "HTTP 400: volume is attached elsewhere")
@@ -129,7 +129,7 @@ async def test_a_server_whose_addresses_nova_forgot_keeps_its_port() -> None:
     assert world.status["ready"]
 
 
-async def test_what_the_spec_leaves_open_is_the_users() -> None:
+async def test_fields_outside_of_the_spec_belong_to_the_user() -> None:
     world = await made(**{**WHOLE, "serverMetadata": [{"key": "a", "value": "1"}]})
     calls = len(world.clouds.calls)
     world.clouds.edit(world.one("port"), admin_state_up=False, dns_name="theirs")
@@ -148,7 +148,7 @@ async def test_what_the_spec_leaves_open_is_the_users() -> None:
         ("volume", "ResourcesReady", "BlockedResourceNotFound"),
     ],
 )
-async def test_what_somebody_deleted_of_a_server_is_told_and_made_anew_if_the_spec_says_so(
+async def test_deleted_resources_of_a_server_are_reported_and_recreated_by_policy(
     what: str, stage: str, reason: str
 ) -> None:
     world = await made(**WHOLE)
@@ -168,7 +168,7 @@ async def test_what_somebody_deleted_of_a_server_is_told_and_made_anew_if_the_sp
     assert lost.id not in str(world.status)
 
 
-async def test_an_address_from_a_pool_that_somebody_took_off_is_put_on_again() -> None:
+async def test_a_pool_address_detached_by_others_is_attached_again() -> None:
     world = await served()
     (ip,) = world.clouds.all("floating-ip")
     await put_right(world, ip, {"port_id": None}, told=False)
@@ -176,7 +176,7 @@ async def test_an_address_from_a_pool_that_somebody_took_off_is_put_on_again() -
     await put_right(world, ip, {"port_id": other.id}, told=False)
 
 
-async def test_an_address_of_the_user_that_somebody_attached_elsewhere_stays_there_and_is_told() -> None:
+async def test_a_users_address_attached_elsewhere_is_reported_and_not_moved() -> None:
     world = Pools()
     theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
     world = await served(world, preAllocatedFloatingIPs=["198.51.100.1"])
@@ -199,7 +199,7 @@ async def test_an_address_of_the_user_that_somebody_attached_elsewhere_stays_the
     assert world.clouds.things["floating-ip", theirs.id].facts["port_id"] == other.id
 
 
-async def test_an_address_from_a_pool_that_somebody_deleted_is_told_of_both_and_another_one_can_be_claimed() -> None:
+async def test_a_deleted_pool_address_is_reported_by_both_and_another_can_be_claimed() -> None:
     world = await served()
     (ip,) = world.clouds.all("floating-ip")
     world.clouds.remove("floating-ip", ip.id)
@@ -214,7 +214,7 @@ async def test_an_address_from_a_pool_that_somebody_deleted_is_told_of_both_and_
     assert world.clouds.all("floating-ip")[0].facts["port_id"] == world.one("port", "web").id
 
 
-async def test_a_free_address_of_a_pool_that_somebody_deleted_is_given_to_nobody() -> None:
+async def test_a_deleted_free_address_of_a_pool_is_not_assigned() -> None:
     world: Pools = await served()
     world.delete(SERVERS, "web")
     await world.run(60)
@@ -253,7 +253,7 @@ async def cluster(**spec: Any) -> Clusters:
     ],
     ids=str,
 )
-async def test_what_somebody_changed_of_a_cluster_is_set_back(what: str, facts: dict[str, Any]) -> None:
+async def test_foreign_changes_of_a_cluster_are_reverted(what: str, facts: dict[str, Any]) -> None:
     world = await cluster()
     before = world.status()
     if facts.get("tags"):
@@ -264,7 +264,7 @@ async def test_what_somebody_changed_of_a_cluster_is_set_back(what: str, facts: 
     assert {**told, "conditions": [], "router": told["router"]} == {**before, "conditions": []}
 
 
-async def test_a_rule_that_somebody_added_to_a_security_group_of_the_cluster_goes_and_all_others_stay() -> None:
+async def test_a_rule_added_by_others_to_a_managed_group_is_removed_and_others_stay() -> None:
     world = await cluster()
     ours, theirs = world.one("security-group", "worker"), world.foreigner("security-group", "theirs")
     wanted = {thing.id for thing in world.clouds.all("security-group-rule")}
@@ -277,7 +277,7 @@ async def test_a_rule_that_somebody_added_to_a_security_group_of_the_cluster_goe
     assert world.told()[0] == "Ready"
 
 
-async def test_of_many_rules_that_somebody_added_each_event_tells_what_is_removed_now() -> None:
+async def test_each_event_names_the_removed_rules_of_its_batch() -> None:
     world = await cluster()
     group = world.one("security-group", "worker").id
     wanted = {thing.id for thing in world.clouds.all("security-group-rule")}
@@ -289,12 +289,12 @@ async def test_of_many_rules_that_somebody_added_each_event_tells_what_is_remove
     assert set.union(*told) == rules
 
 
-async def test_the_interface_of_a_router_that_somebody_took_off_is_put_on_again() -> None:
+async def test_a_router_interface_removed_by_others_is_added_again() -> None:
     world = await cluster()
     await put_right(world, world.one("port", "router"), {"device_id": ""}, told=False, by=world.one("router").id)
 
 
-async def test_a_router_whose_way_out_somebody_took_gets_it_back() -> None:
+async def test_a_removed_external_gateway_of_a_router_is_restored() -> None:
     world = await cluster()
     world.clouds.edit(world.one("router"), external_gateway_info=None)
     await world.run(300)
@@ -302,7 +302,7 @@ async def test_a_router_whose_way_out_somebody_took_gets_it_back() -> None:
     assert set_back(world) == ["Restored the state of the spec: router cluster (external_gateway_info)"]
 
 
-async def test_with_the_addresses_that_the_spec_asked_for() -> None:
+async def test_a_restored_gateway_has_the_addresses_of_the_spec() -> None:
     world = Clusters()
     place = world.foreigner("subnet", "outside", network_id=world.external.id)
     world.make(managedRouter={"externalIPs": [{"subnet": {"id": place.id}, "fixedIP": "198.51.100.9"}]})
@@ -326,7 +326,7 @@ LOST = [
 
 
 @pytest.mark.parametrize(("what", "name", "stage"), LOST, ids=lambda each: str(each))
-async def test_what_somebody_deleted_of_a_cluster_is_told_and_made_anew_if_the_spec_says_so(
+async def test_deleted_resources_of_a_cluster_are_reported_and_recreated_by_policy(
     what: str, name: str, stage: str
 ) -> None:
     world = await cluster()
@@ -347,7 +347,7 @@ async def test_what_somebody_deleted_of_a_cluster_is_told_and_made_anew_if_the_s
     assert lost.id not in str(world.status())
 
 
-async def test_the_address_of_the_api_that_somebody_led_elsewhere_leads_back() -> None:
+async def test_an_api_address_moved_by_others_is_moved_back() -> None:
     world = await cluster()
     world.machine(control_plane=True)
     await world.ready(MACHINES, "m")
@@ -357,7 +357,7 @@ async def test_the_address_of_the_api_that_somebody_led_elsewhere_leads_back() -
         await put_right(world, ip, {"port_id": port}, told=False)
 
 
-async def test_the_address_of_the_bastion_that_somebody_led_elsewhere_leads_back() -> None:
+async def test_a_bastion_address_moved_by_others_is_moved_back() -> None:
     world = await cluster(bastion=BASTION)
     (ip,) = [ip for ip in world.clouds.all("floating-ip") if ip.facts["port_id"]]
     await put_right(world, ip, {"port_id": None}, told=False)
@@ -365,7 +365,7 @@ async def test_the_address_of_the_bastion_that_somebody_led_elsewhere_leads_back
 
 
 @pytest.mark.parametrize("what", ["server", "port", "floating-ip"])
-async def test_what_somebody_deleted_of_the_bastion_is_told_of_the_cluster(what: str) -> None:
+async def test_deleted_resources_of_the_bastion_are_reported_by_the_cluster(what: str) -> None:
     world = await cluster(bastion=BASTION)
     wanted = {"server": world.one("server"), "port": world.one("port", "bastion")}
     led = next(ip for ip in world.clouds.all("floating-ip") if ip.facts["port_id"])
@@ -379,7 +379,7 @@ async def test_what_somebody_deleted_of_the_bastion_is_told_of_the_cluster(what:
     assert world.there() == GUARDED
 
 
-async def test_the_object_of_the_bastion_that_somebody_deleted_is_made_again() -> None:
+async def test_a_deleted_object_of_the_bastion_is_recreated() -> None:
     world = await cluster(bastion=BASTION)
     before = world.one("server").id
     world.delete(SERVERS, "c-bastion")
@@ -392,7 +392,7 @@ async def test_the_object_of_the_bastion_that_somebody_deleted_is_made_again() -
 # Machines.
 
 
-async def test_the_server_of_a_machine_that_somebody_deleted_is_told_and_never_made_anew() -> None:
+async def test_a_deleted_server_of_a_machine_is_reported_and_never_recreated() -> None:
     world = await cluster()
     world.machine()
     await world.ready(MACHINES, "m")
@@ -426,7 +426,7 @@ async def test_a_lost_port_does_not_cost_a_machine_its_server() -> None:
     assert world.one("server").id == before
 
 
-async def test_killed_at_every_write_while_the_object_of_its_server_is_made_again() -> None:
+async def test_a_recreation_of_a_server_object_survives_a_kill_at_every_write() -> None:
     async def start() -> Clusters:
         world = await cluster()
         world.machine(recreatePolicy="Always")

@@ -21,7 +21,7 @@ from stackwright.services.registry import SERVICES
 pytestmark = pytest.mark.looptime
 
 
-async def test_a_fresh_cloud_becomes_ready_and_every_level_says_so():
+async def test_a_new_cloud_becomes_ready_at_every_level():
     world = World()
     world.cloud()
     await world.settle()
@@ -43,7 +43,7 @@ async def test_a_fresh_cloud_costs_no_more_reconciles_and_writes_than_it_has_to(
     world = World()
     world.cloud()
     await world.settle()
-    # Ceilings, not figures: who makes the operator chattier shall know it.
+    # Ceilings, not figures: a change that makes the operator write more must be noticed.
     assert len(world.reconciles) <= 270
     assert world.writes <= 145
     assert len(world.helm.calls) == 5
@@ -76,7 +76,7 @@ async def test_when_nothing_changes_nothing_is_written_even_after_a_resync_and_a
     assert world.writes == before
 
 
-async def test_a_watch_that_is_late_makes_no_difference_to_the_outcome():
+async def test_a_late_watch_does_not_change_the_result():
     prompt, late = World(), World(latency=0.7)
     for world in (prompt, late):
         world.cloud()
@@ -85,7 +85,7 @@ async def test_a_watch_that_is_late_makes_no_difference_to_the_outcome():
     assert late.state() == prompt.state()
 
 
-async def test_a_watch_that_is_late_has_no_release_looked_at_again_and_again():
+async def test_a_late_watch_causes_no_repeated_reconciles_of_a_release():
     """The rest of a delay, however short, takes time to pass."""
     world = World(latency=0.05)
     world.cloud()
@@ -94,7 +94,7 @@ async def test_a_watch_that_is_late_has_no_release_looked_at_again_and_again():
     assert max(looks.values()) < 20
 
 
-async def test_what_is_in_flight_when_the_operator_is_killed_is_taken_up_by_the_next_one():
+async def test_work_in_progress_of_a_killed_operator_is_completed_by_the_next():
     world = World()
     world.cloud()
     await world.run(2.0)
@@ -104,7 +104,7 @@ async def test_what_is_in_flight_when_the_operator_is_killed_is_taken_up_by_the_
     assert world.ready()
 
 
-async def test_the_account_in_the_database_has_the_password_that_keystone_is_told():
+async def test_the_account_in_the_database_has_the_password_in_keystones_secret():
     world = await ready_world()
     data = secret_data(world.get(SECRET, "keystone-database"))
     assert world.sql.users == {("mariadb.openstack.svc", "keystone"): data["password"]}
@@ -136,7 +136,7 @@ async def test_a_cloud_of_each_size_becomes_ready_with_the_pods_of_that_size(siz
     assert sum(name.startswith("keystone-api") for name in pods) == KEYSTONE[size].pods
 
 
-async def test_events_tell_of_the_turns_of_ready_and_of_nothing_else():
+async def test_events_report_only_transitions_of_ready():
     world = World()
     world.cloud()
     await world.settle()

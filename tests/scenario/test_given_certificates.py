@@ -54,7 +54,7 @@ def served(world: World) -> dict[str, str]:
 
 
 def lines(*certificates: dict[str, str]) -> set[str]:
-    """Lines of PEM, by which a text is found in whatever form it is in."""
+    """Lines of PEM, which identify a text in any form."""
     every = [line for each in certificates for text in each.values() for line in text.splitlines()]
     return {line for line in every if len(line) > 20 and not line.startswith("-----")}
 
@@ -87,7 +87,7 @@ async def test_a_certificate_in_the_spec_is_served_and_is_nowhere_but_in_secrets
     assert sorted(secret_data(secret).values()) == sorted(first.values())
     names = {each["value_from"]["secret_key_ref"]["name"] for each in endpoints(world).values()}
     assert names == {GIVEN}
-    assert leaks(json.dumps(first), first)  # the search finds what there is
+    assert leaks(json.dumps(first), first)  # the search finds existing objects
     assert not leaks(everything(world), first)
     assert log and not leaks(str(log), first)
 
@@ -96,7 +96,7 @@ def endpoints(world: World) -> dict[str, Any]:
     return dict(world.get(Ingress.KIND, "ingress")["spec"]["settings"]["public_endpoints"])
 
 
-async def test_another_certificate_is_served_at_once_and_the_old_one_is_gone() -> None:
+async def test_another_certificate_is_served_at_once_and_the_old_one_is_deleted() -> None:
     world = await ready_world(whole=True)
     first, second = given(), given()
     world.cloud(**spec(first))
@@ -110,7 +110,7 @@ async def test_another_certificate_is_served_at_once_and_the_old_one_is_gone() -
     assert not leaks(everything(world), first, second)
 
 
-async def test_a_certificate_of_an_update_that_is_not_applied_is_not_taken_either() -> None:
+async def test_a_certificate_of_a_rejected_update_is_not_used_either() -> None:
     """No service takes anything of it: servers of the database would lose their majority."""
 
     def with_servers(count: int, certificate: dict[str, str]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ async def test_a_certificate_that_leaves_the_spec_leaves_the_cluster() -> None:
     assert world.get(SECRET, GIVEN) is None
 
 
-async def test_a_secret_that_somebody_removed_or_edited_is_made_again() -> None:
+async def test_a_deleted_or_edited_secret_is_restored() -> None:
     world = await ready_world(whole=True)
     first = given()
     world.cloud(**spec(first))
@@ -158,7 +158,7 @@ async def test_a_secret_that_somebody_removed_or_edited_is_made_again() -> None:
     assert sorted(secret_data(world.get(SECRET, GIVEN)).values()) == sorted(first.values())
 
 
-def test_a_support_bundle_holds_no_text() -> None:
+def test_a_support_bundle_contains_no_certificate_text() -> None:
     assert not leaks(json.dumps(blanked(cloud_object(**spec(GOOD)))), GOOD)
 
 
@@ -200,7 +200,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("changed", "told"), WRONG)
-async def test_a_wrong_one_is_refused_by_its_field_and_not_repeated(changed: dict[str, Any], told: list[str]) -> None:
+async def test_an_invalid_certificate_is_rejected_by_field_without_its_text(
+    changed: dict[str, Any], told: list[str]
+) -> None:
     obj = {"kind": "OpenStackDeployment", **cloud_object(**spec({**GOOD, **changed}))}
     found = errors_of(obj)
     assert len(found) == len(told), found
@@ -209,7 +211,7 @@ async def test_a_wrong_one_is_refused_by_its_field_and_not_repeated(changed: dic
     assert not leaks("".join(found), GOOD, OTHER) and "s3cret" not in "".join(found)
 
 
-async def test_a_cloud_that_has_a_wrong_one_already_says_so_without_repeating_it() -> None:
+async def test_an_existing_invalid_certificate_is_reported_without_its_text() -> None:
     world = await ready_world(whole=True)
     wrong = cloud_object(**spec({**GOOD, "api_key": OTHER["api_key"]}))["spec"]
     plan = decide(Observed(SETTINGS, {**world.osdpl, "spec": wrong}))
@@ -219,7 +221,7 @@ async def test_a_cloud_that_has_a_wrong_one_already_says_so_without_repeating_it
     assert not leaks(str(plan), GOOD, OTHER)
 
 
-async def test_no_action_holds_a_text() -> None:
+async def test_no_action_contains_a_certificate_text() -> None:
     world = await ready_world(whole=True)
     plan = decide(Observed(SETTINGS, {**world.osdpl, "spec": cloud_object(**spec(GOOD))["spec"]}))
     assert any(isinstance(action, ExtractSecret) for action in plan.actions)
@@ -238,7 +240,7 @@ def test_the_command_line_reads_and_checks_such_a_manifest(tmp_path: Path) -> No
     assert not leaks(str(told.value), GOOD)
 
 
-async def test_a_plan_tells_which_secret_and_shows_no_text() -> None:
+async def test_a_plan_names_the_secret_and_shows_no_text() -> None:
     world = await ready_world(whole=True)
     for before, after in ((None, GOOD), (GOOD, OTHER)):
         if before:
@@ -259,7 +261,7 @@ def test_certificates_of_others_are_accepted_as_they_are(key: Any) -> None:
     assert errors_of({"kind": "OpenStackDeployment", **cloud_object(**spec(endpoints))}) == []
 
 
-def test_an_ingress_without_a_cloud_takes_references_only() -> None:
+def test_an_ingress_without_a_cloud_accepts_only_references() -> None:
     from stackwright.services.ingress.features import IngressSettings
 
     with pytest.raises(ValueError, match="api_key"):

@@ -17,12 +17,12 @@ MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
 
 
 def looking():
-    """The controllers of somebody who looks for the first time, as `plan` does: what is there is old."""
+    """The controllers of a first observation, as in `plan`: existing objects count as old."""
     return controllers(SETTINGS, ages=Ages(lambda: 0.0, at_first=LONG_AGO))
 
 
 def text_of(who: str, plan: Plan) -> str:
-    """A plan in words: actions with their reasons, what is said, and when it looks again."""
+    """A plan as text: actions with their reasons, messages, and the next reconcile."""
     lines = [f"{who}"]
     lines += [f"  {action}" + (f"  ({why})" if (why := getattr(action, "why", "")) else "") for action in plan.actions]
     for condition in plan.conditions:

@@ -1,4 +1,4 @@
-"""Clouds that say done and do otherwise, for ever: no object asks them without pause."""
+"""Clouds that report success without doing it, permanently: no object sends requests in a hot loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from faulty_clouds import FaultyClouds
 from pool_world import Pools
 
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, CloudResource, mark
+from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, CloudCall
+from stackwright.core.openstack.resources import CloudRef, CloudResource, mark
 from stackwright.runtime.queue import BURST, PACE
 
 pytestmark = pytest.mark.looptime
@@ -21,7 +22,7 @@ EACH = 4  # requests of one look and what follows at most: the look, questions, 
 
 
 class Hostile(Pools):
-    """at  when anything was asked of the cloud"""
+    """at  times of all requests"""
 
     def __init__(self, odd: Callable[[FaultyClouds], None]) -> None:
         super().__init__()
@@ -54,7 +55,7 @@ def _deaf(clouds: FaultyClouds) -> None:
 
 
 def _stubborn(clouds: FaultyClouds) -> None:
-    """Nothing ever goes, and all is made twice."""
+    """Deletions have no effect, and each creation happens twice."""
     clouds._delete = lambda key: None  # type: ignore[method-assign]
     create = clouds._create
 
@@ -66,7 +67,7 @@ def _stubborn(clouds: FaultyClouds) -> None:
 
 
 def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None]) -> Callable[[FaultyClouds], None]:
-    """What is made becomes something else, or nothing, at once."""
+    """Each created resource becomes another one, or disappears, at once."""
 
     def odd(clouds: FaultyClouds) -> None:
         create = clouds._create
@@ -85,7 +86,7 @@ def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None])
 
 
 def _same_id(clouds: FaultyClouds) -> None:
-    """Each address that is made is the first one."""
+    """Each created address has the id of the first one."""
     create = clouds._create
 
     def made(call: CloudCall) -> str:
@@ -116,7 +117,7 @@ ODD: dict[str, Callable[[FaultyClouds], None]] = {
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("what", ["cluster", "server", "pool"])
-async def test_no_object_asks_a_cloud_without_pause(odd: str, what: str) -> None:
+async def test_no_object_sends_requests_in_a_hot_loop(odd: str, what: str) -> None:
     world = Hostile(ODD[odd])
     match what:
         case "cluster":
@@ -136,7 +137,7 @@ async def test_no_object_asks_a_cloud_without_pause(odd: str, what: str) -> None
     assert world.most() < EACH * (BURST + 60 / PACE)
 
 
-async def test_an_interface_that_a_router_does_not_take_is_asked_for_now_and_then() -> None:
+async def test_a_rejected_router_interface_is_retried_rarely() -> None:
     world = Hostile(_deaf)
     world.make()
     await world.run(600)
@@ -144,7 +145,7 @@ async def test_an_interface_that_a_router_does_not_take_is_asked_for_now_and_the
     assert 30 < sum(ADD_INTERFACE in call.body for call in world.clouds.calls) < 50
 
 
-async def test_of_addresses_that_are_all_the_same_a_pool_makes_two() -> None:
+async def test_a_pool_stops_after_two_equal_new_addresses() -> None:
     world = Hostile(ODD["has one address for all"])
     world.pool()
     for name in "abc":
@@ -156,7 +157,7 @@ async def test_of_addresses_that_are_all_the_same_a_pool_makes_two() -> None:
     assert "have the same address, 192.0.2.77" in world.told_of()[1]
 
 
-async def test_a_cluster_with_many_rules_is_made_without_a_pause() -> None:
+async def test_a_cluster_with_many_rules_is_created_without_pauses() -> None:
     world = Hostile(lambda clouds: None)
     rules = [{"name": f"r{n}", "direction": "ingress", "protocol": "tcp", "portRangeMin": n} for n in range(1, 41)]
     managed = {"controlPlaneNodesSecurityGroupRules": [{**rule, "portRangeMax": 99} for rule in rules]}

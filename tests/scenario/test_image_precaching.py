@@ -20,7 +20,7 @@ def held(world):
     return {volume["image"]["reference"] for volume in pod["volumes"]}
 
 
-async def test_no_release_is_touched_before_the_images_are_on_the_nodes_and_each_level_says_so():
+async def test_releases_wait_for_the_images_on_the_nodes_at_every_level():
     world = World()
     world.kubelet.broken[precache.NAME] = UNREADY
     world.cloud(features=MEMCACHED)
@@ -37,7 +37,7 @@ async def test_no_release_is_touched_before_the_images_are_on_the_nodes_and_each
     assert world.ready()
 
 
-async def test_it_holds_the_images_of_all_services_of_the_cloud_and_of_no_others():
+async def test_the_daemonset_has_the_images_of_all_services_of_the_cloud_only():
     world = await ready_world()
     names = ("keystone", "keystoneclient", "mariadb", "memcached", "rabbitmq")
     assert held(world) == {SETTINGS.images[name] for name in names}
@@ -47,7 +47,7 @@ async def test_it_holds_the_images_of_all_services_of_the_cloud_and_of_no_others
     assert whole == {image for name, image in SETTINGS.images.items() if name not in away}
 
 
-async def test_a_node_that_is_lost_does_not_hold_up_an_upgrade():
+async def test_a_lost_node_does_not_block_an_upgrade():
     world = await ready_world(features=MEMCACHED)
     world.node("node-2", CONTROL_PLANE)
     await world.settle()
@@ -66,7 +66,7 @@ def tolerating(key):
     return {"services": {"memcached": {"memcached": {"values": {"pod": {"tolerations": tolerations}}}}}}
 
 
-async def test_a_node_with_a_taint_that_no_pod_of_the_cloud_tolerates_holds_up_nothing():
+async def test_a_node_with_an_untolerated_taint_blocks_nothing():
     world = await ready_world(features=MEMCACHED)
     world.node("node-2", CONTROL_PLANE, taint="maintenance")
     await world.settle()
@@ -76,7 +76,7 @@ async def test_a_node_with_a_taint_that_no_pod_of_the_cloud_tolerates_holds_up_n
     assert world.ready() and world.helm.calls == [("upgrade", RELEASE)]
 
 
-async def test_a_node_whose_taint_a_chart_tolerates_has_the_images_too():
+async def test_a_node_with_a_tolerated_taint_has_the_images_too():
     world = await ready_world(features=MEMCACHED)
     world.node("node-2", CONTROL_PLANE, taint="maintenance")
     await world.settle()
@@ -104,7 +104,7 @@ async def test_a_toleration_that_kubernetes_would_refuse_is_left_to_its_chart():
     assert "tolerations" not in world.get(DAEMONSET, precache.NAME)["spec"]["template"]["spec"]
 
 
-async def test_a_new_node_is_waited_for_until_it_holds_the_images_and_disturbs_nothing():
+async def test_a_new_node_is_awaited_until_it_has_the_images():
     world = await ready_world(features=MEMCACHED)
     world.kubelet.start = 20.0
     world.node("node-2", EVERY_ROLE)
@@ -139,7 +139,7 @@ async def test_an_override_of_an_image_is_fetched_as_well():
     assert held(world) == {"example.org/own:7"}
 
 
-async def test_what_somebody_changes_in_it_is_put_right():
+async def test_foreign_changes_of_the_daemonset_are_reverted():
     world = await ready_world(features=MEMCACHED)
     live = world.get(DAEMONSET, precache.NAME)
     live["spec"]["template"]["spec"]["volumes"] = []
@@ -149,7 +149,7 @@ async def test_what_somebody_changes_in_it_is_put_right():
     assert world.ready() and world.helm.calls == []
 
 
-async def test_a_service_object_of_its_own_waits_for_no_images():
+async def test_a_service_object_without_a_cloud_waits_for_no_images():
     world = World()
     world.cluster.put(RabbitMQ.KIND, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {}})
     await world.settle()
@@ -158,7 +158,7 @@ async def test_a_service_object_of_its_own_waits_for_no_images():
     assert world.helm.calls == [("upgrade", (NAMESPACE, "openstack-mine"))]
 
 
-async def test_it_goes_with_its_cloud():
+async def test_the_daemonset_is_deleted_with_its_cloud():
     world = await ready_world(features=MEMCACHED)
     world.delete(module.OpenStackDeployment.KIND, "cloud")
     await world.settle()

@@ -24,6 +24,7 @@ from stackwright.cli.change.plan_render import CUT_OFF, Entry
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
+from stackwright.core.openstack.calls import REMOVALS
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
@@ -46,7 +47,7 @@ async def test_a_service_that_is_left_out_is_a_loss_and_nothing_is_written() -> 
     assert not cluster.writes
 
 
-async def test_what_a_paused_cloud_would_lose_is_told_before_it_is_resumed() -> None:
+async def test_losses_of_a_paused_cloud_are_reported_before_it_is_resumed() -> None:
     cluster = await deployed()
     note = {"metadata": {"annotations": {ANNOTATION: "true"}}}
     await cluster.patch(OpenStackDeployment.KIND, CLOUD, note)
@@ -56,7 +57,7 @@ async def test_what_a_paused_cloud_would_lose_is_told_before_it_is_resumed() -> 
 
 
 async def test_a_forecast_that_is_cut_off_may_have_lost_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where it is cut off without the change: nobody knows that the two would lose the same."""
+    """Also if the forecast without the change is cut off: the losses of the two may differ."""
     cluster = await deployed()
     changed = manifests(public_domain_name="other.example")
     assert await foreseen_losses(cluster, changed) == []
@@ -88,7 +89,7 @@ def two_nodes() -> MemoryCluster:
 
 
 async def whole() -> MemoryCluster:
-    """A cloud of all services that is there."""
+    """An existing cloud of all services."""
     return await installed(two_nodes, SETTINGS, cloud_object(whole=True))
 
 
@@ -154,7 +155,7 @@ async def test_the_server_of_a_bastion_is_a_loss() -> None:
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
-    """This OpenStack can be asked from here."""
+    """This OpenStack is reachable from here."""
 
     @asynccontextmanager
     async def outside(*_: Any) -> AsyncIterator[Outside]:
@@ -167,7 +168,7 @@ IN_CLOUD = "in cloud mine of Secret openstack/clouds"
 
 
 @pytest.mark.looptime
-async def test_a_server_that_is_made_anew_and_its_disks_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_recreated_server_and_its_disks_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await made(**VOLUMES)
     same = {"metadata": {"name": "web", "namespace": NAMESPACE}, "spec": {**SPEC, **VOLUMES}}
     anew = Manifest(SERVERS, {**same, "spec": {**same["spec"], "recreatePolicy": "Always"}})
@@ -183,12 +184,13 @@ async def test_a_server_that_is_made_anew_and_its_disks_are_losses(monkeypatch: 
         f"server {world.one('server').id} {IN_CLOUD}",
         *(f"volume {name} {id_} {IN_CLOUD}" for name, id_ in volumes.items()),
     ]
+    await world.stop()
     world.change(recreatePolicy="Always")
     assert await foreseen_losses(world.cluster, [anew]) == [], "they go anyway"
 
 
 @pytest.mark.looptime
-async def test_a_server_that_would_be_made_anew_counts_as_lost_where_its_cloud_cannot_be_asked() -> None:
+async def test_a_server_to_recreate_is_a_loss_if_its_cloud_is_unreachable() -> None:
     world = await made()
     same = {"metadata": {"name": "web", "namespace": NAMESPACE}, "spec": SPEC}
     assert await foreseen_losses(world.cluster, [Manifest(SERVERS, same)]) == []
@@ -200,7 +202,7 @@ async def test_a_server_that_would_be_made_anew_counts_as_lost_where_its_cloud_c
 
 
 @pytest.mark.looptime
-async def test_floating_ips_that_a_pool_gives_back_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_floating_ips_that_a_pool_releases_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
     world = await pools()
     world.claim("a")
     await world.run(30)
@@ -215,7 +217,27 @@ async def test_floating_ips_that_a_pool_gives_back_are_losses(monkeypatch: pytes
 
 
 @pytest.mark.looptime
-async def test_what_somebody_deleted_before_is_no_loss_of_what_is_applied() -> None:
+async def test_a_plan_shows_deletions_at_once_that_the_operator_does_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a plan of a large pool ends within its rounds."""
+    world = await pools()
+    names = [f"c{number}" for number in range(3 * REMOVALS)]
+    for name in names:
+        world.claim(name)
+    await world.run(200)
+    for name in names:
+        world.delete(CLAIM, name)
+    await world.run(200)
+    assert len(world.ips()) == len(names)
+    asking(monkeypatch, world.clouds)
+    monkeypatch.setattr(simulate, "ROUNDS", 3)
+    pool = world.get(POOLS, "p") or {}
+    gone = {"metadata": {"name": "p", "namespace": NAMESPACE}, "spec": {**pool["spec"], "reclaimPolicy": "Delete"}}
+    found = await foreseen_losses(world.cluster, [Manifest(POOLS, gone)])
+    assert [each.partition(" ")[0] for each in found] == ["floating-ip"] * len(names)
+
+
+@pytest.mark.looptime
+async def test_earlier_deletions_by_others_are_no_losses_of_an_apply() -> None:
     world = Clusters()
     world.make()
     world.machine("m")

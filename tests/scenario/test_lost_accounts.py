@@ -1,4 +1,4 @@
-"""A provider that lost its data has lost all accounts; without them the services stay down for good."""
+"""A provider that lost its data has lost all accounts; without them the services stay down permanently."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from world import NAMESPACE, UNREADY, World, ready_world
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.core.ports import TerminalError, TransientError
-from stackwright.runtime.memory import Crash
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
+from support.faults import Crash
 
 pytestmark = pytest.mark.looptime
 PROVIDERS = {
@@ -36,8 +36,8 @@ def lose(world: World, provider: str) -> dict[Any, str]:
 
 
 @each_provider
-async def test_lost_accounts_are_made_again_on_a_schedule(provider: str) -> None:
-    """Nothing tells of the loss: the pods run, and the objects say Ready."""
+async def test_lost_accounts_are_recreated_on_a_schedule(provider: str) -> None:
+    """No event reports the loss: the pods run, and the objects are Ready."""
     world = await ready_world(whole=True)
     before = lose(world, provider)
     await world.run(600)
@@ -47,7 +47,7 @@ async def test_lost_accounts_are_made_again_on_a_schedule(provider: str) -> None
 
 
 def counted(world: World, provider: str) -> list[Any]:
-    """What a provider is asked for from now on."""
+    """Queries to a provider from now on."""
     port, asked = getattr(world, provider), []
     works = port.missing
 
@@ -60,7 +60,7 @@ def counted(world: World, provider: str) -> list[Any]:
 
 
 @each_provider
-async def test_a_start_of_the_operator_asks_for_few_accounts_and_the_schedule_goes_on(provider: str) -> None:
+async def test_a_start_of_the_operator_checks_few_accounts_and_keeps_the_schedule(provider: str) -> None:
     world = await ready_world(whole=True)
     await world.stop()
     asked, writes = counted(world, provider), len(world.cluster.writes)
@@ -110,8 +110,8 @@ async def test_a_provider_that_refuses_its_administrator_has_not_shown_the_accou
 
 
 @each_provider
-async def test_a_provider_that_came_up_again_since_is_asked_at_the_start(provider: str) -> None:
-    """The operator was killed after it had seen the provider come up, and before it had asked for the accounts."""
+async def test_a_restarted_provider_is_checked_at_the_start(provider: str) -> None:
+    """The operator was killed after it had observed the provider's start, and before it had checked the accounts."""
     world = await ready_world(whole=True)
     await world.stop()
     before = lose(world, provider)
@@ -126,7 +126,7 @@ async def test_a_provider_that_came_up_again_since_is_asked_at_the_start(provide
 
 
 @each_provider
-async def test_a_provider_that_answers_only_after_it_is_ready_is_asked_again_soon(provider: str) -> None:
+async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_soon(provider: str) -> None:
     """It came up again with its data lost, or whole; an answer long after that would be one in a cloud at rest."""
     world = await ready_world(whole=True)
     await world.stop()
@@ -152,7 +152,7 @@ async def test_a_provider_that_answers_only_after_it_is_ready_is_asked_again_soo
 
 
 @each_provider
-async def test_a_loss_is_reported_even_if_the_account_cannot_be_made_again(provider: str) -> None:
+async def test_a_loss_is_reported_even_if_the_account_cannot_be_recreated(provider: str) -> None:
     world = await ready_world(whole=True)
     kind, _ = PROVIDERS[provider]
     lose(world, provider)
@@ -175,7 +175,7 @@ async def test_a_loss_is_reported_even_if_the_account_cannot_be_made_again(provi
     await world.stop()
 
 
-async def test_a_provider_that_does_not_answer_has_lost_nothing() -> None:
+async def test_an_unresponsive_provider_has_lost_nothing() -> None:
     world = await ready_world(whole=True)
     calls = len(world.sql.calls)
     for obj in world.cluster.all(DatabaseAccount.KIND):
@@ -194,7 +194,7 @@ async def test_checks_write_nothing_while_nothing_is_missing() -> None:
 
 
 def given(world: World, bundle: str) -> dict[str, str]:
-    """Release → what its pods are told of losses."""
+    """Release → the digest of losses in its pods."""
     releases = world.bundle(bundle)["spec"]["releases"]
     told = {each["name"]: each["values"].get("pod", {}).get("annotations", {}) for each in releases}
     return {name: annotations.get("default", {}).get(LOSSES, "") for name, annotations in told.items()}
@@ -209,7 +209,7 @@ def databases_lost(world: World) -> None:
     world.sql.databases.clear()
 
 
-async def test_a_lost_database_is_filled_anew_and_its_users_start_anew() -> None:
+async def test_a_lost_database_is_filled_again_and_its_users_restart() -> None:
     """Its accounts come back, but it is empty: db-sync and bootstrap have to run, and agents to register again."""
     world = await ready_world(whole=True)
     jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
@@ -263,7 +263,7 @@ CHANGES = [by_another_version, with_other_rights, with_a_new_password]
 
 @pytest.mark.parametrize("lost", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
-async def test_a_loss_counts_even_if_the_account_is_to_be_another_one_at_that_time(change: Any, lost: bool) -> None:
+async def test_a_loss_counts_even_if_the_account_changes_at_that_time(change: Any, lost: bool) -> None:
     """E.g. the operator is upgraded over a cloud that has lost its data: it would fill no database."""
     world = await ready_world()
     jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
@@ -279,7 +279,7 @@ async def test_a_loss_counts_even_if_the_account_is_to_be_another_one_at_that_ti
     await world.stop()
 
 
-async def test_a_changed_account_is_not_made_again_before_somebody_can_tell_whether_it_was_lost() -> None:
+async def test_a_changed_account_is_not_recreated_before_its_loss_is_checked() -> None:
     """Else a provider that fails at just that time would hide the loss."""
     world = await ready_world()
     await world.stop()
@@ -307,11 +307,11 @@ async def test_a_changed_account_is_not_made_again_before_somebody_can_tell_whet
     await world.stop()
 
 
-async def test_another_provider_of_the_same_name_has_nothing_of_the_one_before() -> None:
+async def test_another_provider_of_the_same_name_has_no_accounts_of_the_former() -> None:
     world = await ready_world()
     mariadb = copy.deepcopy(world.get(MariaDB.KIND, "mariadb"))
     databases_lost(world)
-    for made in world.cluster.all(DatabaseAccount.KIND):  # as if the object had been made by the one before
+    for made in world.cluster.all(DatabaseAccount.KIND):  # as if an earlier version had created the object
         made = copy.deepcopy(made)
         assert made["status"]["providerUid"] == mariadb["metadata"]["uid"]
         made["status"] |= {"providerUid": "another", "digest": "of-another"}
@@ -323,8 +323,8 @@ async def test_another_provider_of_the_same_name_has_nothing_of_the_one_before()
 
 
 @each_provider
-async def test_an_account_that_stays_missing_is_not_made_without_end(provider: str) -> None:
-    """One that the provider takes and does not keep, or that something between shows to nobody."""
+async def test_an_account_that_stays_missing_is_not_recreated_without_end(provider: str) -> None:
+    """A provider accepts it and does not store it, or a proxy hides it."""
     world = await ready_world(whole=True)
     port = getattr(world, provider)
 
@@ -351,8 +351,8 @@ async def test_an_account_that_stays_missing_is_not_made_without_end(provider: s
     await world.stop()
 
 
-async def test_an_account_that_no_status_tells_of_is_taken_away_too() -> None:
-    """The operator is killed just when it has made it; then the object is deleted while the provider is away."""
+async def test_an_unrecorded_account_is_deleted_too() -> None:
+    """The operator is killed just after the creation; then the object is deleted while the provider is down."""
     world = await ready_world()
     works = world.sql.account
 

@@ -17,8 +17,8 @@ def outside(world: Clusters, name: str) -> list[str]:
     return [each["address"] for each in found[0] if each["type"] == "ExternalIP"]
 
 
-async def test_the_address_of_the_api_is_one_of_the_machine_that_it_leads_to() -> None:
-    """Nova does not tell of it yet."""
+async def test_the_api_address_is_listed_by_the_machine_that_has_it() -> None:
+    """Nova does not report it yet."""
     world = Clusters()
     world.make()
     await world.ready()
@@ -34,7 +34,7 @@ async def test_the_address_of_the_api_is_one_of_the_machine_that_it_leads_to() -
     }  # fmt: skip
 
 
-async def test_an_address_of_a_pool_is_told_when_the_machine_becomes_ready() -> None:
+async def test_a_pool_address_is_reported_when_the_machine_becomes_ready() -> None:
     world = Clusters(core=True)
     world.write(POOLS, "p", {"identityRef": IDENTITY})
     world.make()
@@ -48,7 +48,7 @@ async def test_an_address_of_a_pool_is_told_when_the_machine_becomes_ready() -> 
     assert outside(world, "m") == [address]
 
 
-async def test_claim_and_address_have_the_label_of_the_cluster_whose_machine_they_are_for() -> None:
+async def test_claim_and_address_have_the_cluster_label_of_their_machine() -> None:
     world = Clusters(core=True)
     world.write(POOLS, "p", {"identityRef": IDENTITY})
     world.make()
@@ -59,7 +59,7 @@ async def test_claim_and_address_have_the_label_of_the_cluster_whose_machine_the
         assert found["metadata"]["labels"][NAME] == "c"
 
 
-async def test_a_machine_and_its_claim_say_that_the_pool_may_have_no_more_addresses() -> None:
+async def test_a_machine_and_its_claim_report_the_limit_of_the_pool() -> None:
     world = Clusters(core=True)
     world.write(POOLS, "p", {"identityRef": IDENTITY, "maxIPs": 1})
     world.make()
@@ -83,7 +83,7 @@ async def test_a_machine_and_its_claim_say_that_the_pool_may_have_no_more_addres
     assert world.told(kind=MACHINES, name="n")[0] == "Ready"
 
 
-async def test_an_address_that_is_taken_off_is_told_no_longer() -> None:
+async def test_a_detached_address_is_no_longer_reported() -> None:
     world = Clusters()
     world.make()
     await world.ready()

@@ -75,7 +75,7 @@ async def test_a_machine_is_a_server_of_its_name_in_the_network_and_group_of_its
     assert group == [{"id": of_cluster["controlPlaneSecurityGroup"]["id"]}]
 
 
-async def test_ports_of_the_machine_are_its_own_and_open_ones_are_in_the_clusters_network() -> None:
+async def test_a_machine_has_its_own_ports_in_the_clusters_network_by_default() -> None:
     world = await clusters()
     other = world.foreigner("network", "other")
     mine = world.foreigner("security-group", "mine")
@@ -94,14 +94,14 @@ async def test_ports_of_the_machine_are_its_own_and_open_ones_are_in_the_cluster
     assert found[2]["fixedIPs"] == [{"ipAddress": "10.6.0.77"}]
 
 
-async def test_without_port_security_in_the_network_no_group_is_given() -> None:
+async def test_without_port_security_in_the_network_no_group_is_set() -> None:
     world = await clusters(managedNetwork={"enablePortSecurity": False})
     world.machine()
     await world.ready(MACHINES, "m")
     assert "securityGroups" not in server(world)["spec"]["ports"][0]
 
 
-async def test_of_several_subnets_the_primary_one_is_for_machines() -> None:
+async def test_machines_use_the_primary_one_of_several_subnets() -> None:
     world = Clusters()
     network = world.foreigner("network", "theirs")
     for name in "ab":
@@ -128,7 +128,7 @@ async def test_the_credentials_are_those_of_the_machine_or_else_of_the_cluster()
     ("own", "region"), [(None, ""), ({**IDENTITY, "name": "own"}, ""), ({**IDENTITY, "region": "own"}, "own")]
 )
 async def test_the_region_in_the_provider_id_is_that_of_the_machines_own_credentials(own: Any, region: str) -> None:
-    """As Cluster API Provider OpenStack forms it, whatever region the cluster is in."""
+    """As Cluster API Provider OpenStack builds it, in any region of the cluster."""
     world = await clusters(identityRef={**IDENTITY, "region": "two"})
     world.machine("m", **({"identityRef": own} if own else {}))
     await world.ready(MACHINES, "m")
@@ -137,7 +137,7 @@ async def test_the_region_in_the_provider_id_is_that_of_the_machines_own_credent
 
 @pytest.mark.parametrize("prefix", ["openstack://", "openstack:///", "openstack://two/", "openstack://other/"])
 async def test_a_provider_id_with_another_region_is_kept_and_is_the_same_server(prefix: str) -> None:
-    """Such as one of a machine that was made by Cluster API Provider OpenStack, or by an earlier version."""
+    """For example of a machine that Cluster API Provider OpenStack, or an earlier version, created."""
     world = await clusters(identityRef={**IDENTITY, "region": "two"})
     world.machine("m")
     await world.ready(MACHINES, "m")
@@ -153,7 +153,7 @@ async def test_a_provider_id_with_another_region_is_kept_and_is_the_same_server(
     assert world.clouds.all("server") == []
 
 
-async def test_a_server_is_made_once_and_then_left_alone() -> None:
+async def test_a_server_is_created_once_and_not_changed_later() -> None:
     world = await made()
     before = server(world)["spec"]
     world.make(tags=["later"])
@@ -162,7 +162,7 @@ async def test_a_server_is_made_once_and_then_left_alone() -> None:
     assert server(world)["spec"] == before
 
 
-async def test_but_for_where_its_credentials_are_and_what_is_done_when_something_is_lost() -> None:
+async def test_only_credentials_and_recreate_policy_are_updated_later() -> None:
     world = await made()
     calls = len(world.clouds.calls)
     world.machine(identityRef={**IDENTITY, "name": "others"}, recreatePolicy="Always")
@@ -181,10 +181,10 @@ async def test_at_rest_nothing_is_written() -> None:
     assert len(world.cluster.writes) == writes
 
 
-# What it waits for.
+# Its wait.
 
 
-async def test_it_waits_for_its_cluster_and_says_what_that_waits_for() -> None:
+async def test_a_machine_waits_for_its_cluster_and_reports_its_wait() -> None:
     world = Clusters()
     world.write(MACHINES, "m", PART)
     await world.run(10)
@@ -203,7 +203,30 @@ async def test_it_waits_for_its_cluster_and_says_what_that_waits_for() -> None:
     assert told(world)[0] == "Ready"
 
 
-async def test_no_machine_is_made_for_a_cluster_that_goes() -> None:
+async def test_no_server_is_created_from_an_invalid_spec_of_a_cluster() -> None:
+    """An earlier version may have stored a spec that is invalid now."""
+    world = await clusters(disablePortSecurity=True)
+    world.machine()
+    await world.ready(MACHINES, "m")
+    before = server(world)["spec"]
+    cluster = world.get(CLUSTERS, "c")
+    assert cluster is not None
+    spec = {**cluster["spec"], "identityRef": {**IDENTITY, "name": "later"}}
+    subnet = {"cidr": "10.6.0.0/24", "dnsNameservers": ["dns"]}
+    world.smuggle(CLUSTERS, "c", {**spec, "managedSubnets": [subnet]})
+    world.machine("n")
+    await world.run(60)
+    reason, message = world.told(kind=MACHINES, name="n")
+    assert reason == "WaitingForClusterInfrastructure"
+    assert message.startswith("Waiting for OpenStackCluster c: its spec is not valid: spec.managedSubnets[0].dns")
+    assert not world.get(SERVERS, "n")
+    assert told(world)[0] == "Ready" and server(world)["spec"] == before
+    world.make(disablePortSecurity=True)
+    await world.ready(MACHINES, "n")
+    assert "securityGroups" not in server(world, "n")["spec"]["ports"][0]
+
+
+async def test_no_machine_is_created_for_a_deleted_cluster() -> None:
     world = await made()
     world.delete(CLUSTERS, "c")
     world.machine("n")
@@ -215,7 +238,7 @@ async def test_no_machine_is_made_for_a_cluster_that_goes() -> None:
     assert world.there() == []
 
 
-async def test_a_machine_without_a_network_says_what_to_set() -> None:
+async def test_a_machine_without_a_network_reports_which_field_to_set() -> None:
     world = Clusters()
     world.write(CLUSTERS, "c", {"identityRef": IDENTITY})
     world.machine()
@@ -228,7 +251,7 @@ async def test_a_machine_without_a_network_says_what_to_set() -> None:
     assert told(world)[0] == "Ready"
 
 
-async def test_a_server_of_its_name_that_is_somebody_elses_is_left_alone() -> None:
+async def test_a_foreign_server_object_of_the_same_name_is_not_changed() -> None:
     world = await clusters()
     spec = {**PART, "identityRef": IDENTITY, "ports": [{"network": {"filter": {"name": "public"}}}]}
     world.write(SERVERS, "m", spec)
@@ -240,7 +263,7 @@ async def test_a_server_of_its_name_that_is_somebody_elses_is_left_alone() -> No
     assert world.get(SERVERS, "m")
 
 
-async def test_without_cluster_api_an_annotation_names_what_it_starts_with() -> None:
+async def test_without_cluster_api_an_annotation_names_the_bootstrap_data() -> None:
     world = await clusters()
     world.machine()
     world.write(MACHINES, "m", PART, annotations={BOOTSTRAP: "mine"})
@@ -299,7 +322,7 @@ async def test_a_cluster_that_names_no_infrastructure_yet_is_waited_for() -> Non
     assert told(world) == ("WaitingForClusterInfrastructure", "Cluster top names no OpenStackCluster")
 
 
-async def test_paused_by_its_annotation_or_its_cluster_it_is_left_alone() -> None:
+async def test_a_machine_paused_by_annotation_or_cluster_is_not_changed() -> None:
     world = Clusters(core=True)
     top(world, paused=True)
     world.make()
@@ -317,7 +340,7 @@ async def test_paused_by_its_annotation_or_its_cluster_it_is_left_alone() -> Non
     assert "finalizers" in machine(world)["metadata"]
 
 
-async def test_a_paused_cluster_holds_the_servers_of_its_machines_also_when_all_are_deleted() -> None:
+async def test_a_paused_cluster_pauses_the_servers_of_its_machines_also_in_a_deletion() -> None:
     world = Clusters(core=True)
     top(world)
     world.make()
@@ -342,7 +365,7 @@ async def test_a_paused_cluster_holds_the_servers_of_its_machines_also_when_all_
     assert not any(name.endswith((" m", " m-0")) for name in world.there())
 
 
-async def test_a_paused_cluster_holds_a_bastion_before_owner_and_label_exist() -> None:
+async def test_a_paused_cluster_pauses_a_bastion_before_owner_and_label_exist() -> None:
     world = await clusters(bastion=BASTION)
     await world.run(60)
     before = world.there()
@@ -399,7 +422,7 @@ async def test_the_zone_that_its_machine_names_is_the_failure_domain_of_its_stat
 
 
 @pytest.mark.parametrize(("state", "reason"), [("ERROR", "InstanceStateError"), ("SHUTOFF", "InstanceNotRunning")])
-async def test_what_becomes_of_the_server_is_told_of_the_machine(state: str, reason: str) -> None:
+async def test_the_machine_reports_the_state_of_its_server(state: str, reason: str) -> None:
     world = await made()
     world.clouds.become(world.one("server", "m"), state, fault="No valid host")
     await world.run(300)
@@ -411,7 +434,7 @@ async def test_what_becomes_of_the_server_is_told_of_the_machine(state: str, rea
     assert machine(world)["spec"]["providerID"]
 
 
-async def test_what_holds_up_the_server_is_told_of_the_machine() -> None:
+async def test_the_machine_reports_what_blocks_its_server() -> None:
     world = await clusters()
     world.machine(flavor="huge")
     await world.run(60)
@@ -421,7 +444,7 @@ async def test_what_holds_up_the_server_is_told_of_the_machine() -> None:
     assert progressing["status"] == "True"
 
 
-async def test_a_server_that_somebody_took_away_is_not_replaced_behind_the_back_of_who_knows_its_id() -> None:
+async def test_a_deleted_server_with_a_published_id_is_not_replaced() -> None:
     world = await made()
     before = machine(world)["spec"]["providerID"]
     world.delete(SERVERS, "m")
@@ -440,7 +463,7 @@ async def test_a_server_that_somebody_took_away_is_not_replaced_behind_the_back_
     assert not [reason for _, reason, _, _ in world.cluster.events if reason == "LeftBehind"]
 
 
-async def test_a_machine_that_was_never_ready_takes_its_server_along_and_says_nothing_of_it() -> None:
+async def test_a_never_ready_machine_deletes_its_server_without_a_failure_report() -> None:
     world = Clusters(core=True)
     world.write(POOLS, "p", {"identityRef": IDENTITY, "maxIPs": 0})
     world.make()
@@ -457,7 +480,7 @@ async def test_a_machine_that_was_never_ready_takes_its_server_along_and_says_no
     assert not [reason for _, reason, _, _ in world.cluster.events if reason == "LeftBehind"]
 
 
-async def test_before_a_machine_is_known_by_an_id_its_policy_says_whether_another_server_is_made() -> None:
+async def test_before_an_id_is_published_the_policy_decides_about_recreation() -> None:
     for policy, reason in (("Never", "BlockedInstanceNotFound"), ("Always", "Ready")):
         world = await clusters()
         world.machine(recreatePolicy=policy)
@@ -470,7 +493,7 @@ async def test_before_a_machine_is_known_by_an_id_its_policy_says_whether_anothe
         await world.stop()
 
 
-async def test_many_machines_come_and_go() -> None:
+async def test_many_machines_are_created_and_deleted() -> None:
     world = await clusters(bastion=BASTION)
     for number in range(20):
         world.machine(f"m-{number}")
@@ -487,7 +510,7 @@ async def test_many_machines_come_and_go() -> None:
 # The end.
 
 
-async def test_it_goes_with_its_server_and_tells_what_that_waits_for() -> None:
+async def test_a_machine_is_deleted_with_its_server_and_reports_its_wait() -> None:
     world = await made()
     world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(MACHINES, "m")
@@ -499,7 +522,7 @@ async def test_it_goes_with_its_server_and_tells_what_that_waits_for() -> None:
     assert {"server m", "port m-0"} <= set(world.there())
 
 
-async def test_killed_at_every_write_there_is_one_server_in_the_end() -> None:
+async def test_a_kill_at_every_write_ends_with_one_server() -> None:
     async def end(world: Clusters) -> None:
         await world.ready(MACHINES, "m")
         assert [name for name in world.there() if "m" in name][-1:] == ["server m"]
@@ -508,7 +531,7 @@ async def test_killed_at_every_write_there_is_one_server_in_the_end() -> None:
     await killed_everywhere(clusters, lambda world: world.machine(), end)
 
 
-async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
+async def test_a_deletion_killed_at_every_write_leaves_no_resources() -> None:
     async def end(world: Clusters) -> None:
         assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
         assert not any(name.startswith(("server", "port m")) for name in world.there())
@@ -516,7 +539,7 @@ async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
     await killed_everywhere(made, lambda world: world.delete(MACHINES, "m"), end)
 
 
-async def test_all_of_it_deleted_at_once_at_any_time_leaves_nothing() -> None:
+async def test_a_deletion_of_all_objects_at_any_time_leaves_nothing() -> None:
     for seconds in (0.1, 1, 3, 6, 9, 12, 20, 30):
         world = Clusters()
         world.make(bastion=BASTION)

@@ -1,4 +1,4 @@
-"""Objects that are made anew without status and with other UIDs adopt everything, as after `clusterctl move`."""
+"""Objects that are recreated without status and with other UIDs adopt everything, as after `clusterctl move`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from stackwright.core.plan import Object
 pytestmark = pytest.mark.looptime
 POOLS = OpenStackFloatingIPPool.KIND
 KINDS = (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM, ADDRESS)
-OBSERVED = ("server", "machine", "capicluster", "floatingippool")
+OBSERVED = ("server", "machine", "infra")
 KEPT = ("name", "namespace", "labels", "annotations")
 
 
@@ -61,7 +61,7 @@ async def small() -> Clusters:
 
 
 def restored(old: Clusters, kinds: Iterable[Kind] = KINDS, edit: Callable[[Object], Object] = lambda obj: obj) -> Any:
-    """Another Kubernetes cluster with what a backup has of each object, and the same OpenStack."""
+    """Another Kubernetes cluster with the objects of a backup, and the same OpenStack."""
     world = old.again()
     kept = [(kind, obj) for kind in kinds for obj in old.cluster.all(kind)]
     space = world.cluster.peek(SPACE, ("", "kube-system")) or {}
@@ -84,7 +84,7 @@ async def test_a_backup_that_is_restored_into_another_cluster_adopts_everything_
     before = len(world.clouds.calls)
     await world.run(200)
     assert {(t.what, t.id) for t in world.clouds.all()} == things
-    # The rules that Neutron itself puts into each group have no mark; asking for one that is there makes none.
+    # The rules that Neutron itself adds to each group have no mark; a request for an existing one creates none.
     calls = [call for call in world.clouds.calls[before:] if call.slot[0] != "security-group-rule"]
     assert [str(call) for call in calls if call.do != "update"] == []
     for name in ("cp", "m"):
@@ -131,7 +131,7 @@ def attached(world: Clusters) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("given", ["", "198.51.100.1"], ids=["made", "given"])
-async def test_a_claim_that_is_restored_without_its_address_gets_the_one_that_its_server_has(given: str) -> None:
+async def test_a_claim_restored_without_its_address_gets_that_of_its_server(given: str) -> None:
     old = await whole(given)
     await old.stop()
     world = restored(old, (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM))
@@ -165,7 +165,7 @@ async def test_a_claim_that_is_restored_gets_no_free_address_while_it_is_unknown
 
 
 @pytest.mark.parametrize("left", [("d",), ("b", "d"), ("c", "e", "f")], ids=" ".join)
-async def test_a_pool_that_is_restored_adopts_what_is_left_of_its_addresses(left: tuple[str, ...]) -> None:
+async def test_a_restored_pool_adopts_its_remaining_addresses(left: tuple[str, ...]) -> None:
     old = await pools(reclaimPolicy="Delete")
     for name in "abcdef":
         old.claim(name)
@@ -194,7 +194,7 @@ async def test_a_pool_that_is_restored_adopts_what_is_left_of_its_addresses(left
 
 @pytest.mark.parametrize("first", [CLUSTERS, MACHINES, SERVERS], ids=lambda kind: kind.kind)
 @pytest.mark.parametrize("lacking", [(), (SERVERS,)], ids=["all", "no-servers"])
-async def test_addresses_of_the_user_lead_on_to_the_same_machines_after_a_restore(
+async def test_users_addresses_stay_on_the_same_machines_after_a_restore(
     first: Kind, lacking: tuple[Kind, ...]
 ) -> None:
     """Be the one that the address of the API leads to restored last."""
@@ -225,7 +225,7 @@ async def test_addresses_of_the_user_lead_on_to_the_same_machines_after_a_restor
         assert world.told(kind=kind, name=name) == ("Ready", "")
 
 
-async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:
+async def test_a_machine_without_its_moved_server_object_finds_its_server() -> None:
     old = await whole()
     await old.stop()
     world = restored(old, (CLUSTERS, MACHINES))
@@ -236,7 +236,9 @@ async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() ->
 
 
 async def test_a_machine_that_is_known_by_an_id_never_gets_another_server() -> None:
-    """Without the origin its things cannot be told from those of another cluster's machine of this name."""
+    """Without the origin its resources cannot be distinguished from those of a machine of the same name in another
+    cluster.
+    """
 
     def bare(obj: Object) -> Object:
         obj["metadata"]["annotations"] = {}
@@ -256,7 +258,7 @@ async def test_a_machine_that_is_known_by_an_id_never_gets_another_server() -> N
         assert (world.get(MACHINES, name) or {})["spec"]["providerID"] == before
 
 
-async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothing() -> None:
+async def test_objects_of_one_name_in_two_clusters_with_one_project_share_nothing() -> None:
     old = await small()
     await old.stop()
     world = restored(old, ())
@@ -270,7 +272,7 @@ async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothin
 
 
 @pytest.mark.parametrize("forged", ["copied", "named"])
-async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it(forged: str) -> None:
+async def test_an_origin_copied_from_another_namespace_adopts_nothing(forged: str) -> None:
     world = await small()
     victim = (world.get(SERVERS, "m") or {})["metadata"]
     (server,) = world.clouds.all("server")
@@ -287,7 +289,7 @@ async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it(fo
     assert NAMESPACE != "tenant"
 
 
-async def test_a_machine_whose_server_object_is_another_server_keeps_its_provider_id() -> None:
+async def test_a_machine_with_another_server_in_its_server_object_keeps_its_provider_id() -> None:
     world = await small()
     machine = world.get(MACHINES, "m") or {}
     other = "openstack:///6ba7b810-9dad-11d1-80b4-00c04fd430c8"
@@ -297,7 +299,7 @@ async def test_a_machine_whose_server_object_is_another_server_keeps_its_provide
     assert (world.get(MACHINES, "m") or {})["spec"]["providerID"] == other
 
 
-async def test_a_later_cluster_of_the_same_name_has_nothing_of_one_that_was_moved_away() -> None:
+async def test_a_later_cluster_of_the_same_name_adopts_nothing_of_a_moved_one() -> None:
     old = await small()
     await old.stop()
     moved = {(t.what, t.id) for t in old.clouds.all()}  # of another Kubernetes cluster now
@@ -312,7 +314,7 @@ async def test_a_later_cluster_of_the_same_name_has_nothing_of_one_that_was_move
 
 
 async def of_earlier(monkeypatch: pytest.MonkeyPatch) -> Clusters:
-    """Its things have the UIDs of its objects as marks, and this version has looked at it."""
+    """Its resources have the UIDs of its objects as marks, and this version has observed it."""
 
     async def none(reader: Any, obj: Any) -> str:
         return ""
@@ -345,7 +347,7 @@ async def test_a_cluster_of_an_earlier_version_is_adopted_where_it_is(monkeypatc
 async def test_a_machine_of_an_earlier_version_that_is_moved_gets_no_other_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its origin is a UID that it has no more, which anybody could write."""
+    """Its origin is a former UID, which any user could write."""
     old = await of_earlier(monkeypatch)
     world = restored(old)
     await world.run(300)

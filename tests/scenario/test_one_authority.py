@@ -24,7 +24,7 @@ async def whole_cloud():
 
 
 async def certificates(world):
-    """Name of each certificate of the cloud, and of its authority → what it trusts, and itself."""
+    """Name of each certificate of the cloud, and of its CA → the trusted CA, and the certificate."""
     found = [(each["metadata"]["name"], secret_data(each)) for each in await world.cluster.list(SECRET, NAMESPACE)]
     return {name: (data["ca.crt"], data.get("tls.crt")) for name, data in found if "ca.crt" in data}
 
@@ -34,7 +34,7 @@ def trusted(found):
 
 
 def forget(world, *names):
-    """Certificates as an earlier version made them."""
+    """Certificates as an earlier version created them."""
     for name in names:
         obj = world.get(SECRET, name)
         notes = {note: text for note, text in obj["metadata"]["annotations"].items() if note != AUTHORITY}
@@ -42,7 +42,7 @@ def forget(world, *names):
 
 
 def of_another(world, name):
-    """A certificate as it was issued by an authority that is no more."""
+    """A certificate that was issued by a former CA."""
     obj, issuer = world.get(SECRET, name), x509.authority("lost", time.time())
     made, _ = x509.issue(issuer, [name], [], time.time())
     world.cluster.put(
@@ -50,7 +50,7 @@ def of_another(world, name):
     )
 
 
-async def test_an_authority_that_was_deleted_and_made_anew_issues_all_certificates():
+async def test_a_deleted_and_recreated_ca_issues_all_certificates():
     world = await whole_cloud()
     before = await certificates(world)
     assert len(before) > 3 and len(trusted(before)) == 1
@@ -67,7 +67,7 @@ async def test_an_authority_that_was_deleted_and_made_anew_issues_all_certificat
     assert await certificates(world) == after
 
 
-async def test_of_two_authorities_of_an_earlier_version_one_is_left():
+async def test_one_of_two_cas_of_an_earlier_version_remains():
     world = await whole_cloud()
     before = await certificates(world)
     await world.stop()
@@ -118,8 +118,8 @@ async def at_rest(world):
     assert world.writes == writes
 
 
-async def test_a_note_replaces_no_authority_whose_key_was_taken_away():
-    """An earlier version noted no authority; the first look of this one may only add the notes."""
+async def test_a_note_does_not_replace_a_ca_without_its_key():
+    """An earlier version noted no CA; the first reconcile of this version may only add the notes."""
     world = await whole_cloud()
     before = await certificates(world)
     await world.stop()

@@ -14,7 +14,7 @@ from world import NAMESPACE, World
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -62,7 +62,9 @@ def told(world: World, kind: Kind, name: str) -> tuple[str, str]:
 
 
 def lead_away(world: World) -> dict[tuple[str, str], CloudResource]:
-    """To a project that has what the specs name, and nothing of ours. What there is in the first."""
+    """Move to a project that has the resources named in the specs, and none of ours. Returns the resources of the
+    first.
+    """
     there = world.clouds.things
     ours = {id_ for (_, id_), thing in there.items() if thing.mark}
     world.clouds.things = {
@@ -77,13 +79,13 @@ def lead_back(world: World, there: dict[tuple[str, str], CloudResource]) -> None
 
 
 def delete(world: World, kind: Kind, name: str) -> None:
-    if kind == POOLS:  # nobody has an address of it any more
+    if kind == POOLS:  # its address is no longer in use
         world.delete(CLAIM, "a")
     world.delete(kind, name)
 
 
 @each
-async def test_it_is_told_and_nothing_is_made_there(kind: Kind, name: str, start: Any) -> None:
+async def test_another_project_is_reported_and_nothing_is_created_there(kind: Kind, name: str, start: Any) -> None:
     world = await start()
     before, calls = status(world, kind, name), len(world.clouds.calls)
     assert before["project"] == "project"
@@ -99,7 +101,7 @@ async def test_it_is_told_and_nothing_is_made_there(kind: Kind, name: str, start
 
 
 @each
-async def test_it_does_not_go_before_its_things_can_be_seen(kind: Kind, name: str, start: Any) -> None:
+async def test_a_deletion_waits_until_the_resources_are_visible(kind: Kind, name: str, start: Any) -> None:
     world = await start()
     ours = {key for key, thing in world.clouds.things.items() if thing.mark}
     there = lead_away(world)
@@ -117,7 +119,7 @@ async def test_it_does_not_go_before_its_things_can_be_seen(kind: Kind, name: st
 
 
 @each
-async def test_or_its_things_are_left_behind_if_it_is_told_to(kind: Kind, name: str, start: Any) -> None:
+async def test_a_policy_can_leave_the_resources_in_the_former_project(kind: Kind, name: str, start: Any) -> None:
     world = await start()
     calls = len(world.clouds.calls)
     lead_away(world)
@@ -133,7 +135,7 @@ async def test_or_its_things_are_left_behind_if_it_is_told_to(kind: Kind, name: 
     assert any(reason == "LeftBehind" for _, reason, _, _ in world.cluster.events)
 
 
-async def test_before_anything_is_made_the_project_may_change() -> None:
+async def test_the_project_may_change_before_the_first_creation() -> None:
     world = await made()
     server = there_is(world, SERVERS, "web") or {}
     lead_away(world)

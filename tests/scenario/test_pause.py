@@ -26,10 +26,10 @@ async def annotate(world: World, kind: str, name: str, text: str | None) -> None
     await world.settle()
 
 
-async def test_a_paused_cloud_stays_as_it_is_and_takes_the_change_when_it_goes_on():
+async def test_a_paused_cloud_is_unchanged_and_applies_the_change_when_resumed():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
-    assert world.ready()  # nothing waits: what was ready stays ready
+    assert world.ready()  # nothing waits: ready objects stay ready
     assert find(world.osdpl, "Paused")["status"] == "True"
     calls, before = len(world.helm.calls), world.state()["objects"].keys()
     world.cloud(services=DEBUG, features={"services": ["~coordination"]})
@@ -45,7 +45,7 @@ async def test_a_paused_cloud_stays_as_it_is_and_takes_the_change_when_it_goes_o
     assert find(world.osdpl, "Paused")["status"] == "False"
 
 
-async def test_a_pause_of_a_cloud_holds_its_services_and_their_releases():
+async def test_a_pause_of_a_cloud_pauses_its_services_and_their_releases():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     calls = len(world.helm.calls)
@@ -58,7 +58,7 @@ async def test_a_pause_of_a_cloud_holds_its_services_and_their_releases():
     assert find(world.get(HelmBundle.KIND, "openstack-keystone"))["reason"] == "Paused"
 
 
-async def test_a_pause_of_one_service_holds_that_service_only():
+async def test_a_pause_of_one_service_pauses_that_service_only():
     world = await ready_world()
     await annotate(world, "Keystone", "keystone", "true")
     calls = len(world.helm.calls)
@@ -71,7 +71,7 @@ async def test_a_pause_of_one_service_holds_that_service_only():
     assert ("upgrade", (NAMESPACE, "openstack-keystone")) in world.helm.calls[calls:]
 
 
-async def test_a_paused_cloud_that_is_deleted_goes():
+async def test_a_paused_cloud_can_be_deleted():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     world.delete(OpenStackDeployment.KIND, "cloud")
@@ -80,7 +80,7 @@ async def test_a_paused_cloud_that_is_deleted_goes():
     assert not [name for resource in RESOURCES for name in world.names(resource.KIND)]
 
 
-async def test_a_plan_of_a_paused_cloud_changes_nothing_and_says_why():
+async def test_a_plan_of_a_paused_cloud_has_no_changes_and_reports_why():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     asked = (OpenStackDeployment.KIND, cloud_object(services=DEBUG))
@@ -89,7 +89,7 @@ async def test_a_plan_of_a_paused_cloud_changes_nothing_and_says_why():
     assert "Paused" in " ".join(forecast.stuck.values())
 
 
-async def test_objects_that_own_each_other_stop_nobody():
+async def test_objects_that_own_each_other_block_nothing():
     world = await ready_world()
     bundles = [world.get(HelmBundle.KIND, name) for name in ("openstack-keystone", "openstack-memcached")]
     for one, other in (bundles, reversed(bundles)):
@@ -101,7 +101,7 @@ async def test_objects_that_own_each_other_stop_nobody():
     await world.settle()
 
 
-async def test_a_new_owner_of_the_same_name_pauses_nothing_of_the_old_one():
+async def test_a_new_owner_of_the_same_name_pauses_no_object_of_the_old_one():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     bundle = world.get(HelmBundle.KIND, "openstack-keystone")
@@ -111,7 +111,7 @@ async def test_a_new_owner_of_the_same_name_pauses_nothing_of_the_old_one():
     assert await stackwright_pause_cause(world.cluster, stale) == ""
 
 
-async def test_what_is_paused_is_looked_at_again():
+async def test_a_paused_object_is_reconciled_again():
     """An operator of several containers does not see in all of them that a cloud is resumed."""
     world = await ready_world()
     plan = held(
@@ -123,8 +123,8 @@ async def test_what_is_paused_is_looked_at_again():
     assert plan.requeue == EVERY and not plan.actions
 
 
-async def test_a_release_of_a_paused_cloud_that_somebody_deletes_goes():
-    """Else its finalizer would keep it, and the namespace, until somebody says resume."""
+async def test_a_release_deleted_in_a_paused_cloud_is_uninstalled():
+    """Otherwise its finalizer would block it, and the namespace, until a user resumes the cloud."""
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     calls = len(world.helm.calls)

@@ -16,7 +16,7 @@ from world import SETTINGS as WORLD_SETTINGS
 from world import cloud_object, ready_world
 
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
+from stackwright.api.kinds import NODE, POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.change.confirm import losses
 from stackwright.cli.change.plan import forecast
@@ -24,8 +24,8 @@ from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of
-from stackwright.core.openstack.clouds import CloudResource, ProjectView
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudResource, ProjectView
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
@@ -103,8 +103,8 @@ async def test_a_first_installation() -> None:
     golden("install", await planned(empty(), applied(cloud(services=overridden(3600)))))
 
 
-async def test_a_first_installation_with_a_ceph_of_its_own() -> None:
-    """What the small Ceph will hand over is known before."""
+async def test_a_first_installation_with_its_own_ceph() -> None:
+    """The credentials of the small Ceph are known in advance."""
     names = (*NAMES, "ceph", "cinder", "etcd")
     settings = Settings({name: f"registry/{name}:1" for name in names}, dict.fromkeys(names, "1"))
     asked = cloud(features={"services": ["ceph", "block-storage"]})
@@ -130,7 +130,7 @@ async def test_an_override_of_a_service_changes_one_release() -> None:
     golden("override", found)
 
 
-async def test_an_override_taken_away_says_where_it_was() -> None:
+async def test_a_removed_override_names_its_former_level() -> None:
     found = await planned(await deployed(services=overridden(3600)), applied(cloud()))
     [sourced] = next(entry for entry in found if entry.verb == "helm").changes
     assert (str(sourced.change), sourced.source) == (
@@ -169,7 +169,7 @@ async def test_another_image_is_fetched_by_the_nodes_before_its_release_is_upgra
     golden("image", found)
 
 
-async def test_a_service_taken_away_goes_with_all_it_has() -> None:
+async def test_a_removed_service_is_deleted_with_all_its_objects() -> None:
     found = await planned(await deployed(), applied(cloud(features={"services": ["~messaging"]})))
     golden("remove", found)
 
@@ -190,7 +190,7 @@ async def test_a_foreign_edit_is_reverted() -> None:
     assert [str(each.change) for each in entry.changes] == ["spec.logLevel: DEBUG → INFO"]
 
 
-async def test_what_blocks_is_told() -> None:
+async def test_blocking_causes_are_reported() -> None:
     cluster = MemoryCluster()  # no node
     found, stuck = await forecast(cluster, SETTINGS, applied(cloud()), NOW)
     assert not any(entry.verb == "helm" for entry in found)
@@ -231,7 +231,7 @@ async def test_machine_readable(name: str) -> None:
     assert json.loads(json.dumps([entry.as_dict() for entry in found]))
 
 
-async def test_a_cloud_and_the_secret_that_it_names_in_one_file_would_get_ready() -> None:
+async def test_a_cloud_with_its_secret_in_the_same_file_would_become_ready() -> None:
     reference = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
     values = {"conf": {"keystone": {"ldap": {"password": reference}}}}
     secret = {"metadata": {"namespace": CLOUD[0], "name": "directory"}, "stringData": {"password": "a-word"}}
@@ -255,7 +255,7 @@ async def test_a_release_with_a_history_is_upgraded_once() -> None:
 
 
 @pytest.mark.looptime
-async def test_an_upgrade_that_kubernetes_refused_is_told_with_its_cause() -> None:
+async def test_an_upgrade_that_kubernetes_rejected_is_reported_with_its_cause() -> None:
     world = await ready_world()
     world.helm.refuse["memcached"] = "quantities must match the regular expression"
     world.cloud(services={"memcached": {"memcached": {"values": {"conf": {"memcached": {"memory": 99}}}}}})
@@ -272,7 +272,7 @@ def server(**spec: Any) -> dict[str, Any]:
     return {**manifest, "metadata": {"name": "web", "namespace": "openstack"}, "spec": {**manifest["spec"], **spec}}
 
 
-async def test_a_server_is_planned_thing_by_thing_though_its_cloud_cannot_be_asked_from_here() -> None:
+async def test_a_server_is_planned_resource_by_resource_without_access_to_its_cloud() -> None:
     request = Request("openstack", ((OpenStackServer.KIND, server()),))
     golden("server", await planned(empty(), request))
 
@@ -282,7 +282,7 @@ def told(found: list[Entry], verb: str) -> list[str]:
 
 
 def claimed(cluster: MemoryCluster, policy: str) -> None:
-    """What Kubernetes makes of the release of MariaDB."""
+    """Kubernetes' objects for the release of MariaDB."""
     labels = {"app.kubernetes.io/instance": "openstack-mariadb"}
     meta = {"namespace": "openstack", "name": "mariadb-server", "labels": labels}
     policies = {"whenDeleted": "Delete", "whenScaled": "Retain"}
@@ -295,7 +295,7 @@ def claimed(cluster: MemoryCluster, policy: str) -> None:
     cluster.writes.clear()
 
 
-async def test_what_is_lost_with_a_cloud_is_named_down_to_its_volumes() -> None:
+async def test_losses_of_a_deleted_cloud_are_named_down_to_its_volumes() -> None:
     cluster = await deployed()
     claimed(cluster, "Delete")
     found = await planned(cluster, Request("openstack", delete=((OpenStackDeployment.KIND, CLOUD),)))
@@ -318,12 +318,10 @@ async def test_a_value_that_no_test_uses_in_a_real_cloud_is_named() -> None:
     found, _ = await forecast(empty(), SETTINGS, applied(wanted), NOW)
     told = [entry for entry in found if entry.verb == "untested"]
     assert [entry.what for entry in told] == ["features.neutron.backend: ml2/ovn"]
-    assert lines(told) == [
-        "  ! untested: features.neutron.backend: ml2/ovn  (only rendered in tests; no test uses it in a real cloud)"
-    ]
+    assert lines(told) == ["  ! untested: features.neutron.backend: ml2/ovn  (does not start in this version)"]
 
 
-async def test_a_service_by_itself_is_told_by_the_same_words() -> None:
+async def test_a_single_service_is_reported_in_the_same_words() -> None:
     spec = {"release": "epoxy", "size": "single", "settings": {"backend": "ml2/ovn"}}
     neutron = {"metadata": {"name": "neutron", "namespace": "openstack"}, "spec": spec}
     request = Request("openstack", ((Neutron.KIND, neutron),))
@@ -374,6 +372,21 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
     assert "  ! restarts: Deployment api  (1 pod; the service is interrupted)" in lines(found)
     assert losses(found) == []
 
+    selector = {"matchLabels": {"application": "m", "component": "server"}}
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    for number in range(2):
+        meta = {"namespace": CLOUD[0], "name": f"api-{number}", "labels": selector["matchLabels"]}
+        cluster.put(POD, {"metadata": meta, "spec": {"nodeName": "x"}})
+
+    async def apart(action: HelmUpgrade) -> str:
+        new = {"replicas": 2, "volumeClaimTemplates": [{}], "template": {"spec": {"affinity": anti}}}
+        return yaml.safe_dump({"kind": "StatefulSet", "metadata": {"name": "api"}, "spec": new})
+
+    cluster.put(SECRET, {**record, "data": {"release": ""}})
+    found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, apart)
+    assert "api-0 and api-1 share node x" in told(found, "restart")[0]
+
     async def refuse(action: HelmUpgrade) -> str:
         raise TerminalError("helm template: replicas: Invalid type")
 
@@ -398,7 +411,7 @@ class Empty:
         return ()
 
 
-async def test_a_flavor_and_an_image_that_are_not_there_are_named() -> None:
+async def test_a_missing_flavor_and_image_are_named() -> None:
     request = Request("openstack", ((OpenStackServer.KIND, server()),))
     outside: Any = Outside(clouds=Empty())
     _, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
@@ -407,7 +420,7 @@ async def test_a_flavor_and_an_image_that_are_not_there_are_named() -> None:
 
 
 class Unreachable:
-    """As a cloud whose address only pods know."""
+    """Like a cloud whose address only pods can reach."""
 
     async def subscribe(self, *_: Any) -> Any:
         raise TransientCloudError("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
@@ -415,7 +428,7 @@ class Unreachable:
     find = subscribe
 
 
-async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_plan_is_made() -> None:
+async def test_an_unreachable_cloud_is_named_with_its_address_and_the_plan_continues() -> None:
     request = Request("openstack", ((OpenStackServer.KIND, server()),))
     outside: Any = Outside(clouds=Unreachable())
     found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
@@ -430,7 +443,40 @@ async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_pl
     assert summary([note]) == ""
 
 
-async def test_what_a_server_has_is_planned_to_go_with_it() -> None:
+class WithoutSecret:
+    async def subscribe(self, *_: Any) -> None:
+        pass
+
+    def view(self, *_: Any) -> Any:
+        raise TransientCloudError("CredentialsMissing", "Secret openstack/stackwright-clouds does not exist")
+
+    async def find(self, *_: Any) -> Any:
+        self.view()
+
+
+@pytest.mark.parametrize("pool", [{}, {"floatingIPPoolRef": {"kind": "OpenStackFloatingIPPool", "name": "p"}}])
+async def test_an_object_without_credentials_is_stuck(pool: dict[str, Any]) -> None:
+    wanted = server()
+    wanted["spec"] |= pool
+    request = Request("openstack", ((OpenStackServer.KIND, wanted),))
+    outside: Any = Outside(clouds=WithoutSecret())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert stuck == {
+        "OpenStackServer openstack/web": "Secret openstack/stackwright-clouds does not exist (CredentialsMissing)"
+    }
+    assert [f"{each.does} {each.what}" for each in found] == ["create OpenStackServer openstack/web"]
+
+
+async def test_losses_are_foreseen_as_if_credentials_were_there() -> None:
+    request = Request("openstack", ((OpenStackServer.KIND, server()),), assuming=True)
+    outside: Any = Outside(clouds=WithoutSecret())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert not stuck
+    assert found[0].verb == "ask"
+    assert found[1:] == (await forecast(empty(), SETTINGS, request, NOW))[0]
+
+
+async def test_resources_of_a_server_are_planned_to_be_deleted_with_it() -> None:
     first = await simulate(empty(), SETTINGS, Request("openstack", ((OpenStackServer.KIND, server()),)), NOW)
     assert first.settled and not first.stuck
     first.world.writes.clear()
@@ -448,7 +494,7 @@ async def test_a_cluster_is_planned_with_its_bastion_and_its_machines() -> None:
     golden("cluster", await planned(empty(), cluster()))
 
 
-async def test_a_cluster_is_planned_to_go_after_its_machines() -> None:
+async def test_a_clusters_deletion_is_planned_after_its_machines() -> None:
     first = await simulate(empty(), SETTINGS, cluster(), NOW)
     assert first.settled and not first.stuck
     first.world.writes.clear()

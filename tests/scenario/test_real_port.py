@@ -2,39 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from capi_world import BASTION, MANAGED, Clusters
 from pool_world import POOLS, pools
-from real_port import RealPort, real_port
+from real_port import NOVA, Connection, RealPort, real_port
+from requests import Response
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 from test_floatingippool_scenario import (
-    test_a_pool_that_goes_deletes_no_address_that_a_port_has,
-    test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there,
+    test_a_deleted_pool_keeps_addresses_of_ports,
+    test_an_address_attached_elsewhere_outlives_its_claim,
 )
 from test_losses import IN_CLOUD, asking
 from world import NAMESPACE, SETTINGS, World
 
+from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.transport.send import CloudState, request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import CREATED
-from stackwright.core.openstack.errors import Reason, TransientCloudError
+from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
+from stackwright.core.openstack.resources import CREATED, CloudResource
 from stackwright.simulate import Outside, Request
 
 __all__ = [
     "real_port",
-    "test_a_pool_that_goes_deletes_no_address_that_a_port_has",
-    "test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there",
+    "test_a_deleted_pool_keeps_addresses_of_ports",
+    "test_an_address_attached_elsewhere_outlives_its_claim",
 ]
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
 POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
 
 
-async def test_a_server_is_made_and_goes() -> None:
+async def test_a_server_is_created_and_deleted() -> None:
     world = await made(**WHOLE)
     assert world.there() == ALL
     world.delete(KIND, "web")
@@ -43,10 +50,10 @@ async def test_a_server_is_made_and_goes() -> None:
     assert not world.get()
 
 
-# What has a mark, and is not on record.
+# Marked but unrecorded resources.
 
 
-async def test_a_volume_whose_id_nobody_recorded_goes_with_its_server() -> None:
+async def test_an_unrecorded_volume_is_deleted_with_its_server() -> None:
     for number in range(1, 6):
         world = Servers()
         world.clouds.lost = number
@@ -59,7 +66,7 @@ async def test_a_volume_whose_id_nobody_recorded_goes_with_its_server() -> None:
         await world.stop()
 
 
-async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so() -> None:
+async def test_an_ambiguous_volume_is_resolved_soon_after_a_user_removes_a_mark() -> None:
     world = await made(rootVolume={"sizeGiB": 10})
     await world.stop()
     world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})
@@ -78,7 +85,7 @@ async def test_what_was_not_known_to_be_ours_is_known_soon_after_a_user_says_so(
 
 
 @pytest.mark.parametrize("reason", ["ServerError", "Unreachable", "QuotaExceeded"])
-async def test_what_is_refused_again_and_again_is_tried_ever_more_rarely_and_the_cause_is_told(reason: str) -> None:
+async def test_a_repeated_rejection_is_retried_with_backoff_and_its_cause_is_reported(reason: str) -> None:
     world = Servers()
     world.clouds.fail["create server"] = TransientCloudError(Reason(reason), "no way")
     world.server()
@@ -112,14 +119,16 @@ async def test_an_address_that_a_user_attached_a_moment_ago_is_not_deleted_with_
     assert world.one("floating-ip").facts["port_id"] == theirs.id
 
 
-async def test_a_pool_that_nobody_claims_from_is_ready_at_once() -> None:
+async def test_a_pool_without_claims_is_ready_at_once() -> None:
     world = await pools()
     assert world.told_of()[0] == "Ready"
 
 
 @pytest.mark.parametrize("ahead", [-3600.0, 3600.0])
-async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(real_port: RealPort, ahead: float) -> None:
-    """The server is made by a request that seemed to fail, and is seen in a list of what changed."""
+async def test_a_clock_that_differs_from_novas_causes_no_duplicate_and_no_delay(
+    real_port: RealPort, ahead: float
+) -> None:
+    """The server is created by a request that seemed to fail, and appears in a list of changes."""
     real_port.clock.ahead = ahead
     world = Servers()
     world.server("first")
@@ -129,6 +138,122 @@ async def test_a_clock_that_is_not_novas_makes_no_server_twice_and_none_late(rea
     await world.run(30)
     assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
     assert world.status["ready"], world.told()
+
+
+@pytest.mark.parametrize("ahead", [14.0, 60.0, 3600.0])
+@pytest.mark.parametrize("issued", [NOVA, None], ids=["token", "no token"])
+async def test_a_gateway_whose_clock_is_ahead_makes_no_server_twice(
+    real_port: RealPort, issued: float | None, ahead: float
+) -> None:
+    """It writes the header Date in place of Nova, so lists of changes may begin too late."""
+    real_port.state = CloudState({"compute": NOVA + ahead}, issued)
+    world = Servers()
+    world.server("first")
+    await world.run(60)
+    world.clouds.lose.add("create server")
+    world.server()
+    await world.run(120)
+    assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
+    assert world.get()["status"]["ready"], world.told()
+
+
+@pytest.mark.parametrize("ahead", [30.0, 600.0])
+async def test_a_server_that_changed_in_the_future_makes_no_server_twice(real_port: RealPort, ahead: float) -> None:
+    """The clock of one of Nova's conductors was ahead, and is right again."""
+    world = Servers()
+    world.server("first")
+    await world.run(60)
+    real_port.connection.changed_at(world.one("server").id, ahead)
+    world.clouds.lose.add("create server")
+    world.server()
+    await world.run(120)
+    assert [call.do for call in world.clouds.calls if call.slot[0] == "server"] == ["create", "create"]
+    assert world.get()["status"]["ready"], world.told()
+
+
+@pytest.mark.parametrize("most", [1000, 250], ids=["few", "too many"])
+async def test_servers_that_were_deleted_long_ago_are_not_listed_again_and_again(
+    real_port: RealPort, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Nova tells of deleted servers for months; whoever tests in the project of an old server leaves very many."""
+    world = await made()
+    await world.run(300)
+    real_port.connection.deleted(300)
+    listed = counted(monkeypatch, most)
+    for _ in range(20):
+        await world.run(60)
+        assert world.told()[0] == "Ready"
+    assert [count for count in listed if count > 1] == [300], "each of them once"
+    world.clouds.become(world.one("server"), "SHUTOFF")
+    await world.run(120)
+    assert world.told()[0] != "Ready"
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
+    """How many servers each list has; one with more than `most` is refused."""
+    counts: list[int] = []
+    fetch = Connection.fetch
+
+    def noted(self: Connection, what: str, since: str = "") -> list[CloudResource]:
+        found = fetch(self, what, since)
+        if what == "server":
+            counts.append(len(found))
+            if len(found) > most:
+                raise ListTooLong(Reason.UNREACHABLE, f"the list of servers exceeds the limit of {most} items")
+        return found
+
+    monkeypatch.setattr(Connection, "fetch", noted)
+    return counts
+
+
+# A gateway that takes request ids away.
+
+
+@pytest.mark.parametrize("how", ["form of OpenStack", "form of the gateway"])
+async def test_behind_a_gateway_that_takes_request_ids_away_servers_are_made_and_go(
+    monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """The cloud has no trunks, and each 404 is without a request id."""
+    answers_without_ids(monkeypatch, {"NeutronError": {"message": "x"}} if how == "form of OpenStack" else "not found")
+    world = Servers()
+    world.server(rootVolume={"sizeGiB": 1})
+    await world.run(120)
+    assert world.told()[0] == "Ready"
+    world.delete(KIND, "web")
+    await world.run(300)
+    assert (world.there(), world.get()) == ([], {})
+
+
+def answers_without_ids(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
+    """Each list has an HTTP response without a request id, and so has each 404."""
+    fetch, single = Connection.fetch, Connection.single
+
+    def listed(self: Connection, what: str, since: str = "") -> list[CloudResource]:
+        send(self, what, 404 if what == "trunk" else 200, body)
+        return fetch(self, what, since)
+
+    def one(self: Connection, what: str, id_: str) -> CloudResource | None:
+        found = single(self, what, id_)
+        try:
+            send(self, what, 200 if found else 404, body)
+        except TransientCloudError as error:
+            if error.cause is not Reason.NOT_FOUND:
+                raise
+        return found
+
+    monkeypatch.setattr(Connection, "fetch", listed)
+    monkeypatch.setattr(Connection, "single", one)
+
+
+def send(connection: Connection, what: str, status: int, body: Any) -> None:
+    """A request of the adapter, with this answer."""
+    response = Response()
+    response.status_code, response._content = status, json.dumps(body).encode()
+    response.headers["Content-Type"] = "application/json"
+    service = REST[what].service
+    proxy = SimpleNamespace(request=lambda *_, **__: response)
+    setattr(connection, service, proxy)
+    request(connection, service, "GET", "/")  # type: ignore[arg-type]
 
 
 # What `plan` and the question of `apply` see: a new process, which changes nothing.
@@ -155,7 +280,7 @@ async def test_for_a_cluster_that_is_well_nothing_is_planned(real_port: RealPort
     assert await foreseen(world, real_port) == ([], [], {})
 
 
-async def test_what_somebody_deleted_is_planned(real_port: RealPort) -> None:
+async def test_the_recreation_of_deleted_resources_is_planned(real_port: RealPort) -> None:
     world = await made(**VOLUMES)
     world.clouds.remove("port", world.one("port").id)
     _, lost, stuck = await foreseen(world, real_port)
@@ -182,3 +307,20 @@ async def test_a_bastion_and_its_address_are_lost_where_it_is_switched_off(
         f"server {world.one('server').id} {IN_CLOUD}",
         f"floating-ip bastion {ip} {IN_CLOUD}",
     ]
+
+
+async def test_a_plan_waits_once_for_all_that_may_be_gone(real_port: RealPort) -> None:
+    """A second request confirms each resource that is not there; of 200 machines it took a quarter of an hour."""
+    world = Servers()
+    for number in range(10):
+        world.server(f"web{number}", rootVolume={"sizeGiB": 1})
+    await world.run(400)
+    await world.stop()
+    for what in ("server", "port", "volume"):
+        for thing in world.clouds.all(what):
+            world.clouds.remove(what, thing.id)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    _, _, stuck = await foreseen(world, real_port)
+    assert all(f"web{number}" in str(stuck) for number in range(10))
+    assert loop.time() - began < 10

@@ -43,7 +43,7 @@ async def test_a_chart_that_helm_refuses_is_blocked_with_helms_words_on_every_le
     assert world.ready()
 
 
-async def test_a_chart_that_is_refused_does_not_hold_up_the_releases_beside_it():
+async def test_a_rejected_chart_does_not_block_other_releases():
     world = World()
     world.helm.fail["keystoneclient"] = TerminalError("helm upgrade: broken")
     world.cloud()
@@ -54,7 +54,7 @@ async def test_a_chart_that_is_refused_does_not_hold_up_the_releases_beside_it()
     assert world.condition("Ready", world.bundle("keystone"))[2] == "helm upgrade: broken"
 
 
-async def test_a_first_install_that_is_never_ready_stays_and_says_why():
+async def test_a_never_ready_first_install_remains_and_reports_why():
     world = World()
     world.kubelet.broken["memcached"] = UNSCHEDULABLE
     world.cloud(features=MEMCACHED)
@@ -74,7 +74,7 @@ async def test_a_first_install_that_is_never_ready_stays_and_says_why():
     assert world.ready()
 
 
-async def test_an_upgrade_that_is_not_ready_in_time_is_rolled_back_and_not_tried_again_until_it_changes():
+async def test_an_upgrade_that_is_not_ready_in_time_is_rolled_back_and_retried_only_after_a_change():
     world = await ready_world(features=MEMCACHED)
     before = record(world)
     world.kubelet.broken["memcached"] = UNREADY
@@ -131,7 +131,7 @@ def healed(world: World) -> None:
     world.kubelet.sync(STATEFULSET, "memcached")
 
 
-async def test_a_rollback_that_kubernetes_refuses_is_told_with_its_cause_and_the_bad_version_is_not_tried_again():
+async def test_a_rejected_rollback_is_reported_with_its_cause_and_the_bad_version_not_retried():
     world = await ready_world(features=MEMCACHED)
     before = record(world)
     await failing_upgrade(world)
@@ -172,7 +172,7 @@ async def test_after_a_rollback_that_was_refused_the_old_values_make_the_cloud_r
     assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback", "upgrade"]
 
 
-async def test_a_rollback_of_a_helm_that_could_not_reach_the_api_is_tried_again(monkeypatch):
+async def test_a_rollback_that_could_not_reach_the_api_is_retried(monkeypatch):
     world = await ready_world(features=MEMCACHED)
     await failing_upgrade(world)
     real = world.helm.rollback
@@ -207,7 +207,7 @@ async def test_a_rollback_of_a_helm_that_was_killed_is_done_again(monkeypatch):
     assert told(world)[1] == "BlockedRolledBack" and "; rolled back to revision 1" in told(world)[2]
 
 
-async def test_a_release_that_fails_beside_it_keeps_none_from_being_rolled_back():
+async def test_a_failed_release_does_not_prevent_the_rollback_of_another():
     world = World()
     releases = [{"name": name, "chart": chart, "values": {}} for name, chart in (("a", "mariadb"), ("b", "memcached"))]
     bundle = {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": releases}}
@@ -279,7 +279,7 @@ async def test_the_record_of_a_helm_that_was_killed_is_removed_and_the_upgrade_d
     assert record(world).state == "deployed"
 
 
-async def test_a_release_that_the_api_server_refused_in_part_is_tried_again_once_a_minute():
+async def test_a_partially_rejected_release_is_retried_once_a_minute():
     world = await ready_world(features=MEMCACHED)
     await world.stop()
     world.helm.record(RELEASE, 2, "failed", record(world).digest)
@@ -298,7 +298,7 @@ QUANTITY = (
 )
 
 
-async def test_why_kubernetes_refused_an_upgrade_is_told_on_every_level_and_survives_a_restart():
+async def test_the_cause_of_a_rejected_upgrade_is_at_every_level_and_survives_a_restart():
     world = await ready_world(features=MEMCACHED)
     world.helm.refuse["memcached"] = QUANTITY
     world.cloud(**with_memory(99))
@@ -338,7 +338,7 @@ async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
     assert world.get(HelmBundle.KIND, "mine")["status"]["releaseStatuses"].keys() == {"a"}
 
 
-async def test_a_release_in_another_namespace_is_found_there():
+async def test_a_release_in_another_namespace_is_found():
     world = World()
     world.settings = dataclasses.replace(SETTINGS, unrestricted=True)
     release = {"name": "a", "chart": "memcached", "values": {}, "namespace": "elsewhere"}
@@ -354,7 +354,7 @@ async def test_a_release_in_another_namespace_is_found_there():
     assert world.get(HelmBundle.KIND, "mine") is None
 
 
-async def test_a_bundle_that_cannot_be_uninstalled_says_why_and_goes_when_it_can(monkeypatch):
+async def test_a_bundle_that_cannot_be_uninstalled_reports_why_and_is_deleted_later(monkeypatch):
     world = await ready_world(features=MEMCACHED)
     real = world.helm.uninstall
 

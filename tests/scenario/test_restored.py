@@ -1,4 +1,4 @@
-"""Etcd of Kubernetes is restored from a snapshot under a running operator: versions of objects begin anew, lower."""
+"""Kubernetes' etcd is restored from a snapshot under a running operator: versions of objects start again, lower."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LATER = {"size": "tiny", "features": {"services": ["placement"]}}
 
 
 async def restored() -> World:
-    """A cloud that was changed after the snapshot; the operator has not heard of the restoration."""
+    """A cloud that was changed after the snapshot; the operator has not noticed the restore."""
     world = await ready_world()
     objects, version = dict(world.cluster._objects), world.cluster._version
     world.cloud(**LATER)
@@ -24,7 +24,7 @@ async def restored() -> World:
     return world
 
 
-async def test_the_operator_goes_by_what_was_restored() -> None:
+async def test_the_operator_follows_the_restored_state() -> None:
     world = await restored()
     await world.run(700)  # until the next list
     reference, _ = await built_world()
@@ -40,7 +40,7 @@ async def test_the_operator_goes_by_what_was_restored() -> None:
 
 @pytest.mark.parametrize("listed", [True, False])
 async def test_changes_after_the_restoration_are_followed(listed: bool) -> None:
-    """Also of objects whose names were known before it, at versions that come only later now."""
+    """Also of objects with names known before it, at versions that occur only later now."""
     world = await restored()
     if listed:
         await world.run(700)

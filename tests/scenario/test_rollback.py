@@ -30,7 +30,7 @@ async def test_each_spec_is_kept_once():
     assert world.writes == 0
 
 
-async def test_a_rollback_brings_back_what_was_and_is_a_revision_itself():
+async def test_a_rollback_restores_a_spec_and_is_a_revision_itself():
     world = await ready_world()
     before = world.bundle("keystone")["spec"]
     world.cloud(services=DEBUG, openstack_version="epoxy")
@@ -48,7 +48,7 @@ async def test_a_rollback_brings_back_what_was_and_is_a_revision_itself():
     assert [each.number for each in await kept(world.cluster, world.osdpl)] == [1, 2, 3]
 
 
-async def test_the_oldest_revisions_go():
+async def test_the_oldest_revisions_are_deleted():
     world = await ready_world()
     for number in range(KEPT + 2):
         world.cloud(services={"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"a": number}}}}}}})
@@ -57,7 +57,7 @@ async def test_the_oldest_revisions_go():
     assert [each.number for each in found] == list(range(4, KEPT + 4))
 
 
-async def test_revisions_go_with_their_cloud_and_the_next_one_begins_anew():
+async def test_revisions_are_deleted_with_their_cloud_and_the_next_starts_at_one():
     world = await ready_world()
     world.cloud(services=DEBUG)
     await world.settle()

@@ -29,7 +29,7 @@ async def whole_cloud(nodes):
     return world
 
 
-async def test_a_daemonset_that_goes_node_by_node_has_all_the_time_it_takes():
+async def test_a_daemonset_with_progress_node_by_node_has_no_time_limit():
     world = await whole_cloud(nodes=12)
     world.kubelet.rolling["nova-compute"] = 60.0
     world.cloud(whole=True, services=DEBUG)
@@ -39,7 +39,7 @@ async def test_a_daemonset_that_goes_node_by_node_has_all_the_time_it_takes():
     assert world.ready() and calls(world) == ["upgrade"]
 
 
-async def test_one_that_stops_half_way_is_rolled_back_when_it_has_stood_still_for_its_time():
+async def test_a_rollout_without_progress_for_its_timeout_is_rolled_back():
     world = await whole_cloud(nodes=12)
     world.kubelet.rolling["nova-compute"] = 60.0
     world.cloud(whole=True, services=DEBUG)
@@ -52,7 +52,7 @@ async def test_one_that_stops_half_way_is_rolled_back_when_it_has_stood_still_fo
     assert "made no progress for 600 s" in told(world)[2]
 
 
-async def test_pods_that_come_and_go_are_no_progress():
+async def test_flapping_pods_are_no_progress():
     world = await ready_world(features=MEMCACHED)
     world.kubelet.broken["memcached"] = UNREADY
     world.cloud(**with_memory(99))
@@ -69,7 +69,7 @@ async def test_pods_that_come_and_go_are_no_progress():
     assert world.helm.calls == [("upgrade", RELEASE), ("rollback", RELEASE)]
 
 
-async def test_what_was_reached_is_known_to_an_operator_that_is_started_again_and_progress_meanwhile_counts():
+async def test_a_restarted_operator_knows_the_earlier_progress_and_counts_new_progress():
     world = await whole_cloud(nodes=5)
     world.kubelet.rolling["nova-compute"] = 15.0
     world.kubelet.broken["nova-compute"] = UNREADY
@@ -91,7 +91,7 @@ async def test_what_was_reached_is_known_to_an_operator_that_is_started_again_an
     assert calls(world) == ["upgrade", "rollback"]
 
 
-async def test_nothing_of_it_is_left_in_the_status_of_a_release_that_is_ready_and_nothing_is_written_at_rest():
+async def test_the_status_of_a_ready_release_has_no_progress_and_is_not_rewritten():
     world = await whole_cloud(nodes=5)
     world.kubelet.rolling["nova-compute"] = 100.0
     world.cloud(whole=True, services=DEBUG)
@@ -120,7 +120,7 @@ async def upgrading_database(status):
     return world
 
 
-async def test_a_server_that_receives_its_data_has_the_time_that_its_volume_takes():
+async def test_a_server_that_receives_its_data_has_time_in_proportion_to_its_volume():
     world = await upgrading_database(starting())
     await world.run(1100)
     assert calls(world, "mariadb") == ["upgrade"] and told(world, "mariadb")[1] == "NotReady"
@@ -130,7 +130,7 @@ async def test_a_server_that_receives_its_data_has_the_time_that_its_volume_take
     assert world.ready()
 
 
-async def test_one_that_never_ends_is_rolled_back_at_last_and_one_that_crashed_as_soon_as_any_other():
+async def test_an_endless_transfer_is_rolled_back_in_the_end_and_a_crashed_one_as_usual():
     world = await upgrading_database(starting())
     await world.run(1300)
     assert calls(world, "mariadb") == ["upgrade", "rollback"]
@@ -148,7 +148,7 @@ async def with_a_node_away(nodes=2, rolling=0.0):
     return world
 
 
-async def test_a_node_that_is_away_does_not_count_and_what_is_ready_without_it_names_it():
+async def test_an_absent_node_does_not_count_and_a_ready_release_names_it():
     world = await with_a_node_away()
     world.cloud(whole=True, services=DEBUG)
     await world.run(120)
@@ -167,8 +167,8 @@ async def test_a_node_that_is_away_does_not_count_and_what_is_ready_without_it_n
     assert world.condition("OpenstackNova", world.bundle("nova"))[2] == ""
 
 
-async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_the_node_is_back():
-    """Kubernetes replaces one pod at a time, and the one that is away is one."""
+async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_the_node_returns():
+    """Kubernetes replaces one pod at a time, and the unavailable one counts."""
     world = await with_a_node_away(rolling=15.0)
     world.cloud(whole=True, services=DEBUG)
     await world.run(1500)
@@ -185,7 +185,7 @@ async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_
     assert world.ready() and calls(world) == ["upgrade"]
 
 
-async def test_what_fails_on_nodes_that_are_there_is_rolled_back_and_tried_again_when_the_one_that_was_away_is_back():
+async def test_a_failure_on_present_nodes_is_rolled_back_and_retried_when_the_absent_node_returns():
     world = await with_a_node_away(nodes=3)
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)
@@ -203,7 +203,7 @@ async def test_what_fails_on_nodes_that_are_there_is_rolled_back_and_tried_again
     assert world.ready() and calls(world) == ["upgrade", "rollback", "upgrade"]
 
 
-async def test_it_is_tried_again_once_only():
+async def test_it_is_retried_only_once():
     world = await with_a_node_away(nodes=3)
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)
@@ -218,7 +218,7 @@ async def test_it_is_tried_again_once_only():
     assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
 
 
-async def test_it_is_tried_again_once_only_also_when_the_node_comes_and_goes():
+async def test_it_is_retried_only_once_for_a_flapping_node():
     """Each time that it was rolled back with the node away again, it was tried again when the node was back."""
     world = await with_a_node_away(nodes=3)
     world.kubelet.broken["nova-compute"] = UNREADY
@@ -237,7 +237,7 @@ async def test_it_is_tried_again_once_only_also_when_the_node_comes_and_goes():
     assert world.writes == writes
 
 
-async def test_one_that_got_ready_when_it_was_tried_again_is_as_any_other():
+async def test_a_release_that_became_ready_in_a_retry_is_as_any_other():
     world = await with_a_node_away(nodes=3)
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)
@@ -251,7 +251,7 @@ async def test_one_that_got_ready_when_it_was_tried_again_is_as_any_other():
     assert "retriedDigest" not in status and not status["failedDigest"]
 
 
-async def test_a_node_that_is_deleted_holds_up_nothing():
+async def test_a_deleted_node_blocks_nothing():
     world = await with_a_node_away(nodes=3, rolling=15.0)
     world.cloud(whole=True, services=DEBUG)
     await world.run(700)
@@ -261,7 +261,7 @@ async def test_a_node_that_is_deleted_holds_up_nothing():
     assert world.ready() and "rollback" not in calls(world)
 
 
-async def test_to_look_at_nodes_costs_no_call():
+async def test_reading_nodes_costs_no_call():
     world = await with_a_node_away(rolling=15.0)
     await world.stop()
     await world.settle()
@@ -273,7 +273,8 @@ async def test_to_look_at_nodes_costs_no_call():
 
 async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_they_are_named():
     world = await whole_cloud(3)
-    write, new = world.cluster.apply_status, ("away", "reached", "retriedDigest")
+    write = world.cluster.apply_status
+    new = ("away", "reached", "retriedDigest", "rollbackCause", "rollbackRevision")
 
     async def apply_status(kind, obj, manager):
         releases = (obj["status"].get("releaseStatuses") or {}).items()

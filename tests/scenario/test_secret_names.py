@@ -21,7 +21,7 @@ def account(world: World, secret: str) -> None:
     world.cluster.put(DatabaseAccount.KIND, {**body, "metadata": meta, "spec": spec})
 
 
-async def test_an_account_that_names_the_secret_of_the_administrator_is_blocked_and_takes_nothing_along() -> None:
+async def test_an_account_with_the_administrators_secret_is_blocked_and_deletes_nothing() -> None:
     world = await ready_world()
     before = copy.deepcopy(world.get(SECRET, "keystone-admin"))
     account(world, "keystone-admin")
@@ -38,7 +38,7 @@ async def test_an_account_that_names_the_secret_of_the_administrator_is_blocked_
     await world.stop()
 
 
-async def test_an_account_takes_over_the_secret_in_which_a_user_chose_its_password() -> None:
+async def test_an_account_adopts_the_secret_with_its_password_of_a_user() -> None:
     world = await ready_world()
     world.secret("mine", password="chosen")
     account(world, "mine")

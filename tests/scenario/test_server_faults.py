@@ -13,9 +13,9 @@ from world import NAMESPACE
 from stackwright.controllers.infra.cloud_observation import LOGIN
 from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.openstack.clouds import SERVER_KEY, mark
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
-from stackwright.runtime.memory import openstack
+from stackwright.core.openstack.resources import SERVER_KEY, mark
+from support import openstack
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])
@@ -37,10 +37,10 @@ def left_behind(world: Servers) -> str:
     return told
 
 
-# What a server waits for.
+# The waits of a server.
 
 
-async def test_a_volume_that_cinder_cannot_make_is_told_and_looked_at_again() -> None:
+async def test_a_volume_that_cinder_cannot_create_is_reported_and_checked_again() -> None:
     world = Servers()
     world.server(rootVolume={"sizeGiB": 10})
     while not world.clouds.all("volume"):
@@ -69,7 +69,7 @@ async def test_an_image_object_that_is_not_ready_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(trouble: TransientCloudError) -> None:
+async def test_each_wrong_response_during_deletion_is_reported_without_a_hot_loop(trouble: TransientCloudError) -> None:
     world = await whole()
     world.delete(KIND, "web")
     for where in ("look", "delete server", "delete trunk", "delete port"):
@@ -89,10 +89,8 @@ async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(tro
 @pytest.mark.parametrize(
     "trouble", [TROUBLES[0], TransientCloudError("Unreachable", "no way")], ids=lambda each: each.reason
 )
-async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once(
-    where: str, trouble: TransientCloudError
-) -> None:
-    """Each change of a status has the object looked at again: new words would be a hot loop."""
+async def test_a_rejection_with_varying_messages_is_reported_once(where: str, trouble: TransientCloudError) -> None:
+    """Each change of a status causes a reconcile: varying messages would be a hot loop."""
     world = Servers(latency=0.1)
     world.clouds.wordy, world.clouds.fail[where] = True, trouble
     world.server()
@@ -109,7 +107,7 @@ async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once(
 
 
 @pytest.mark.parametrize("seconds", [5, 40])
-async def test_a_slow_cloud_is_asked_as_little_as_a_fast_one(seconds: float) -> None:
+async def test_a_slow_cloud_gets_no_more_requests_than_a_fast_one(seconds: float) -> None:
     world = Servers()
     world.clouds.slow = seconds
     world.server(**WHOLE)
@@ -125,7 +123,7 @@ async def test_a_slow_cloud_is_asked_as_little_as_a_fast_one(seconds: float) -> 
     assert len(world.clouds.calls) == 8
 
 
-async def test_what_takes_long_to_go_is_told_to_go_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_deletion_is_requested_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openstack, "GO", 100.0)
     world = await made(recreatePolicy="Always", **WHOLE)
     world.clouds.remove("port", world.one("port").id)
@@ -138,7 +136,7 @@ async def test_what_takes_long_to_go_is_told_to_go_once(monkeypatch: pytest.Monk
     assert len(set(deleted)) == len(deleted)
 
 
-# Crashes, and requests of which nobody knows what became.
+# Crashes, and requests with an unknown result.
 
 
 async def blank() -> Servers:
@@ -146,7 +144,7 @@ async def blank() -> Servers:
 
 
 @EVERYWHERE
-async def test_a_request_that_is_done_after_all_makes_nothing_twice(everywhere: Any) -> None:
+async def test_a_late_create_request_creates_no_duplicate(everywhere: Any) -> None:
     async def end(world: Servers) -> None:
         await world.ready()
         assert world.there() == ALL
@@ -162,7 +160,7 @@ async def test_a_request_that_is_done_when_the_end_has_begun_leaves_nothing() ->
     await unheard_everywhere(blank, lambda world: world.server(**WHOLE), gone, then=leave)
 
 
-async def test_an_answer_that_did_not_come_before_the_end_leaves_nothing() -> None:
+async def test_a_response_lost_before_the_deletion_leaves_no_resources() -> None:
     for number in range(1, 6):
         world = Servers()
         world.clouds.lost = number
@@ -176,12 +174,12 @@ async def test_an_answer_that_did_not_come_before_the_end_leaves_nothing() -> No
 
 
 @EVERYWHERE
-async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(everywhere: Any) -> None:
+async def test_a_late_delete_request_leaves_no_resources(everywhere: Any) -> None:
     await everywhere(whole, lambda world: world.delete(KIND, "web"), gone)
 
 
 @pytest.mark.parametrize("what", ["server", "port", "volume"])
-async def test_killed_at_every_write_while_it_is_made_anew(what: str) -> None:
+async def test_a_recreation_survives_a_kill_at_every_write(what: str) -> None:
     async def start() -> Servers:
         return await made(recreatePolicy="Always", **WHOLE)
 
@@ -196,7 +194,7 @@ async def test_killed_at_every_write_while_it_is_made_anew(what: str) -> None:
     await killed_everywhere(start, lose, end)
 
 
-# Who knows what belongs to it: first the record, then the marks.
+# The sources for its resources: first the record, then the marks.
 
 
 async def test_without_its_record_all_is_found_by_its_marks() -> None:
@@ -210,7 +208,7 @@ async def test_without_its_record_all_is_found_by_its_marks() -> None:
 
 
 @pytest.mark.parametrize("marks", [True, False], ids=["marks", "record"])
-async def test_the_end_needs_one_of_both_and_nothing_that_the_spec_names(marks: bool) -> None:
+async def test_a_deletion_needs_the_record_or_marks_and_nothing_of_the_spec(marks: bool) -> None:
     world = await whole()
     await world.stop()
     for thing in world.clouds.all():
@@ -226,7 +224,7 @@ async def test_the_end_needs_one_of_both_and_nothing_that_the_spec_names(marks: 
     await gone(world)
 
 
-async def test_what_is_recorded_comes_before_what_is_marked() -> None:
+async def test_the_record_takes_precedence_over_marks() -> None:
     world = await made()
     recorded = world.status["instanceID"]
     world.clouds.edit(world.one("server"), mark="")
@@ -259,7 +257,7 @@ async def test_other_credentials_may_be_named_and_are_used_from_then_on() -> Non
 
 
 @pytest.mark.parametrize("way", ["they are back", "others are named"])
-async def test_who_waits_for_credentials_goes_when_they_are_there(way: str) -> None:
+async def test_a_deletion_that_waits_for_credentials_continues_when_they_exist(way: str) -> None:
     world = await whole()
     world.clouds.locked = {"clouds"}
     world.delete(KIND, "web")
@@ -276,7 +274,7 @@ async def test_who_waits_for_credentials_goes_when_they_are_there(way: str) -> N
 
 
 @pytest.mark.parametrize("cause", LOGIN)
-async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -> None:
+async def test_the_policy_detach_keeps_existing_resources_and_reports_them(cause: Reason) -> None:
     world = await whole()
     refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
     error = TerminalCloudError(cause, "no way") if refused else TransientCloudError(cause, "no way")
@@ -291,7 +289,7 @@ async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -
     assert all(thing.id in left_behind(world) for thing in world.clouds.all() if thing.mark)
 
 
-async def test_a_cloud_that_does_not_answer_is_no_reason_to_detach() -> None:
+async def test_an_unresponsive_cloud_is_no_reason_to_detach() -> None:
     world = await whole()
     world.clouds.fail["look"] = TransientCloudError("Unreachable", "timed out")
     world.change(credentialsLostPolicy="Detach")
@@ -307,7 +305,7 @@ async def test_a_cloud_that_does_not_answer_is_no_reason_to_detach() -> None:
     assert world.there() == ALL
 
 
-async def test_an_orphan_asks_nobody() -> None:
+async def test_an_orphaned_server_sends_no_request() -> None:
     world = await whole()
     world.change(credentialsLostPolicy="Orphan")
     await world.run(30)
@@ -319,7 +317,7 @@ async def test_an_orphan_asks_nobody() -> None:
     assert world.clouds.all("server")[0].id in left_behind(world)
 
 
-async def test_who_never_had_credentials_goes_at_once() -> None:
+async def test_a_server_without_credentials_from_the_start_is_deleted_at_once() -> None:
     world = Servers()
     world.clouds.locked = {"clouds"}
     world.server()

@@ -1,4 +1,6 @@
-"""The life of an OpenStackServer: made, watched, changed by others, lost, taken away, with a crash at every write."""
+"""The lifecycle of an OpenStackServer: created, observed, changed by others, lost, deleted, with a crash at every
+write.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from stackwright.core.openstack.errors import TransientCloudError
 pytestmark = pytest.mark.looptime
 
 
-async def test_a_server_is_made_of_what_its_names_mean_and_is_told_when_it_is_active() -> None:
+async def test_a_server_is_created_from_resolved_names_and_reported_when_active() -> None:
     world = await made()
     assert world.there() == ["port web-0", "server web"]
     status = world.status
@@ -25,7 +27,7 @@ async def test_a_server_is_made_of_what_its_names_mean_and_is_told_when_it_is_ac
     assert [call.slot[0] for call in world.clouds.calls] == ["port", "server"]
 
 
-async def test_volumes_and_trunks_come_before_the_server_and_go_with_it() -> None:
+async def test_volumes_and_trunks_are_created_before_the_server_and_deleted_with_it() -> None:
     world = await made(**WHOLE)
     assert world.there() == ALL
     devices = world.one("server").facts["block_device_mapping_v2"]
@@ -36,7 +38,7 @@ async def test_volumes_and_trunks_come_before_the_server_and_go_with_it() -> Non
     assert not world.get()
 
 
-async def test_a_volume_that_a_user_made_of_a_servers_volume_outlives_the_server() -> None:
+async def test_a_users_copy_of_a_servers_volume_outlives_the_server() -> None:
     """Its metadata may be copied, too, and our mark in it."""
     world = await made(**WHOLE)
     await world.run(600)
@@ -54,7 +56,7 @@ async def test_a_volume_that_a_user_made_of_a_servers_volume_outlives_the_server
     assert told == ["Left in the cloud, because they have our mark but may belong to another client: volume copied"]
 
 
-async def test_volumes_of_which_nobody_knows_whether_they_are_ours_are_told_and_stay() -> None:
+async def test_volumes_of_unknown_origin_are_reported_and_kept() -> None:
     """As of a release that wrote no ids into them, without its status, and with a restored backup."""
     world = await made(**WHOLE)
     await world.stop()
@@ -97,7 +99,7 @@ async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orph
     await killed_everywhere(start, lambda world: world.server(**WHOLE), end)
 
 
-async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
+async def test_a_deletion_killed_at_every_write_leaves_no_resources() -> None:
     async def start() -> Servers:
         return await made(**WHOLE)
 
@@ -108,7 +110,7 @@ async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
     await killed_everywhere(start, lambda world: world.delete(KIND, "web"), end)
 
 
-async def test_deletion_needs_no_spec_nor_what_it_named() -> None:
+async def test_deletion_needs_neither_the_spec_nor_its_references() -> None:
     world = await made(**VOLUMES)
     await world.stop()
     for thing in world.clouds.all():
@@ -119,7 +121,7 @@ async def test_deletion_needs_no_spec_nor_what_it_named() -> None:
     assert world.there() == []
 
 
-async def test_what_is_deleted_half_made_leaves_nothing() -> None:
+async def test_half_created_resources_are_deleted_completely() -> None:
     for seconds in (0.5, 1.5, 3, 6, 9, 12, 20):
         world = Servers()
         world.server(**WHOLE)
@@ -130,7 +132,7 @@ async def test_what_is_deleted_half_made_leaves_nothing() -> None:
         await world.stop()
 
 
-async def test_nothing_is_ever_made_while_it_goes() -> None:
+async def test_nothing_is_created_during_a_deletion() -> None:
     world = await made(**VOLUMES)
     world.delete(KIND, "web")
     before = len(world.clouds.calls)
@@ -138,7 +140,7 @@ async def test_nothing_is_ever_made_while_it_goes() -> None:
     assert {call.do for call in world.clouds.calls[before:]} == {"delete"}
 
 
-async def test_a_server_that_somebody_deleted_is_told_and_not_made_again() -> None:
+async def test_a_deleted_server_is_reported_and_not_recreated() -> None:
     world = await made()
     world.clouds.remove("server", world.status["instanceID"])
     await world.run(300)
@@ -149,7 +151,7 @@ async def test_a_server_that_somebody_deleted_is_told_and_not_made_again() -> No
     assert world.there() == ["port web-0"]
 
 
-async def test_or_made_again_with_the_same_port_where_the_spec_says_so() -> None:
+async def test_a_deleted_server_is_recreated_with_the_same_port_by_policy() -> None:
     world = await made(recreatePolicy="Always", **VOLUMES)
     port, server = world.one("port").id, world.one("server")
     world.clouds.become(server, "ACTIVE")
@@ -161,7 +163,7 @@ async def test_or_made_again_with_the_same_port_where_the_spec_says_so() -> None
     assert world.one("server").id != server.id
 
 
-async def test_a_lost_port_is_told_and_the_policy_may_be_set_later() -> None:
+async def test_a_lost_port_is_reported_and_the_policy_may_be_set_later() -> None:
     world = await made()
     world.clouds.remove("port", world.one("port").id)
     await world.run(300)
@@ -172,7 +174,7 @@ async def test_a_lost_port_is_told_and_the_policy_may_be_set_later() -> None:
     assert world.there() == ["port web-0", "server web"]
 
 
-async def test_what_somebody_changed_is_set_back() -> None:
+async def test_foreign_changes_are_reverted() -> None:
     world = await made(serverMetadata=[{"key": "a", "value": "1"}])
     world.clouds.become(world.one("port"), "", security_groups=["other"])
     world.clouds.become(world.one("server"), "ACTIVE", metadata={"a": "2", "b": "3"})
@@ -194,7 +196,7 @@ STATES = {
 
 
 @pytest.mark.parametrize(("state", "reason"), STATES.items())
-async def test_each_state_of_nova_is_told_and_none_is_the_last_word(state: str, reason: str) -> None:
+async def test_each_state_of_nova_is_reported_and_none_is_final(state: str, reason: str) -> None:
     world = await made()
     world.clouds.become(world.one("server"), state, fault="No valid host was found")
     await world.run(300)
@@ -212,7 +214,7 @@ async def test_each_state_of_nova_is_told_and_none_is_the_last_word(state: str, 
 
 @pytest.mark.parametrize("where", ["look", "find", "create port", "create trunk", "create volume", "create server"])
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
-async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str, trouble: Exception) -> None:
+async def test_each_wrong_response_becomes_a_condition_without_a_hot_loop(where: str, trouble: Exception) -> None:
     world = Servers()
     world.clouds.fail[where] = trouble
     world.server(**WHOLE)
@@ -229,7 +231,7 @@ async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str
 
 
 @pytest.mark.parametrize("what", ["create port", "create volume", "create server"])
-async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twice(what: str) -> None:
+async def test_a_request_that_succeeds_but_seems_to_fail_creates_no_duplicate(what: str) -> None:
     world = Servers()
     world.clouds.lose.add(what)
     world.server(**VOLUMES)
@@ -237,7 +239,7 @@ async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twi
     assert world.there() == ["port web-0", "server web", "volume web-data", "volume web-root"]
 
 
-async def test_names_that_mean_nothing_or_too_much_are_told_all_at_once() -> None:
+async def test_names_without_or_with_several_matches_are_reported_together() -> None:
     world = Servers()
     world.clouds.put("network", "private")
     world.server(flavor="huge")
@@ -252,7 +254,7 @@ async def test_names_that_mean_nothing_or_too_much_are_told_all_at_once() -> Non
     assert world.status["ready"]
 
 
-async def test_servers_of_the_same_name_are_not_taken_for_each_other() -> None:
+async def test_servers_of_the_same_name_are_not_confused() -> None:
     world = await made()
     foreign = world.clouds.put("server", "web")
     port = world.clouds.put("port", "web-0")
@@ -264,7 +266,7 @@ async def test_servers_of_the_same_name_are_not_taken_for_each_other() -> None:
     assert world.status["instanceID"] != foreign.id
 
 
-async def test_credentials_that_are_gone_hold_the_object_until_the_policy_lets_it_go() -> None:
+async def test_lost_credentials_block_the_deletion_of_a_server_until_the_policy_permits_it() -> None:
     world = await made()
     world.clouds.fail["look"] = TransientCloudError("CredentialsMissing", "Secret openstack/clouds does not exist")
     world.delete(KIND, "web")
@@ -278,7 +280,7 @@ async def test_credentials_that_are_gone_hold_the_object_until_the_policy_lets_i
     assert world.there() == ["port web-0", "server web"]
 
 
-async def test_a_paused_server_is_left_alone() -> None:
+async def test_a_paused_server_is_not_changed() -> None:
     world = Servers()
     world.server()
     obj = world.get()

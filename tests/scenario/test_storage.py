@@ -1,4 +1,4 @@
-"""Storage: a Ceph of the cloud's own and one elsewhere, keys that come late and change, back ends that are given up."""
+"""Storage: the cloud's own Ceph and an external one, late and changed keys, removed back ends."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ from world import NAMESPACE, World, ready_world
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find, is_ready
-from stackwright.core.objects import ORPHAN
+from stackwright.core.objects import ORPHAN, OWNER
 from stackwright.core.ports import secret_data
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.ceph.values import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
@@ -32,7 +32,7 @@ def service(world, kind, name):
     return world.cluster.peek(kind.KIND, (NAMESPACE, name))
 
 
-async def test_a_cloud_with_its_own_ceph_asks_for_clients_and_gets_them():
+async def test_a_cloud_with_its_own_ceph_requests_clients_and_gets_them():
     world = await ready_world(features=OWN)
     assert {"ceph", "block-storage", "object-storage", "coordination"} <= set(world.osdpl["status"]["services"])
     clients = asked(world, NAMESPACE)
@@ -43,7 +43,7 @@ async def test_a_cloud_with_its_own_ceph_asks_for_clients_and_gets_them():
     assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
 
 
-async def test_an_external_ceph_is_waited_for_by_name_and_given_what_its_gateway_needs():
+async def test_an_external_ceph_is_awaited_by_name_and_gets_the_credentials_of_its_gateway():
     world = World()
     world.ceph = False
     world.cloud(features=ELSEWHERE)
@@ -87,7 +87,7 @@ async def test_a_new_key_reaches_the_clients_secret_and_nothing_else():
     assert world.helm.calls[installs:] == [("upgrade", (NAMESPACE, "openstack-cinder"))], "pools are read at the start"
 
 
-async def test_what_the_watch_sees_makes_the_cloud_unready_by_its_name_and_ready_again():
+async def test_observations_of_the_watch_change_the_clouds_readiness_by_name():
     world = await ready_world(features=OWN)
 
     def watch(status, reason, message):
@@ -105,7 +105,23 @@ async def test_what_the_watch_sees_makes_the_cloud_unready_by_its_name_and_ready
     assert is_ready(world.osdpl)
 
 
-async def test_a_store_with_images_is_not_given_up_unless_somebody_says_so():
+async def test_a_cloud_is_not_ready_while_another_one_has_the_namespace_of_its_ceph():
+    world = World()
+    meta = {"namespace": SHARED, "name": REQUESTS, "annotations": {OWNER: "second/ceph"}}
+    world.cluster.put(CONFIGMAP, {"metadata": meta, "data": {"requests.json": json.dumps({"clients": {}})}})
+    world.cloud(features=ELSEWHERE)
+    await world.run(120)
+    entry = find(service(world, Ceph, "ceph"))
+    assert (entry["status"], entry["reason"]) == ("False", "BlockedTaken")
+    assert world.condition("Ceph")[:2] == ("False", "BlockedTaken")
+    assert "belongs to Ceph second/ceph" in world.condition()[2]
+    world.cluster.remove(CONFIGMAP, (SHARED, REQUESTS))
+    await world.run(30)
+    await world.settle(patience=1)
+    assert is_ready(world.osdpl), find(world.osdpl)
+
+
+async def test_a_store_with_images_is_removed_only_with_an_annotation():
     world = await ready_world(features=IN_FILES)
     world.contents.things = {"images": ["guest", "debian"]}
     world.cloud(features=OWN)
@@ -118,13 +134,13 @@ async def test_a_store_with_images_is_not_given_up_unless_somebody_says_so():
         "annotate OpenStackDeployment openstack/cloud with stackwright.dev/orphan=glance/images"
     )
     assert service(world, Glance, "glance")["status"]["backends"] == ["images"]
-    world.contents.things = {}  # somebody deleted them
+    world.contents.things = {}  # another client deleted them
     await world.run(90)
     await world.settle()
     assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
 
 
-async def test_a_store_in_ceph_that_is_to_be_given_up_keeps_its_client_until_the_release_is_without_it():
+async def test_a_removed_store_in_ceph_keeps_its_client_until_the_release_is_updated():
     world = await ready_world(features=OWN)
     world.contents.things = {"rbd": ["guest"]}
     files = {"images": {"default": True, "pvc": {"size": "1Gi"}}}
@@ -139,7 +155,7 @@ async def test_a_store_in_ceph_that_is_to_be_given_up_keeps_its_client_until_the
     assert set(asked(world, NAMESPACE)) == {"cinder"}
 
 
-async def test_a_store_is_given_up_with_what_is_in_it_when_the_cloud_is_told_so():
+async def test_a_store_is_removed_with_its_images_if_the_cloud_permits_it():
     world = await ready_world(features=IN_FILES)
     world.contents.things = {"images": ["guest"]}
     world.cloud(features=OWN)

@@ -13,9 +13,10 @@ from stackwright.api.kinds import PV, PVC, STORAGE_CLASS
 from stackwright.controllers.volume import Place, controllers
 from stackwright.core.ports import Directories, Ports, TransientError, absent
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
-from stackwright.runtime.memory import Crash, FaultyCluster, FrozenClock, Fuse, MemoryCluster, SeededEntropy
+from stackwright.runtime.memory import FrozenClock, MemoryCluster, SeededEntropy
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from support.faults import Crash, FaultyCluster, Fuse
 
 CLASS = {
     "metadata": {"name": "local"},
@@ -114,7 +115,7 @@ class World:
         self.cluster.put(PVC, {**claim, "status": {"phase": "Bound"}})
 
     def release(self) -> None:
-        """The claim goes, the volume is left."""
+        """The claim is deleted, the volume remains."""
         self.cluster.remove(PVC, KEY)
         volume = self.volume()
         assert volume
@@ -146,7 +147,7 @@ def worlds(tmp_path: Path) -> Callable[[], World]:
     return make
 
 
-async def test_made_in_spite_of_a_crash_at_any_write(worlds: Callable[[], World]) -> None:
+async def test_a_volume_is_created_despite_a_crash_at_any_write(worlds: Callable[[], World]) -> None:
     async def prepare() -> World:
         return worlds()
 
@@ -193,7 +194,7 @@ class FullDisk(LocalDirectories):
         raise TransientError(f"cannot make {path}: No space left on device")
 
 
-async def test_a_failure_is_told_by_an_event_about_the_claim(worlds: Callable[[], World]) -> None:
+async def test_a_failure_is_reported_by_an_event_of_the_claim(worlds: Callable[[], World]) -> None:
     world = worlds()
     loop = world.runtime(Fuse(), directories=FullDisk(str(world.root)))
     await loop.load()
@@ -204,7 +205,7 @@ async def test_a_failure_is_told_by_an_event_about_the_claim(worlds: Callable[[]
     assert "No space left" in message
 
 
-async def test_a_claim_that_no_directory_can_serve_is_told_so(worlds: Callable[[], World]) -> None:
+async def test_an_unsupported_claim_gets_an_event(worlds: Callable[[], World]) -> None:
     world = worlds()
     claim = world.cluster.peek(PVC, KEY)
     assert claim

@@ -19,7 +19,7 @@ NAMES = ("mysql-data-mariadb-server-0", "mysql-data-mariadb-server-1")
 
 
 def claim(name: str, size: str = "5Gi", application: str = "mariadb", phase: str = "Bound", **spec: Any) -> Object:
-    """As the StatefulSet controller makes them."""
+    """As the StatefulSet controller creates them."""
     labels = {"application": application, "component": "server"}
     asked = {"storageClassName": "cloud", "resources": {"requests": {"storage": size}}, **spec}
     status = {"phase": phase, **({"capacity": {"storage": size}} if phase == "Bound" else {})}
@@ -56,7 +56,7 @@ def sizes(world: World) -> dict[str, str]:
 
 
 def resized(world: World, name: str, **status: Any) -> None:
-    """What the driver does."""
+    """The work of the driver."""
     obj = copy.deepcopy(world.cluster.peek(PVC, (NAMESPACE, name)))
     obj["status"] |= status or {"capacity": dict(obj["spec"]["resources"]["requests"])}
     world.cluster.put(PVC, obj)
@@ -89,7 +89,7 @@ async def test_claims_grow_with_the_cloud_where_their_class_allows_it() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"allowVolumeExpansion": False}])
-async def test_where_the_class_does_not_allow_it_the_cloud_says_so_and_is_ready(more: dict[str, Any]) -> None:
+async def test_a_class_without_expansion_is_reported_by_a_ready_cloud(more: dict[str, Any]) -> None:
     world = await cloud(storage_class(**more), claim(NAMES[0]))
     assert sizes(world) == {NAMES[0]: "5Gi"}
     assert told(world) == (
@@ -120,7 +120,7 @@ async def test_a_volume_never_shrinks() -> None:
     await world.stop()
 
 
-async def test_a_claim_without_a_volume_is_left_alone_until_it_has_one() -> None:
+async def test_a_claim_without_a_volume_is_not_changed() -> None:
     """Kubernetes refuses to change it. A server that is added later gets the old size of its StatefulSet first."""
     world = await cloud(storage_class(allowVolumeExpansion=True), claim(NAMES[0], phase="Pending"))
     assert sizes(world) == {NAMES[0]: "5Gi"}
@@ -132,7 +132,9 @@ async def test_a_claim_without_a_volume_is_left_alone_until_it_has_one() -> None
     await world.stop()
 
 
-async def test_a_refusal_of_the_api_is_an_event_and_the_service_stays_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rejection_of_the_api_becomes_an_event_and_the_service_stays_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from stackwright.runtime.memory import MemoryCluster
 
     patch = MemoryCluster.patch

@@ -1,4 +1,4 @@
-"""The number of voting servers is never reduced, whatever happens to the update that changed it."""
+"""The number of voting servers is never reduced, in any state of the update that changed it."""
 
 import dataclasses
 from typing import Any
@@ -37,7 +37,7 @@ def healed(world: World, name: str) -> None:
 
 
 @pytest.mark.parametrize("chart", VOTING)
-async def test_a_growth_that_is_not_ready_in_time_is_not_rolled_back_and_goes_on(chart: str) -> None:
+async def test_a_growth_that_is_not_ready_in_time_is_not_rolled_back_and_continues(chart: str) -> None:
     _, component, workload = VOTING[chart]
     world = await ready_world(features=FEATURES)
     calls, release = len(world.helm.calls), (NAMESPACE, f"openstack-{chart}")
@@ -70,8 +70,8 @@ async def test_an_upgrade_of_as_many_servers_that_vote_is_rolled_back(chart: str
     assert world.condition()[1] == "BlockedRolledBack"
 
 
-async def test_whatever_follows_a_growth_that_is_not_ready_is_not_rolled_back_either() -> None:
-    """Also by an operator that was started again meanwhile, and one whose former version did not count."""
+async def test_changes_after_an_unready_growth_are_not_rolled_back_either() -> None:
+    """Also with an operator that was restarted in between, and one whose former version did not count."""
     world = await ready_world(features=FEATURES)
     world.kubelet.broken["etcd-server"] = UNREADY
     world.cloud(features=FEATURES, services=values("etcd", 3))
@@ -86,7 +86,7 @@ async def test_whatever_follows_a_growth_that_is_not_ready_is_not_rolled_back_ei
     assert "rollback" not in {verb for verb, _ in world.helm.calls}
 
 
-async def test_a_cloud_that_grows_in_size_rolls_back_what_has_no_votes_and_nothing_else() -> None:
+async def test_a_growing_cloud_rolls_back_only_releases_without_votes() -> None:
     world = await ready_world(features=FEATURES)
     world.kubelet.broken |= dict.fromkeys(("etcd-server", "mariadb-server", "ceph-watch", "memcached"), UNREADY)
     world.cloud(size="tiny", features=FEATURES)
@@ -115,9 +115,7 @@ LOWERED = [
 
 
 @pytest.mark.parametrize(("change", "told"), LOWERED)
-async def test_an_update_that_nobody_refused_and_that_lowers_them_is_not_applied_by_half(
-    change: dict[str, Any], told: str
-) -> None:
+async def test_an_admitted_update_to_fewer_servers_is_not_applied_partially(change: dict[str, Any], told: str) -> None:
     """Where the webhook is off or away: no service takes the rest of the update, and all go on as they are."""
     world = await ready_world(size="tiny", features=FEATURES)
     before, calls = world.state()["objects"], len(world.helm.calls)
@@ -162,7 +160,7 @@ def written(world: World, etcd: int, memory: int, *more: str, at: str = NAMESPAC
 
 
 @pytest.mark.parametrize("ready", [True, False])
-async def test_an_update_of_a_helmbundle_that_nobody_refused_is_not_applied_by_half_either(ready: bool) -> None:
+async def test_an_admitted_update_of_a_helmbundle_is_not_applied_partially_either(ready: bool) -> None:
     world = World()
     written(world, 3 if ready else 1, 64, "c")
     await world.settle()
@@ -189,7 +187,7 @@ async def test_an_update_of_a_helmbundle_that_nobody_refused_is_not_applied_by_h
 
 
 def forget(world: World) -> None:
-    """Leave the HelmBundle as an earlier version did, which did not count who votes."""
+    """Leaves the HelmBundle as an earlier version did, which did not count voters."""
     mine = world.get(HelmBundle.KIND, "mine")
     assert mine is not None
     mine["status"]["releaseStatuses"]["b"].pop("readyVoters")
@@ -212,7 +210,7 @@ async def test_the_first_upgrade_by_a_new_operator_is_rolled_back_unless_it_adds
     assert (("rollback", (NAMESPACE, "b")) in world.helm.calls[calls:]) is rolled_back
 
 
-async def test_servers_that_somebody_added_by_hand_are_not_those_of_the_revision_that_was_ready() -> None:
+async def test_manually_added_servers_do_not_count_for_the_ready_revision() -> None:
     world = World()
     written(world, 1, 64)
     await world.settle()
@@ -247,7 +245,7 @@ async def test_a_release_that_moves_while_nothing_is_applied_is_uninstalled_wher
     assert world.helm.calls[calls:] == [("uninstall", (NAMESPACE, "a")), ("upgrade", ("elsewhere", "a"))]
 
 
-async def test_servers_that_somebody_added_by_hand_stop_nothing_but_an_update() -> None:
+async def test_manually_added_servers_block_only_an_update() -> None:
     """They may be members as well."""
     world = await ready_world(features=FEATURES)
     server = world.get(STATEFULSET, "etcd-server")

@@ -1,22 +1,18 @@
-"""Each rule of kinds that live in an OpenStack, where no API server refused: told in its words, and nothing is made.
+"""Each rule of kinds in an OpenStack that no API server checked: reported with its message, and nothing is created.
 
-So it is with what was stored before the rule was made. Which words an API server has for it, and what may change of an
-object, the functional tests and those of the API show.
+This applies to objects that were stored before the rule existed. The functional tests and those of the API cover the
+messages of an API server, and which fields of an object may change.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from capi_world import CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
 from pool_world import POOLS
 from server_world import SPEC
-from world import NAMESPACE
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Object
-from stackwright.runtime.memory.shape import schema_of, with_defaults
 
 pytestmark = pytest.mark.looptime
 ROOT = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
@@ -76,16 +72,12 @@ WRONG: list[tuple[Kind, Object, str]] = [
 
 
 def smuggle(world: Clusters, kind: Kind, spec: Object) -> None:
-    """Past all that an API server refuses."""
     world.write(kind, "a", GOOD[kind])
-    obj: Any = world.get(kind, "a")
-    obj["metadata"]["generation"] += 1
-    wrong = with_defaults(schema_of(kind), {**obj, "spec": spec})
-    world.cluster._put(kind, (NAMESPACE, "a"), wrong, "MODIFIED")
+    world.smuggle(kind, "a", spec)
 
 
 @pytest.mark.parametrize(("kind", "wrong", "message"), WRONG, ids=lambda each: getattr(each, "kind", str(each)[:60]))
-async def test_what_is_wrong_is_told_makes_nothing_and_can_be_put_right_or_go(
+async def test_an_invalid_spec_is_reported_creates_nothing_and_can_be_corrected_or_deleted(
     kind: Kind, wrong: Object, message: str
 ) -> None:
     world = Clusters(core=True)
@@ -103,7 +95,7 @@ async def test_what_is_wrong_is_told_makes_nothing_and_can_be_put_right_or_go(
     world.write(kind, "a", GOOD[kind])
     await world.run(60)
     assert world.told(kind=kind, name="a")[0] != "BlockedInvalidSpec"
-    if "identityRef" not in wrong:  # or nobody can tell whether something is left
+    if "identityRef" not in wrong:  # or leftovers would be unknown
         smuggle(world, kind, {**GOOD[kind], **wrong})
     world.delete(kind, "a")
     await world.run(120)

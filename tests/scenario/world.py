@@ -1,7 +1,7 @@
-"""A whole world in memory and simulated time: the operator as it is wired, and all other actors around it.
+"""A whole world in memory and simulated time: the operator with its wiring, and all other actors around it.
 
-State in, event, state out: a test puts objects in, lets the world settle, and looks at what is there. The operator is
-the real one (runtime, queue, store, controllers); the API server, Helm, MariaDB, RabbitMQ and Keystone are those of
+State in, event, state out: a test creates objects, lets the world settle, and checks the result. The operator is the
+real one (runtime, queue, store, controllers); the API server, Helm, MariaDB, RabbitMQ and Keystone are those of
 `stackwright.runtime.memory`; the kubelet is below. Only loop time passes, so days take milliseconds.
 """
 
@@ -38,8 +38,6 @@ from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
 from stackwright.runtime.events import Item
 from stackwright.runtime.memory import (
-    Crash,
-    Fuse,
     MemoryBroker,
     MemoryCluster,
     MemoryContents,
@@ -48,20 +46,20 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
     ceph,
-    faulty,
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 from stackwright.services.ceph.values import REQUESTS
 from stackwright.services.context import CLOUD_AUTHORITY, PLACES
 from stackwright.services.registry import SERVICES
+from support.faults import Crash, Fuse, faulty
 
 NAMESPACE = "openstack"
 NAME = "cloud"
 START = 1_750_000_000.0
 CONTROL_PLANE = {"openstack-control-plane": "enabled"}
 EVERY_ROLE = dict(PLACES)
-# What a test leaves out that does not say `whole=True`: four services are enough to see how a cloud behaves.
+# Omitted in tests without `whole=True`: four services are enough to show the behaviour of a cloud.
 AWAY = tuple(f"~{name}" for name in ("ingress", "image", "placement", "networking", "compute", "dashboard"))
 # Images that no pod of a cloud has.
 ELSEWHERE = ("base", "base-python", "coredns", "guest", "operator", "operator-base", "python", "tempest")
@@ -119,7 +117,7 @@ KINDS = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 
 def cloud_object(name: str = NAME, namespace: str = NAMESPACE, *, whole: bool = False, **spec: Any) -> Object:
-    """An OpenStackDeployment as small as can be: of four services, unless the `whole` preset is asked for."""
+    """A minimal OpenStackDeployment: of four services, unless the `whole` preset is requested."""
     base = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
     if not whole:
         features = dict(spec.get("features") or {})
@@ -130,7 +128,7 @@ def cloud_object(name: str = NAME, namespace: str = NAMESPACE, *, whole: bool = 
 
 
 def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
-    """What a chart makes, as far as the operator can tell."""
+    """The workloads of a chart, as far as the operator can see."""
     made = []
     application = values.get("name") or chart  # several releases of a chart side by side
     others = [("Deployment", f"{chart}-{each.component}", each.component) for each in CHARTS[chart].listens]
@@ -153,7 +151,7 @@ def _monotonic() -> float:
 
 
 class LoopClock:
-    """The time of day, moved by the loop only; it stands still until an operator is started for the first time."""
+    """The time of day, advanced only by the loop; it is stopped until the first start of an operator."""
 
     def __init__(self, now: float = START) -> None:
         self._now, self._start = now, 0.0
@@ -162,7 +160,7 @@ class LoopClock:
         self._start = self._start or self._now - asyncio.get_running_loop().time()
 
     def step(self, seconds: float) -> None:
-        """Somebody sets the clock."""
+        """Sets the clock."""
         self._now += seconds
         self._start += seconds
 
@@ -171,10 +169,10 @@ class LoopClock:
 
 
 class Kubelet:
-    """Makes pods of workloads, and both ready after `start` seconds.
+    """Creates pods of workloads, and makes both ready after `start` seconds.
 
-    broken   workloads whose pods stay as the status given
-    rolling  DaemonSets that are updated one node after the other → seconds that each takes
+    broken   workloads whose pods keep the given status
+    rolling  DaemonSets that are updated node by node → seconds for each
     """
 
     def __init__(self, cluster: MemoryCluster, start: float = 3.0) -> None:
@@ -202,7 +200,7 @@ class Kubelet:
             asyncio.get_running_loop().call_later(self.start, self.sync, kind, name, obj["metadata"]["namespace"])
 
     def sync(self, kind: Kind, name: str, namespace: str = NAMESPACE) -> None:
-        """Bring a workload's pods and status to where its spec and `broken` say they are."""
+        """Brings a workload's pods and status to the state of its spec and of `broken`."""
         obj = self._cluster.peek(kind, (namespace, name))
         if obj is None:
             return
@@ -266,8 +264,8 @@ class Kubelet:
         return there
 
     def _rescheduled(self) -> None:
-        """The nodes are not what they were: so are the pods of all DaemonSets, a little later."""
-        with contextlib.suppress(RuntimeError):  # while a world is being built no loop runs, and no DaemonSet is there
+        """The nodes changed, and so do the pods of all DaemonSets a little later."""
+        with contextlib.suppress(RuntimeError):  # while a world is built no loop runs, and no DaemonSet exists
             loop = asyncio.get_running_loop()
             for obj in self._cluster.all(DAEMONSET):
                 meta = obj["metadata"]
@@ -291,7 +289,7 @@ def _is_ready(pod: Object) -> bool:
     return bool(pod["status"]["conditions"][0] == READY["conditions"][0])
 
 
-# How Kubernetes says which template of a DaemonSet a pod is of.
+# Kubernetes' label for the template of a DaemonSet's pod.
 TEMPLATE, POD_TEMPLATE = "deprecated.daemonset.template.generation", "pod-template-generation"
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 UNSCHEDULABLE = {
@@ -319,7 +317,7 @@ class World:
         self.contents = MemoryContents()
         self.clouds = FaultyClouds(self.clock)
         self.settings: Settings | None = None
-        self.ceph = True  # whether somebody hands over what is asked of a Ceph
+        self.ceph = True  # whether the provider of Ceph fulfils requests
         self._latency, self.workers = latency, workers
         self._runtime: Runtime | None = None
         self._task: asyncio.Task[None] | None = None
@@ -333,7 +331,7 @@ class World:
     # The operator as a process.
 
     async def start(self, fuse: Fuse | None = None) -> None:
-        """A new process: nothing of the last one is left but what it wrote."""
+        """A new process: only written state of the last one remains."""
         queue: KeyedQueue[Item] = KeyedQueue()
         ports = Ports(
             self.cluster,
@@ -383,9 +381,10 @@ class World:
             self._task = None
 
     async def settle(self, patience: float = 30.0, limit: float = 900.0) -> None:
-        """Until nothing is queued, nor due within `patience` seconds, nor any pod on its way up. Raises Crash.
+        """Runs until the queue is empty, nothing is due within `patience` seconds, and no pod is starting. Raises
+        Crash.
 
-        Fails when that is not so within `limit` seconds: then something goes round in circles.
+        Fails if this takes more than `limit` seconds: then the loop does not terminate.
         """
         if self._task is None:
             await self.start()
@@ -418,7 +417,7 @@ class World:
             raise _crash_of(self._task)
 
     def _watch(self, event: str, kind: Kind, obj: Object) -> None:
-        """As the API server tells it: only of watched kinds, and of Secrets only with our label."""
+        """Events as the API server sends them: only of watched kinds, and of Secrets only with our label."""
         selected = kind not in PARTIAL or MANAGED.items() <= (obj["metadata"].get("labels") or {}).items()
         runtime = self._runtime
         if runtime is None or kind not in runtime.kinds or not selected:
@@ -448,12 +447,12 @@ class World:
         return other
 
     def _hand_over(self, event: str, kind: Kind, obj: Object) -> None:
-        """Whoever runs the Ceph."""
+        """The provider of Ceph."""
         if kind == CONFIGMAP and obj["metadata"]["name"] == REQUESTS and event != "DELETED" and self.ceph:
             self.cluster.put(SECRET, ceph.provided_keys(obj))
 
     def _collect(self, event: str, kind: Kind, obj: Object) -> None:
-        """The garbage collector also takes what is made for an owner that is gone already."""
+        """The garbage collector also deletes objects that are created for a deleted owner."""
         owners = {reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()}
         if event == "ADDED" and owners and not owners & self.cluster._uids_here():
             key = (obj["metadata"]["namespace"], obj["metadata"]["name"])
@@ -489,7 +488,7 @@ class World:
     def delete(self, kind: Kind, name: str) -> None:
         self.cluster.remove(kind, (NAMESPACE, name))
 
-    # What is there.
+    # Existing objects.
 
     @property
     def osdpl(self) -> Object | None:
@@ -521,7 +520,7 @@ class World:
         return len(self.cluster.writes) + len(self.cluster.events) + sum(map(len, foreign))
 
     def state(self) -> dict[str, Any]:
-        """All there is, without what differs between two equal worlds: identities, times, passwords, revisions."""
+        """All objects, without fields that differ between two equal worlds: identities, times, passwords, revisions."""
         kinds = [*(resource.KIND for resource in RESOURCES), *KINDS.values(), POD, SECRET]
         objects = {
             f"{kind.kind}/{obj['metadata']['name']}": _normal(obj) for kind in kinds for obj in self.cluster.all(kind)
@@ -537,7 +536,7 @@ class World:
         }
 
     def _authorities(self) -> dict[str, bool]:
-        """Whether each certificate was issued by the present authority of the cloud."""
+        """Whether each certificate was issued by the present CA of the cloud."""
         present = version_of(self.get(SECRET, CLOUD_AUTHORITY))
         noted = {obj["metadata"]["name"]: annotation(obj, AUTHORITY) for obj in self.cluster.all(SECRET)}
         return {name: note == present for name, note in noted.items() if note}
@@ -560,7 +559,7 @@ _READY: dict[str, tuple[World, float]] = {}
 
 
 async def built_world(**spec: Any) -> tuple[World, float]:
-    """A cloud that became Ready, and when; it is built once a spec, and only to be looked at: see ready_world."""
+    """A cloud that became Ready, and when; built once per spec, and read-only: see ready_world."""
     name = json.dumps(spec, sort_keys=True)
     if name not in _READY:
         world = World()
@@ -599,7 +598,7 @@ def _normal(value: Any) -> Any:
 
 
 class _Counting(Runtime):
-    """The runtime, with a list of what it worked on. A Crash ends it, as the death of the process would."""
+    """The runtime, with a list of its processed keys. A Crash ends it, like the end of the process."""
 
     log: list[Item]
 

@@ -1,4 +1,4 @@
-"""What holds of every decision about things in an OpenStack: (what was observed, the plan) → nothing, or it fails."""
+"""Laws of every decision about resources in an OpenStack: (observation, plan) → nothing, or an assertion fails."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import SERVER_KEY as SERVER_SLOT
-from stackwright.core.openstack.clouds import CloudCall, mark, marked_by, resolve_pending
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
 from stackwright.core.openstack.resource_types import deletion_order
+from stackwright.core.openstack.resources import SERVER_KEY as SERVER_SLOT
+from stackwright.core.openstack.resources import mark, marked_by
 from stackwright.core.plan import Apply, Finalizer, Plan
 
 DECIDE: dict[type, Callable[[Any], Plan]] = {
@@ -49,7 +50,7 @@ def ready(plan: Plan) -> bool:
 
 
 def ours(seen: Any) -> set[tuple[str, str]]:
-    """What is recorded, or has a mark of this object."""
+    """Resources that are recorded or have a mark of this object."""
     things = getattr(seen.look, "things", ())
     return {(slot[0], id_) for slot, id_ in record(seen).items()} | {
         (thing.what, thing.id) for thing in things if marked_by(thing, UID)
@@ -65,7 +66,7 @@ def users(seen: Any) -> set[tuple[str, str]]:
 
 
 def lent(seen: Any) -> set[tuple[str, str]]:
-    """What is there to be used: addresses, and a router."""
+    """Existing resources that objects may use: addresses, and a router."""
     found = getattr(seen, "found", None)
     given = {("floating-ip", thing.id) for thing in getattr(found, "addresses", {}).values()}
     given |= {("router", str(((getattr(found, "names", None) or {}).get("router") or {}).get("id")))}
@@ -73,7 +74,7 @@ def lent(seen: Any) -> set[tuple[str, str]]:
 
 
 def copies(seen: Any) -> set[tuple[str, str]]:
-    """Volumes that somebody made of ours, or may have made: of several with one mark some are not surely ours."""
+    """Possible copies of our volumes: of several volumes with one mark, some are not surely ours."""
     things = [thing for thing in getattr(getattr(seen, "look", None), "things", ()) if marked_by(thing, UID)]
     disks = [thing for thing in things if thing.what == "volume"]
     known = {id_: slot for slot, id_ in record(seen).items()} if disks else {}
@@ -81,7 +82,7 @@ def copies(seen: Any) -> set[tuple[str, str]]:
     found = {thing.id for thing in things if thing.facts.get("created_at") == COPIED}
     for thing in disks:
         others = [each for each in disks if each.mark == thing.mark and each.id != thing.id]
-        if thing.mark not in recorded:  # what is surely ours is taken over, but not by an object that goes
+        if thing.mark not in recorded:  # what is surely ours is adopted, but not by an object in deletion
             found |= {thing.id} if others and is_deleting(seen.obj) else set()
         elif thing.id not in known:
             ours = [each for each in others if each.id in known]
@@ -139,7 +140,7 @@ def it_makes_nothing_while_it_goes(seen: Any, plan: Plan) -> None:
     assert not plan.status.get("ready")
     for action in plan.actions:
         assert not (isinstance(action, Finalizer) and action.present)
-        if isinstance(action, Apply):  # of what is there, and not of a later one of its name
+        if isinstance(action, Apply):  # of existing resources, and not of a later one of the same name
             assert action.obj["metadata"].get("uid") in {each["metadata"]["uid"] for each in there(seen)}
 
 
@@ -171,14 +172,14 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
 
 
 def it_is_never_stuck(seen: Any, plan: Plan) -> None:
-    """What is not ready does something, looks again, is told of changes, or says who must act."""
+    """An object that is not ready acts, requeues itself, waits for an event, or reports what a user must do."""
     if not plan.conditions or ready(plan) or isinstance(seen, MachineSeen):
         return
     assert plan.actions or plan.requeue is not None or any(condition.blocked for condition in plan.conditions)
 
 
 def it_forgets_only_what_is_surely_not_there(seen: Any, plan: Plan) -> None:
-    """Or what the user took for his own; a deletion that ends forgets all."""
+    """Or resources that the user adopted; a deletion that ends forgets all."""
     if isinstance(seen, MachineSeen) or "resources" not in plan.status:
         return
     told = type(seen)(**{**vars(seen), "obj": {**seen.obj, "status": plan.status}})
@@ -221,7 +222,7 @@ def what_it_applies_is_valid(seen: Any, plan: Plan) -> None:
 
 
 def no_two_have_the_same_address(seen: Any, plan: Plan) -> None:
-    """And none goes that somebody has."""
+    """And no address in use is deleted."""
     if not isinstance(seen, PoolSeen) or is_deleting(seen.obj):
         return
     given = [a.obj["spec"]["address"] for a in plan.actions if isinstance(a, Apply) and a.kind == ADDRESS]
@@ -246,7 +247,7 @@ def an_address_that_a_port_has_goes_to_nobody_else(seen: Any, plan: Plan) -> Non
 
 
 def an_address_of_somebody_else_stays_where_it_is(seen: Any, plan: Plan) -> None:
-    """The user's may be taken to the next port from nobody, or from a port of ours."""
+    """A user's address is moved to the next port only if it is unattached or on a port of ours."""
     pool, servers = getattr(seen, "pool", None), getattr(seen, "servers", {}).values()
     ports = [each for server in servers for each in server["status"].get("resources", {}).get("ports", ())]
     for call in calls(plan):

@@ -1,4 +1,4 @@
-"""Any observation of the four controllers of what is in an OpenStack, as their `observe` may hand it over."""
+"""Any observation of the four controllers of resources in an OpenStack, as their `observe` may return it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from stackwright.controllers.server.observe import Pool
 from stackwright.controllers.server.record import written as server_record
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.clouds import CloudResource, ResourceKey, mark
+from stackwright.core.openstack.resources import CloudResource, ResourceKey, mark
 from stackwright.core.plan import Object
 
 CLAIMS = st.sampled_from([None, UID, OTHER])
@@ -155,6 +155,7 @@ def _machine(draw: Any, obj: Object, spec: dict[str, Any]) -> MachineSeen:
         cluster if draw(MOSTLY) else None,
         "c" if draw(MOSTLY) else "",
         _foreign(found) if found and draw(RARELY) else found,
+        () if draw(MOSTLY) else ("spec.tags: takes a list",),
     )
 
 
@@ -203,7 +204,7 @@ def _member_server(each: Object) -> Object:
 
 @st.composite
 def _bastions(draw: Any, seen: ClusterSeen, status: dict[str, Any]) -> dict[str, Object]:
-    """That which is wanted, an older one, somebody else's, or none."""
+    """The desired bastion, an older one, a foreign one, or none."""
     how = draw(st.sampled_from(["wanted", "wanted", "older", "foreign", "none"]))
     made = [action.obj for action in bastion(seen, Owner(CLOUD, UID), status).actions]
     if how == "none" or (not made and how != "older"):

@@ -24,7 +24,7 @@ ADDRESS = st.sampled_from(["192.0.2.1", "192.0.2.2", "198.51.100.7"])
 
 
 def some(needed: dict[str, Any] | None = None, **more: Any) -> Raws:
-    """What is needed, and any of the rest."""
+    """The required fields, and any of the others."""
     return st.fixed_dictionaries(needed or {}, optional=more)
 
 
@@ -56,7 +56,7 @@ PORT: Raws = some(
     valueSpecs=several(some({"name": st.just("qos"), "key": st.just("qos_policy_id"), "value": st.just("x")}), "name"),
 ).map(_secured)
 OLDER_PORT = st.sampled_from([{"network": {"id": ID}, "disablePortSecurity": off} for off in (True, False)])
-HERE = PORT.map(lambda port: {"network": {"id": ID}, **port})  # somebody says where it is
+HERE = PORT.map(lambda port: {"network": {"id": ID}, **port})  # its network is given
 PORTS = st.one_of(HERE, HERE, HERE, HERE, HERE, OLDER_PORT, PORT)
 
 ZONE = st.sampled_from([{"name": "nova"}, {"from": "Name", "name": "nova"}, {"from": "Machine"}])
@@ -73,7 +73,7 @@ HINT = st.sampled_from(
 
 
 def _disks(spec: Raw) -> Raw:
-    """None is called root beside a rootVolume."""
+    """No disk is named root next to a rootVolume."""
     devices = [d for d in spec.get("additionalBlockDevices", ()) if not ("rootVolume" in spec and d["name"] == "root")]
     return {**spec, "additionalBlockDevices": devices} if devices else spec | {"additionalBlockDevices": []}
 
@@ -163,7 +163,7 @@ NETWORK: Raws = st.one_of(
 
 
 def _inside(spec: Raw) -> Raw:
-    """Without a way out there is no floating IP."""
+    """Without an external network there are no floating IPs."""
     if spec.get("enableExternalNetwork") is not False:
         return spec
     spec = {**spec, "apiServer": {**spec.get("apiServer", {}), "enableFloatingIP": False}}

@@ -1,6 +1,6 @@
-"""Any state of what an object has in an OpenStack, and any observation of it.
+"""Any state of an object's resources in an OpenStack, and any observation of it.
 
-What is in the cloud is well at first, as far as it came; then a few things are as they never should be.
+The cloud starts in a correct state at any stage of progress; then a few resources get impossible states.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from stackwright.controllers.infra.cloud_observation import with_error
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudRef, CloudResource, ProjectView, Query, ResourceKey, mark
+from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, ProjectView, ResourceKey, mark
 from stackwright.core.plan import Object
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -37,7 +38,7 @@ TROUBLE = st.sampled_from(
         TerminalCloudError("Forbidden", "HTTP 403"),
     ]
 )
-COPIED = 1e6  # when somebody made volumes of ours into further ones
+COPIED = 1e6  # when others copied our volumes
 FACTS: dict[str, list[dict[str, Any]]] = {
     "server": [
         {"task_state": None, "addresses": {"net": [{"addr": "10.0.0.5"}]}, "metadata": {"a": "1", "b": "2"}},
@@ -74,8 +75,8 @@ class Everything(dict[Query, tuple[CloudResource, ...]]):
 
 
 FOUND = st.sampled_from([1] * 14 + [0, 2]).map(Everything)
-# absent: nowhere, lost: recorded and not there, its: there and not recorded, twice: also recorded, twins: not recorded.
-# copied: recorded, and somebody restored a backup of it.
+# absent: nowhere; lost: recorded but absent; its: exists but unrecorded; twice: also recorded; twins: not recorded.
+# copied: recorded, and a user restored a backup of it.
 HOW = st.sampled_from(["absent", "lost", "its", "twice", "twins", "copied", "unmarked", "foreign", "ill"])
 
 
@@ -127,7 +128,7 @@ def belongings(
 
 @st.composite
 def looks(draw: Any, things: list[CloudResource], kinds: tuple[str, ...]) -> ProjectView:
-    """Of servers there is always a list. Somebody else's may be among it."""
+    """Servers always have a list, which may contain foreign servers."""
     how = draw(st.sampled_from(["", "", "", "", "", "unsettled", "unseen", "unseen", "strangers"]))
     others = [what for what in kinds if what != "server"]
     unseen = frozenset(others[draw(st.sampled_from([0, 0, 0, 1, 2])) % len(others) :] if how == "unseen" else ())
@@ -147,7 +148,7 @@ def parsed(model: Any, raw: dict[str, Any]) -> tuple[Object, dict[str, Any]]:
 
 @st.composite
 def lives(draw: Any, obj: Object) -> Object:
-    """It stays or goes, with our finalizer or without."""
+    """The object exists or is in deletion, with our finalizer or without."""
     going = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if draw(st.sampled_from([False, False, True])) else {}
     finalizers = {} if draw(RARELY) else {"finalizers": [FINALIZER]}
     return {**obj, "metadata": {**obj["metadata"], **finalizers, **going}}
@@ -155,7 +156,7 @@ def lives(draw: Any, obj: Object) -> Object:
 
 @st.composite
 def asked(draw: Any, seen: Any, things: list[CloudResource], kinds: tuple[str, ...]) -> Any:
-    """With what the cloud says, if it is asked at all."""
+    """With the response of the cloud to any query."""
     how = draw(st.sampled_from([*[""] * 15, "paused", "wrong", "trouble", "trouble"]))
     wrong = ("spec.image: is required",) if how == "wrong" else ()
     seen = replace(seen, paused=how == "paused", errors=wrong, now=1_750_000_000.0)

@@ -31,7 +31,7 @@ def obj(kind: str, spec: Any = None, **more: Any) -> dict[str, Any]:
 
 
 def changed(base: Any, changes: dict[str, Any]) -> Any:
-    """A copy with other values at paths such as ports.0.tags; None removes, and what is missing is made."""
+    """A copy with other values at paths such as ports.0.tags; None removes a value, missing parents are created."""
     out = copy.deepcopy(base)
     for path, value in changes.items():
         *where, last = path.split(".")

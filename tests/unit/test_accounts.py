@@ -1,4 +1,4 @@
-"""Looks at accounts, at a provider that says it is ready and does not answer."""
+"""Checks of accounts at a provider that is ready but does not respond."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ADMIN = ("n", "root")
 
 
 class Sql(MemorySql):
-    """Hangs, fails or answers. `asked` has for whom, and whether with a password."""
+    """Hangs, fails or responds. `asked` has the user of each query, and whether it had a password."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ async def looks(made: AccountChecks, provider: str = "p") -> int:
     return len(silent)
 
 
-async def test_a_provider_that_hangs_holds_each_worker_once_and_then_one_of_them_now_and_then() -> None:
+async def test_a_hanging_provider_occupies_each_worker_once_and_later_one_at_a_time() -> None:
     sql, now = Sql(), asyncio.get_running_loop().time
     made, start = checks(sql), now()
     assert await looks(made) == 8
@@ -93,7 +93,7 @@ async def test_a_provider_that_hangs_holds_each_worker_once_and_then_one_of_them
     assert len(sql.asked) == 9 + 8
 
 
-async def test_another_provider_and_one_that_has_come_up_again_are_asked_at_once() -> None:
+async def test_a_new_or_restarted_provider_is_checked_at_once() -> None:
     sql = Sql()
     made = checks(sql)
     await looks(made)
@@ -102,7 +102,7 @@ async def test_another_provider_and_one_that_has_come_up_again_are_asked_at_once
     assert len(sql.asked) == 16
 
 
-async def test_a_failure_is_told_by_its_cause_and_one_that_the_maker_tells_of_is_not() -> None:
+async def test_a_failed_check_is_reported_with_its_cause_unless_creation_reports_it() -> None:
     sql = Sql()
     sql.hangs, sql.error = False, TransientError("Galera is not ready")
     made = checks(sql)
@@ -114,7 +114,7 @@ async def test_a_failure_is_told_by_its_cause_and_one_that_the_maker_tells_of_is
     assert await made.missing(account("a"), "another") is None, "nobody has seen it"
 
 
-async def test_of_a_changed_account_only_the_names_are_asked_for() -> None:
+async def test_a_changed_account_is_checked_by_name_only() -> None:
     sql = Sql()
     sql.hangs = False
     made = checks(sql)
@@ -123,8 +123,8 @@ async def test_of_a_changed_account_only_the_names_are_asked_for() -> None:
     assert sql.asked == [("a", False), ("a", True)], "an answer of the one kind is none of the other"
 
 
-async def test_what_an_earlier_process_saw_counts_as_an_answer_of_the_start() -> None:
-    """Else a restart with 5,000 accounts would ask 5,000 times at once."""
+async def test_an_observation_of_an_earlier_process_counts_as_a_response_of_the_start() -> None:
+    """Otherwise a restart with 5,000 accounts would send 5,000 queries at once."""
     sql = Sql()
     sql.hangs = False
     made = checks(sql)
@@ -140,7 +140,7 @@ async def test_what_an_earlier_process_saw_counts_as_an_answer_of_the_start() ->
     assert len(sql.asked) == early + 8
 
 
-async def test_each_start_asks_for_some_accounts_so_that_none_stays_unseen() -> None:
+async def test_each_start_checks_some_accounts_so_that_all_are_checked_in_time() -> None:
     """An operator that never lives for long would notice no loss."""
     sql, starts = Sql(), 200
     sql.hangs = False
@@ -152,7 +152,7 @@ async def test_each_start_asks_for_some_accounts_so_that_none_stays_unseen() -> 
     assert all(starts / SHARES / 3 < count < starts / SHARES * 3 for count in counts), counts
 
 
-async def test_a_start_asks_for_a_few_accounts_of_each_provider_however_many_there_are() -> None:
+async def test_a_start_checks_only_a_few_accounts_per_provider() -> None:
     names = [f"a{index}" for index in range(20 * SHARES)]
     sql = Sql()
     sql.hangs = False
@@ -165,7 +165,7 @@ async def test_a_start_asks_for_a_few_accounts_of_each_provider_however_many_the
         assert 1 <= len(sql.asked) <= FEW
 
 
-async def test_looks_at_one_account_do_not_use_up_what_a_start_asks_for() -> None:
+async def test_checks_of_one_account_do_not_use_up_the_budget_of_a_start() -> None:
     names = [f"a{index}" for index in range(20 * SHARES)]
     sql = Sql()
     sql.hangs = False
@@ -176,7 +176,7 @@ async def test_looks_at_one_account_do_not_use_up_what_a_start_asks_for() -> Non
     assert len(sql.asked) == FEW
 
 
-async def test_accounts_that_cannot_be_asked_for_cost_a_start_no_more_than_others() -> None:
+async def test_accounts_that_cannot_be_checked_cost_a_start_no_more_than_others() -> None:
     names = [f"a{index}" for index in range(20 * SHARES)]
     made = checks(Sql(), names=names)
     reads: list[Any] = []
@@ -193,7 +193,7 @@ async def test_accounts_that_cannot_be_asked_for_cost_a_start_no_more_than_other
     assert 1 <= len(reads) <= 2 * FEW
 
 
-async def test_after_a_loss_all_are_asked() -> None:
+async def test_after_a_loss_all_accounts_are_checked() -> None:
     sql = Sql()
     sql.hangs, sql.lost = False, "user"
     made = checks(sql)
@@ -204,7 +204,7 @@ async def test_after_a_loss_all_are_asked() -> None:
     assert len(sql.asked) == 8
 
 
-async def test_an_account_that_cannot_be_asked_for_was_not_seen() -> None:
+async def test_an_account_that_cannot_be_checked_counts_as_unchecked() -> None:
     sql = Sql()
     sql.hangs = False
     made = checks(sql)
@@ -213,7 +213,7 @@ async def test_an_account_that_cannot_be_asked_for_was_not_seen() -> None:
 
 
 @pytest.mark.parametrize("changed", [False, True])
-async def test_each_provider_is_asked_with_the_password_of_the_account_unless_that_is_to_be_changed(
+async def test_a_check_uses_the_password_of_the_account_unless_it_changes(
     changed: bool,
 ) -> None:
     """A provider that came back from an old backup may have the user, with the password of then."""
@@ -233,7 +233,7 @@ async def test_each_provider_is_asked_with_the_password_of_the_account_unless_th
     assert [await made.missing(each, "p", changed) for each in (sql_account, entry, at_broker)] == [""] * 3
 
 
-async def test_without_a_password_of_the_administrator_nobody_is_asked() -> None:
+async def test_without_the_administrators_password_no_check_runs() -> None:
     sql = Sql()
     sql.hangs = False
     made = checks(sql)
@@ -242,7 +242,7 @@ async def test_without_a_password_of_the_administrator_nobody_is_asked() -> None
     assert sql.asked == []
 
 
-async def test_old_answers_are_dropped_without_a_look_at_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_old_responses_are_dropped_without_a_scan_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 5,000 accounts a look at all answers for each question would be 25 million looks."""
     looked = 0
 

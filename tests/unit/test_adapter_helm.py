@@ -1,4 +1,4 @@
-"""HelmCli with a stand-in for the program, its errors in words, chart digests, and Helm's records."""
+"""HelmCli with a stand-in for the program: messages of errors, chart digests, and Helm's records."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_helm_has_its_own_folders_and_the_given_kubeconfig(
     helm.close()
 
 
-async def test_at_most_so_many_at_once(tmp_path: Path) -> None:
+async def test_concurrent_calls_are_limited(tmp_path: Path) -> None:
     script = (
         f"touch {tmp_path}/run.$$; ls {tmp_path}/run.* | wc -l >> {tmp_path}/count; sleep 0.2; rm {tmp_path}/run.$$"
     )
@@ -81,7 +81,7 @@ async def test_at_most_so_many_at_once(tmp_path: Path) -> None:
     assert max(int(line) for line in (tmp_path / "count").read_text().split()) == 2
 
 
-async def test_one_namespace_never_has_all_turns_and_those_of_another_come_next(tmp_path: Path) -> None:
+async def test_one_namespace_never_has_all_slots_and_another_is_served_next(tmp_path: Path) -> None:
     path = tmp_path / "ran"
     helm = HelmCli(binary=program(tmp_path, f"echo $2 >> {path}; sleep 0.2"), parallel=4, share=3)
     many = [asyncio.create_task(helm.uninstall(("tenant", f"t{number}"))) for number in range(30)]
@@ -99,7 +99,7 @@ async def test_one_namespace_never_has_all_turns_and_those_of_another_come_next(
 
 
 @pytest.mark.looptime
-async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
+async def test_slots_are_granted_in_turn_and_none_is_lost() -> None:
     turns, most, now, ended = ConcurrencyLimit(4, 3), Counter[str](), Counter[str](), list[str]()
 
     async def call(namespace: str) -> None:
@@ -124,7 +124,7 @@ async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
 
 
 @pytest.mark.looptime
-async def test_who_has_no_turn_for_long_waits_no_longer() -> None:
+async def test_a_caller_without_a_slot_times_out() -> None:
     turns = ConcurrencyLimit(4, 3)
 
     async def call(namespace: str, seconds: float) -> None:
@@ -139,7 +139,7 @@ async def test_who_has_no_turn_for_long_waits_no_longer() -> None:
 
 
 @pytest.mark.looptime
-async def test_a_turn_that_comes_as_its_wait_ends_goes_to_the_next() -> None:
+async def test_a_slot_granted_at_the_timeout_passes_to_the_next_caller() -> None:
     turns, go = ConcurrencyLimit(1, 1), asyncio.Event()
 
     async def call() -> None:
@@ -157,7 +157,7 @@ async def test_a_turn_that_comes_as_its_wait_ends_goes_to_the_next() -> None:
 
 
 async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_path: Path) -> None:
-    """Who changes a record while others of Helm's calls run is found out."""
+    """A change of a record while other calls of Helm run is detected."""
     told: list[str] = []
 
     class Records:
@@ -251,6 +251,11 @@ def test_chart_digest_sees_each_file_and_the_linked_library(tmp_path: Path) -> N
     assert set(chart_digests(tmp_path / "charts")) == {"keystone"}
 
 
+def test_the_library_chart_is_not_one_to_install() -> None:
+    assert "keystone" in chart_digests()
+    assert "lib" not in chart_digests()
+
+
 def record(name: str, revision: int, status: str, **labels: str) -> dict[str, Any]:
     more = {"owner": "helm", "name": name, "version": str(revision), "status": status, **labels}
     return {"metadata": {"namespace": "n", "name": f"sh.helm.release.v1.{name}.v{revision}", "labels": more}}
@@ -273,7 +278,7 @@ def test_the_newest_record_of_each_release() -> None:
     assert (found["b"].deployed_revision, found["b"].digest) == (0, "")
 
 
-def test_a_record_is_not_older_than_its_secret_though_helm_takes_a_label_over_from_the_one_before() -> None:
+def test_a_record_has_the_age_of_its_secret_despite_a_copied_label() -> None:
     newer = record("a", 2, "deployed", modifiedAt="100")
     newer["metadata"]["creationTimestamp"] = "1970-01-01T00:10:00Z"
     assert releases([record("a", 1, "superseded", modifiedAt="100"), newer])["a"].updated == 600.0
@@ -281,7 +286,7 @@ def test_a_record_is_not_older_than_its_secret_though_helm_takes_a_label_over_fr
     assert releases([newer])["a"].updated == 700.0
 
 
-def test_a_charts_linked_library_is_no_news_to_who_reads_an_error() -> None:
+def test_errors_omit_the_warning_about_linked_chart_libraries() -> None:
     text = (
         "walk.go:75: found symbolic link in path: /x/stackwright-lib resolves to /x/lib\nError: replicas: Invalid type"
     )
@@ -289,7 +294,7 @@ def test_a_charts_linked_library_is_no_news_to_who_reads_an_error() -> None:
     assert "replicas: Invalid type" in str(failure("upgrade", text))
 
 
-def test_what_differs_in_the_warnings_of_a_client_at_each_attempt_is_not_in_an_error():
+def test_an_error_has_no_varying_warnings_of_a_client():
     """klog writes time, process and line of code before each, and how often it warns depends on time, too."""
     warning = 'memcache.go:287] "Unhandled Error" err="couldn\'t get resource list for metrics.k8s.io/v1beta1"\n'
     end = "Error: UPGRADE FAILED: unable to build objects: the server is currently unable to handle the request"

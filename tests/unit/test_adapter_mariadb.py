@@ -21,25 +21,25 @@ def account(**changes: Any) -> SqlAccount:
     return SqlAccount(**{**fields, **changes})
 
 
-def test_an_account_is_made_by_statements_that_can_repeat() -> None:
+def test_an_account_is_created_by_idempotent_statements() -> None:
     texts = [text for text, _ in statements(account(database="nova-cell0"), "pa'ss")]
     assert [text.split()[0] for text in texts] == ["CREATE", "CREATE", "ALTER", "GRANT"]
     assert texts[0].startswith("CREATE DATABASE IF NOT EXISTS `nova-cell0` CHARACTER SET utf8mb3")
     assert not any("pa'ss" in text for text in texts)
 
 
-def test_the_driver_quotes_what_is_bound() -> None:
+def test_the_driver_quotes_bound_parameters() -> None:
     (text, bound), *_ = [s for s in statements(account(), "a'b\\") if s[0].startswith("ALTER")]
     escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
     assert escaped == r"ALTER USER 'keystone'@'%' IDENTIFIED BY 'a\'b\\'"
 
 
-def test_removal_drops_the_database_only_when_asked() -> None:
+def test_removal_drops_the_database_only_on_request() -> None:
     assert [t for t, _ in statements(account(absent=True), "")] == ["DROP USER IF EXISTS %s@'%%'"]
     assert len(list(statements(account(absent=True, dropped=("keystone",)), ""))) == 2
 
 
-def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the_first() -> None:
+def test_additional_databases_get_the_same_rights_and_are_dropped_with_the_first() -> None:
     made = [text for text, _ in statements(account(database="nova", additional=("nova_cell0",)), "x")]
     for name in ("nova", "nova_cell0"):
         assert sum(text.startswith(f"CREATE DATABASE IF NOT EXISTS `{name}` ") for text in made) == 1
@@ -54,14 +54,14 @@ def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the
 
 
 def test_rights_are_on_this_database_and_on_no_other_that_is_like_it() -> None:
-    """In GRANT, and only there, _ stands for any character: nova_api would be novaXapi too."""
+    """In GRANT, and only there, _ matches any character: nova_api would match novaXapi too."""
     texts = [text for text, _ in statements(account(database="nova_api"), "x")]
     assert texts[0].startswith("CREATE DATABASE IF NOT EXISTS `nova_api` ")
     assert texts[-1] == r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO %s@'%%'"
 
 
 class Connection:
-    """Takes statements and shows the grants it was made with."""
+    """Receives statements and returns its initial grants."""
 
     def __init__(self, *grants: str) -> None:
         self.grants, self.ran = grants, list[tuple[str, Any]]()
@@ -95,7 +95,7 @@ GRANTS = (
 )
 
 
-async def test_rights_on_what_the_spec_does_not_name_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_rights_outside_of_the_spec_are_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Databases that it named before, and patterns of an earlier version: `nova_api` was novaXapi too."""
     before = (
         "GRANT ALL PRIVILEGES ON `nova_api`.* TO `nova`@`%`",
@@ -120,10 +120,8 @@ async def test_rights_on_what_the_spec_does_not_name_are_taken_back(monkeypatch:
 
 
 @pytest.mark.parametrize("pattern", ["nova%", "%", "100%d", "we``ird", r"nova\_%s"])
-async def test_rights_on_any_pattern_are_taken_back_by_the_driver(
-    monkeypatch: pytest.MonkeyPatch, pattern: str
-) -> None:
-    """What was given by hand: a % in it is no place for a value."""
+async def test_rights_on_any_pattern_are_revoked_by_the_driver(monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
+    """Rights that were granted manually: a % in them is not a placeholder for a value."""
     connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     await MariaDbSql().account(account(username="nova"), {"password": "root-pw"}, "pw")
@@ -158,10 +156,10 @@ HASH = "IDENTIFIED BY PASSWORD '*0123 WITH GRANT'"
         ("GRANT SELECT ON `reports`.* TO `novax`@`%`", []),
     ],
 )
-async def test_rights_on_all_databases_and_roles_are_taken_back(
+async def test_rights_on_all_databases_and_roles_are_revoked(
     monkeypatch: pytest.MonkeyPatch, held: str, taken: list[str]
 ) -> None:
-    """What was given by hand, and what it is to have stays."""
+    """Manually granted rights; the desired rights remain."""
     connection = Connection(held, r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`", *GRANTS[5:])
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     await MariaDbSql().account(account(username="nova", database="nova_api"), {"password": "root-pw"}, "pw")
@@ -182,7 +180,7 @@ async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPa
 
 
 async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing was made for it, so nothing goes: neither the administrator nor a database."""
+    """Nothing was created for it, so nothing is deleted: neither the administrator nor a database."""
     connection = Connection()
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     gone = account(username="nova", absent=True, dropped=("keystone",))
@@ -206,10 +204,10 @@ async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(m
         ("ALL PRIVILEGES+", ("SELECT",), ["REVOKE GRANT OPTION ON", "REVOKE ALL PRIVILEGES ON", "GRANT SELECT ON"]),
     ],
 )
-async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
+async def test_rights_that_an_account_no_longer_needs_are_revoked(
     monkeypatch: pytest.MonkeyPatch, held: str, wanted: tuple[str, ...], ran: list[str]
 ) -> None:
-    """A + stands for WITH GRANT OPTION: an account could give its rights to others, and have them after all."""
+    """A + means WITH GRANT OPTION: the account could grant its rights to others and get them back."""
     passed_on = " WITH GRANT OPTION" * held.endswith("+")
     connection = Connection(rf"GRANT {held.strip('+')} ON `nova\_api`.* TO `nova`@`%`{passed_on}", *GRANTS[5:])
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
@@ -220,7 +218,7 @@ async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
     assert after == [rf"{each} `nova\_api`.* {'TO' if each[0] == 'G' else 'FROM'} %s@'%%'" for each in ran]
 
 
-async def test_an_account_that_goes_has_no_rights_to_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_rights_of_a_deleted_account_are_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
     connection = Connection()
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     await MariaDbSql().account(account(absent=True), {"password": "root-pw"}, "pw")
@@ -238,7 +236,7 @@ async def test_an_account_that_goes_has_no_rights_to_be_taken_back(monkeypatch: 
         (1047, None),
     ],
 )
-async def test_what_is_missing_of_an_account_is_found_by_logging_in(
+async def test_missing_parts_of_an_account_are_found_by_a_login(
     number: int, missing: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
@@ -256,7 +254,7 @@ async def test_what_is_missing_of_an_account_is_found_by_logging_in(
     assert asked == [("keystone", "pw", "keystone")]
 
 
-async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_database_of_an_account_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = "nova_cell0"
 
     def connect(**options: Any) -> Any:
@@ -275,7 +273,7 @@ async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("absent", ["user keystone", "database keystone", ""])
-async def test_without_the_password_the_administrator_is_asked_for_names(
+async def test_without_the_password_the_administrator_queries_names(
     absent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Server(Connection):
@@ -306,7 +304,7 @@ def test_odd_names_are_refused(bad: str) -> None:
 @pytest.mark.parametrize(
     "odd", ["ALL ON *.* TO x; --", "GRANT OPTION", "grant option", "SUPER", "LOC\u212a TABLES", ""]
 )
-def test_what_is_no_privilege_on_a_database_is_refused_with_those_that_are(odd: str) -> None:
+def test_an_unknown_privilege_is_rejected_with_the_known_ones(odd: str) -> None:
     with pytest.raises(TerminalError, match=r"privilege.*allowed: ALL, .*UPDATE"):
         list(statements(account(grants=("SELECT", odd)), "x"))
 

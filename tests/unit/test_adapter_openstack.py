@@ -1,4 +1,4 @@
-"""What KeystoneIdentity asks of the SDK, by a stand-in for its identity proxy."""
+"""Requests of KeystoneIdentity to the SDK, with a stand-in for its identity proxy."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack import catalog
-from stackwright.adapters.openstack.catalog import KeystoneIdentity, error_of
+from stackwright.adapters.openstack import keystone
+from stackwright.adapters.openstack.keystone import KeystoneIdentity, error_of
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.ports import TerminalError, TransientError
 
@@ -81,19 +81,19 @@ class Identity:
 
 @pytest.fixture
 def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
-    monkeypatch.setattr(catalog, "_password_works", lambda url, user, password: True)
+    monkeypatch.setattr(keystone, "_password_works", lambda url, user, password: True)
     return Identity()
 
 
 def ensure(identity: Identity, **changes: Any) -> list[str]:
     identity.writes.clear()
     spec = {**SPEC, **changes}
-    catalog._ensure_user(identity, spec, "http://k/v3", "pw")
-    catalog._ensure_catalog(identity, spec)
+    keystone._ensure_user(identity, spec, "http://k/v3", "pw")
+    keystone._ensure_catalog(identity, spec)
     return list(identity.writes)
 
 
-def test_all_is_made_once(identity: Identity) -> None:
+def test_all_parts_are_created_once(identity: Identity) -> None:
     made = ["create_project", "create_user", "create_role", "create_service", "create_region"]
     assert ensure(identity) == [*made, "create_endpoint", "create_endpoint"]
     assert identity.assigned == {("service", "glance", "admin"), ("service", "glance", "service")}
@@ -124,23 +124,23 @@ def test_endpoints_follow_the_spec(identity: Identity) -> None:
 
 
 def test_without_the_password_only_names_count(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "_password_works", lambda *_: False)
-    assert catalog._missing(identity, SPEC, "http://k/v3", None) == "user glance"
+    monkeypatch.setattr(keystone, "_password_works", lambda *_: False)
+    assert keystone._missing(identity, SPEC, "http://k/v3", None) == "user glance"
     ensure(identity)
     identity.assigned.clear()
     identity.kept["endpoint"].clear()
-    assert catalog._missing(identity, SPEC, "http://k/v3", None) == ""
+    assert keystone._missing(identity, SPEC, "http://k/v3", None) == ""
     identity.kept["service"].clear()
-    assert catalog._missing(identity, SPEC, "http://k/v3", None) == "service glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", None) == "service glance"
 
 
 def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     ensure(identity)
-    monkeypatch.setattr(catalog, "_password_works", lambda url, user, password: False)
+    monkeypatch.setattr(keystone, "_password_works", lambda url, user, password: False)
     assert ensure(identity) == ["update_user"]
 
 
-def test_a_user_that_somebody_disabled_is_enabled_again(identity: Identity) -> None:
+def test_a_disabled_user_is_enabled_again(identity: Identity) -> None:
     ensure(identity)
     (user,) = identity.kept["user"]
     user.is_enabled = False
@@ -148,67 +148,65 @@ def test_a_user_that_somebody_disabled_is_enabled_again(identity: Identity) -> N
     assert user.is_enabled
 
 
-async def test_after_a_failure_keystone_is_logged_in_to_anew(
+async def test_after_a_failure_the_login_to_keystone_is_repeated(
     identity: Identity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that was made anew has another catalog, and takes none of the tokens of before."""
+    """A new Keystone has another catalog, and rejects all earlier tokens."""
     made: list[Any] = []
 
     def connect(*_: Any, **__: Any) -> Any:
         made.append(SimpleNamespace(identity=identity))
         return made[-1]
 
-    monkeypatch.setattr(catalog, "connect", connect)
+    monkeypatch.setattr(keystone, "connect", connect)
     admin = {
         "username": "admin", "password": "pw-x", "auth_url": "http://k/v3", "project_name": "admin",
         "user_domain_name": "Default", "project_domain_name": "Default",
     }  # fmt: skip
-    keystone = KeystoneIdentity()
+    client = KeystoneIdentity()
     for _ in range(2):
-        await keystone.entry(ACTION, admin, "pw")
+        await client.entry(ACTION, admin, "pw")
     assert len(made) == 1
-    monkeypatch.setattr(catalog, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
+    monkeypatch.setattr(keystone, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
     with pytest.raises(TransientError):
-        await keystone.entry(ACTION, admin, "pw")
-    monkeypatch.setattr(catalog, "_ensure_catalog", lambda *_: None)
-    await keystone.entry(ACTION, admin, "pw")
+        await client.entry(ACTION, admin, "pw")
+    monkeypatch.setattr(keystone, "_ensure_catalog", lambda *_: None)
+    await client.entry(ACTION, admin, "pw")
     assert len(made) == 2
 
 
-def test_what_is_missing_is_found_by_logging_in_and_looking(
-    identity: Identity, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+def test_missing_parts_are_found_by_a_login_and_queries(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
     ensure(identity)
     identity.writes.clear()
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == ""
     for endpoint, lost in ((identity.kept["endpoint"].pop(), "public"), (identity.kept["endpoint"][0], "internal")):
         endpoint.url = "http://elsewhere"
-        told = catalog._missing(identity, SPEC, "http://k/v3", "pw")
+        told = keystone._missing(identity, SPEC, "http://k/v3", "pw")
         assert told.startswith("endpoint ") and told.endswith(" of service glance") and lost in told
     assert ensure(identity) == ["update_endpoint", "create_endpoint"]
     identity.assigned.discard(("service", "glance", "service"))
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "role service of user glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "role service of user glance"
     identity.assigned.clear()
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "role admin, service of user glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "role admin, service of user glance"
     ensure(identity)
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == ""
     elsewhere = {**SPEC, "region": "Two"}
-    assert catalog._missing(identity, elsewhere, "http://k/v3", "pw") == "endpoint internal, public of service glance"
+    assert keystone._missing(identity, elsewhere, "http://k/v3", "pw") == "endpoint internal, public of service glance"
     identity.kept["service"].clear()
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
     identity.kept["project"].clear()
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "project service"
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "project service"
     identity.writes.clear()
-    monkeypatch.setattr(catalog, "_password_works", lambda url, user, password: False)
-    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+    monkeypatch.setattr(keystone, "_password_works", lambda url, user, password: False)
+    assert keystone._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
     assert identity.writes == []
 
 
 def test_removal(identity: Identity) -> None:
     ensure(identity)
-    catalog._remove(identity, SPEC)
-    catalog._remove(identity, SPEC)
+    keystone._remove(identity, SPEC)
+    keystone._remove(identity, SPEC)
     assert (identity.kept["user"], identity.kept["service"]) == ([], [])
     assert identity.kept["project"]
 
@@ -231,7 +229,7 @@ def test_errors(status: int, kind: type[Exception]) -> None:
     assert type(error_of(ACTION, "http://k", error)) is kind
 
 
-def test_two_that_make_the_same_at_once_are_no_outage() -> None:
+def test_concurrent_creation_of_the_same_resource_is_no_outage() -> None:
     """As the first two services do, with the project they share."""
     error = Exception("two projects with the same name")
     error.http_status = 409  # type: ignore[attr-defined]
@@ -253,14 +251,14 @@ async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
         await KeystoneIdentity().entry(ACTION, {**admin, "password": ""}, "y")
 
 
-def test_nobody_can_lock_a_service_out_by_wrong_passwords(identity: Identity) -> None:
+def test_wrong_passwords_cannot_lock_a_service_out(identity: Identity) -> None:
     ensure(identity)
     (user,) = identity.kept["user"]
     assert user.options == {"ignore_lockout_failure_attempts": True}
 
 
 class SlowKeystone:
-    """Each of its answers comes in time, and each page of roles names a next one."""
+    """Each of its responses arrives in time, and each page of roles names a next one."""
 
     def __init__(self) -> None:
         self.asked = asked = []  # type: list[str]
@@ -305,11 +303,11 @@ class SlowKeystone:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
-async def test_a_keystone_whose_lists_do_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalog, "LONGEST", 1.0)
-    keystone = SlowKeystone()
+async def test_endless_lists_of_keystone_are_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keystone, "LONGEST", 1.0)
+    slow = SlowKeystone()
     admin = {
-        "username": "admin", "password": "pw-x", "auth_url": f"http://127.0.0.1:{keystone.server.server_port}/v3",
+        "username": "admin", "password": "pw-x", "auth_url": f"http://127.0.0.1:{slow.server.server_port}/v3",
         "project_name": "admin", "user_domain_name": "Default", "project_domain_name": "Default",
     }  # fmt: skip
     try:
@@ -317,9 +315,9 @@ async def test_a_keystone_whose_lists_do_not_end_is_given_up(monkeypatch: pytest
             async with asyncio.timeout(20):
                 with pytest.raises(TransientError):
                     await KeystoneIdentity().missing(ACTION, admin, "pw")
-            count = len(keystone.asked)
+            count = len(slow.asked)
             await asyncio.sleep(0.5)
-            assert len(keystone.asked) == count, "its thread has ended"
-        assert [each for each in keystone.asked if each.startswith("/v3/roles?marker=")], keystone.asked
+            assert len(slow.asked) == count, "its thread has ended"
+        assert [each for each in slow.asked if each.startswith("/v3/roles?marker=")], slow.asked
     finally:
-        keystone.close()
+        slow.close()

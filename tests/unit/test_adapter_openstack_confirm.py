@@ -1,4 +1,4 @@
-"""One wrong answer of a cloud: no list that is short, empty or old makes anything be forgotten or made again."""
+"""One wrong response of a cloud: no short, empty or old list makes the operator forget or recreate a resource."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.test_adapter_openstack_clouds import (
+from test_adapter_openstack_clouds import (
     CLOUD,
     UID,
     Lists,
@@ -26,18 +26,13 @@ from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudResource,
-    ProjectView,
-    ResourceKey,
-    Subscription,
-    look,
-    mark,
-)
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, owned_types
+from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark
+from support.openstack import owned_types
 
 __all__ = ["lists", "time"]
 KINDS = sorted(owned_types())
@@ -45,7 +40,7 @@ IDS = [f"id-{number}" for number in range(4)]
 
 
 class Cloud(Lists):
-    """There is one thing or several of a kind; `wrong` is what a list of it says instead, None for the truth."""
+    """One resource or several of a type; `wrong` is the list that the cloud returns instead, None for the true one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +87,7 @@ async def listed_again(port_: OpenStackClouds, asker: Subscription, time: Time) 
 
 @pytest.mark.parametrize("kind", SHORT)
 @pytest.mark.parametrize("what", KINDS)
-async def test_a_list_that_lacks_what_is_recorded_forgets_nothing(
+async def test_a_list_without_a_recorded_resource_forgets_nothing(
     cloud: Cloud, time: Time, what: str, kind: str
 ) -> None:
     cloud.things[what] = things(what)
@@ -107,7 +102,7 @@ async def test_a_list_that_lacks_what_is_recorded_forgets_nothing(
 
 
 @pytest.mark.parametrize("what", KINDS)
-async def test_what_is_recorded_is_gone_once_two_requests_say_so(cloud: Cloud, time: Time, what: str) -> None:
+async def test_a_recorded_resource_is_gone_after_two_confirmations(cloud: Cloud, time: Time, what: str) -> None:
     cloud.things[what] = things(what)
     told: list[Any] = []
     port_, asker = clouds(told), asks(what, *IDS)
@@ -136,10 +131,10 @@ async def test_after_a_restart_an_empty_list_forgets_nothing(cloud: Cloud, time:
 
 @pytest.mark.parametrize(("kind", "number"), [("empty", 1), ("empty", 4), ("short", 4)])
 @pytest.mark.parametrize("what", KINDS)
-async def test_a_list_that_suddenly_lacks_many_items_counts_once_another_one_agrees(
+async def test_a_list_that_suddenly_lacks_many_items_is_accepted_after_an_equal_one(
     cloud: Cloud, time: Time, what: str, kind: str, number: int
 ) -> None:
-    """Of what is known by its mark alone, there is no id to ask for."""
+    """A resource that is known only by its mark has no id to request."""
     cloud.things[what] = things(what, number)
     port_, asker = clouds([]), asks(what)
     assert (await look(port_, CLOUD, asker)).certain
@@ -173,7 +168,7 @@ async def test_a_recorded_router_keeps_its_finalizer_through_an_empty_list(cloud
 
 @pytest.mark.parametrize("what", [what for what in KINDS if what not in ("server", "volume")])
 @pytest.mark.parametrize("found", [True, False])
-async def test_what_the_cloud_deleted_for_us_is_gone_and_a_404_is_one_answer(
+async def test_a_resource_deleted_at_our_request_is_gone_and_one_404_is_not_enough(
     cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch, what: str, found: bool
 ) -> None:
     cloud.things[what] = things(what, 1)
@@ -192,7 +187,9 @@ async def test_what_the_cloud_deleted_for_us_is_gone_and_a_404_is_one_answer(
     await port_.close()
 
 
-async def test_the_rules_of_a_group_go_with_it(cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_rules_of_a_group_are_deleted_with_it(
+    cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rules = [CloudResource("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
     cloud.things = {"security-group": things("security-group", 1), "security-group-rule": rules}
     known = frozenset({("security-group", IDS[0]), *(("security-group-rule", rule.id) for rule in rules)})
@@ -224,9 +221,7 @@ async def test_trouble_of_a_single_request_confirms_nothing(
     await port_.close()
 
 
-async def test_who_lacks_something_is_told_when_it_can_be_confirmed(
-    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_missing_resource_is_confirmed_at_a_given_time(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tenant_clouds, "CONFIRM", 0.0)
     told: list[Any] = []
     port_ = clouds(told)
@@ -237,7 +232,7 @@ async def test_who_lacks_something_is_told_when_it_can_be_confirmed(
 
 
 @pytest.mark.parametrize("what", KINDS)
-def test_one_thing_is_asked_for_by_its_id(what: str) -> None:
+def test_a_single_resource_is_requested_by_its_id(what: str) -> None:
     def answer(method: str, path: str, body: Any) -> Response:
         if path.endswith("/none"):
             return Response(404, {"error": {"message": "no"}})
@@ -254,7 +249,9 @@ def test_one_thing_is_asked_for_by_its_id(what: str) -> None:
 
 
 def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bool:
-    """Whether lists that began then, and had so many of the things of before, are in doubt after the last."""
+    """Whether lists that began at these times, with these numbers of earlier resources, are in doubt after the last
+    one.
+    """
     doubts = PendingConfirmations(single={("port", each) for each in IDS[:single]})
     ids = {("port", each) for each in IDS[:expected]}
     for began, count in lists:
@@ -262,7 +259,7 @@ def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bo
     return "port" in doubts.lists
 
 
-def test_a_list_that_lacked_many_is_believed_when_one_some_seconds_later_says_the_same() -> None:
+def test_a_list_that_lacks_many_is_accepted_after_a_second_equal_one() -> None:
     assert weighed((0.0, 1))
     assert weighed((0.0, 0))
     assert not weighed((0.0, 2)), "half of them may go at once"
@@ -270,6 +267,6 @@ def test_a_list_that_lacked_many_is_believed_when_one_some_seconds_later_says_th
     assert not weighed((0.0, 1), (CONFIRM, 4))
 
 
-def test_what_lists_do_not_have_though_it_is_there_says_nothing_of_a_list_that_lacks_it_again() -> None:
+def test_a_resource_that_lists_always_lack_does_not_count_as_missing() -> None:
     assert weighed((0.0, 1), single=0)
     assert not weighed((0.0, 1), single=3)

@@ -25,10 +25,10 @@ class Lists:
     def __init__(self, ids: list[str], most: int, links: Callable[[list[str], int], Any]) -> None:
         self.ids, self.asked = ids, 0
         self._most, self._links = most, links
-        self.current_project_id = "p"
+        self.current_project_id, self.session = "p", Mock(auth=None)
         self.network = self.compute = self.block_storage = Mock(request=self._request)
-        self.gone: str = ""  # a thing that goes after the first answer
-        self.status = 404  # of an answer to a marker that is not there
+        self.gone: str = ""  # a resource that is deleted after the first response
+        self.status = 404  # of a response to an absent marker
 
     def _request(self, path: str, method: str, params: Any, **_: Any) -> Mock:
         self.asked += 1
@@ -44,7 +44,7 @@ class Lists:
 
 
 def neutron(found: list[str], limit: int) -> Any:
-    """As its get_pagination_links: whoever sets a limit is always told of a previous page, even on the first."""
+    """Like its get_pagination_links: a request with a limit always gets a previous page, even on the first one."""
     more = [{"rel": "next", "href": "http://n"}] if len(found) >= limit else []
     return [*more, {"rel": "previous", "href": "http://n"}]
 
@@ -55,14 +55,14 @@ def nova(found: list[str], limit: int) -> Any:
 
 @pytest.mark.parametrize(("what", "links"), [("port", neutron), ("server", nova)])
 @pytest.mark.parametrize(("items", "most", "asked"), [(0, 9, 1), (3, 9, 1), (3, 2, 2), (4, 2, 3), (750, 1000, 2)])
-def test_a_list_is_asked_for_only_as_far_as_it_goes(what: str, links: Any, items: int, most: int, asked: int) -> None:
+def test_pages_are_requested_until_the_last_one(what: str, links: Any, items: int, most: int, asked: int) -> None:
     lists = Lists([str(n) for n in range(items)], most, links)
     assert [thing.id for thing in fetch(lists, what)] == [str(n) for n in range(items)]  # type: ignore[arg-type]
     assert lists.asked == asked
 
 
 @pytest.mark.parametrize("links", [5, [5], "x", {"rel": "next"}, [{}], [{"rel": None}]])
-def test_links_of_another_form_lead_on(links: Any) -> None:
+def test_links_in_another_format_are_followed(links: Any) -> None:
     lists = Lists(["1"], 9, lambda found, limit: links)
     assert [thing.id for thing in fetch(lists, "port")] == ["1"]  # type: ignore[arg-type]
     assert lists.asked == 2
@@ -70,7 +70,7 @@ def test_links_of_another_form_lead_on(links: Any) -> None:
 
 @pytest.mark.parametrize(("what", "status"), [("port", 404), ("trunk", 404), ("volume", 404), ("server", 400)])
 def test_a_marker_that_was_deleted_meanwhile_is_no_word_about_the_service(what: str, status: int) -> None:
-    """Of trunks and volumes a 404 would mean that the cloud has no such service, and a 400 is nobody's to mend."""
+    """For trunks and volumes, a 404 would mean that the cloud lacks this service, and no user can resolve a 400."""
     lists = Lists(["1", "2", "3"], 2, nova)
     lists.gone, lists.status = "2", status
     with pytest.raises(TransientCloudError) as raised:
@@ -78,7 +78,7 @@ def test_a_marker_that_was_deleted_meanwhile_is_no_word_about_the_service(what: 
     assert (raised.value.reason, lists.asked) == ("Unreachable", 2)
 
 
-def test_a_service_that_is_missing_is_told_as_before() -> None:
+def test_a_missing_service_is_reported_as_before() -> None:
     lists = Lists([], 2, nova)
     lists.network = Mock(request=lambda *_, **__: answers({}, 404))
     with pytest.raises(TransientCloudError) as raised:

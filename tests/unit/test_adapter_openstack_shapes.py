@@ -25,9 +25,12 @@ from stackwright.adapters.openstack.transport.shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.controllers.infra.drift import corrections
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, query
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import query
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, owned_types
+from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef
+from support.openstack import owned_types
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -89,7 +92,7 @@ REQUESTS = {
     ],
     ids=lambda body: f"{body[:40]!r}",
 )  # fmt: skip
-async def test_what_no_openstack_answers_is_the_clouds_failure(
+async def test_an_invalid_response_is_an_error_of_the_cloud(
     monkeypatch: pytest.MonkeyPatch, ask: Any, body: bytes
 ) -> None:
     await told(monkeypatch, cloud(body), ask)
@@ -167,14 +170,14 @@ PORT: dict[str, Any] = {
         ("security-group-rule", {"id": "1", "security_group_id": "g", "protocol": None, "description": None}),
     ],
 )  # fmt: skip
-def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None:
+def test_responses_of_openstack_are_accepted(what: str, raw: dict[str, Any]) -> None:
     made = cloud(json.dumps({REST[what].keys: [raw], REST[what].key: raw}).encode())
     assert fetch(made, what) == [single(made, what, "1")]
 
 
 @pytest.mark.parametrize("what", [what for what, facts in TYPES.items() if facts.compared])
 @pytest.mark.parametrize("value", [None, [], {}, "", 0, False], ids=repr)
-def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: Any) -> None:
+def test_every_accepted_value_can_be_compared_with_the_created_resource(what: str, value: Any) -> None:
     wanted = {
         "tags": ["a"], "metadata": {"k": "v"}, "security_groups": ["g"], "dns_nameservers": ["192.0.2.1"],
         "external_gateway_info": {"network_id": "n"}, "allowed_address_pairs": [{"ip_address": "192.0.2.2"}],
@@ -189,7 +192,7 @@ def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: 
 
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])
 @pytest.mark.parametrize("what", ["server", "port", "volume", "network"])
-def test_what_somebody_else_marked_in_a_way_of_his_own_is_nobodys(what: str, text: str) -> None:
+def test_a_malformed_mark_of_another_client_is_ignored(what: str, text: str) -> None:
     raw = {"id": "1", "tags": [text], "description": text, "metadata": {METADATA: text}}
     snapshot = Snapshot()
     snapshot.replace(what, fetch(cloud(json.dumps({REST[what].keys: [raw]}).encode()), what), 1.0)
@@ -217,8 +220,8 @@ MANY = 100_000
         ([{"id": "1", "addresses": {key: [{"addr": "1"}] * 101 for key in "abcdefghij"}}], "servers.addresses"),
     ],
 )
-def test_to_check_an_answer_takes_no_memory(found: Any, field: str) -> None:
-    """With errors of all values, an answer of 3 MiB took 2 GiB, which is the end of the operator."""
+def test_checking_a_response_uses_no_memory(found: Any, field: str) -> None:
+    """With errors for all values, a response of 3 MiB used 2 GiB, more than the operator has."""
     tracemalloc.start()
     try:
         with pytest.raises(LibraryFailed, match=rf"wrong {field}\)"):
@@ -250,7 +253,7 @@ async def test_a_project_without_a_textual_id_is_the_clouds_failure(
 
 
 @pytest.mark.parametrize("error", [KeyError(HIDDEN), TypeError(HIDDEN), RecursionError(HIDDEN), AttributeError(HIDDEN)])
-async def test_what_a_library_raises_of_a_catalog_is_the_clouds_failure(
+async def test_a_library_error_about_a_catalog_is_an_error_of_the_cloud(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     class Odd:
@@ -263,7 +266,7 @@ async def test_what_a_library_raises_of_a_catalog_is_the_clouds_failure(
     assert await told(monkeypatch, Odd(), lambda it: fetch(it, "port")) == type(error).__name__
 
 
-async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer(
+async def test_a_broken_connection_is_not_reported_as_an_invalid_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     broken = cloud(b"")
@@ -275,12 +278,12 @@ async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer
     line.close()
 
 
-def test_an_error_too_deep_to_be_read_is_told_by_its_status() -> None:
+def test_an_error_that_is_too_deep_to_parse_is_reported_by_its_status() -> None:
     assert str(problem_of(answers(b"[" * 200_000, 409))) == "HTTP 409"
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), AttributeError("x")])
-async def test_a_fault_of_our_own_stays_one(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+async def test_an_internal_error_remains_one(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def wrong(raw: Any) -> Any:
         raise error
 

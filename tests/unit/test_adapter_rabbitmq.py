@@ -53,7 +53,7 @@ def account(**changes: Any) -> BrokerAccount:
     return BrokerAccount(**{**fields, **changes})
 
 
-async def test_what_is_missing_of_an_account_is_what_the_broker_does_not_find(server: Server) -> None:
+async def test_missing_parts_of_an_account_are_those_that_the_broker_lacks(server: Server) -> None:
     server.status = 200
     assert await RabbitBroker(server.port).missing(account(), ADMIN, "pw") == ""
     assert [method for method, _, _ in server.seen] == ["GET"] * 3
@@ -74,13 +74,13 @@ async def test_an_account_is_three_puts(server: Server) -> None:
     ]
 
 
-async def test_removal_does_not_mind_what_is_gone(server: Server) -> None:
+async def test_removal_ignores_absent_parts(server: Server) -> None:
     server.status = 404
     await RabbitBroker(server.port).account(account(absent=True), ADMIN, "")
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova"), ("DELETE", "/api/vhosts/no%2Fva")]
 
 
-async def test_a_virtual_host_that_others_use_stays(server: Server) -> None:
+async def test_a_virtual_host_that_others_use_is_kept(server: Server) -> None:
     await RabbitBroker(server.port).account(account(absent=True, keep_vhost=True), ADMIN, "")
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova")]
 

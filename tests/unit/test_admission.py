@@ -21,6 +21,7 @@ import pytest
 from tls_clients import connected, contexts
 
 from stackwright.api.errors import ERRORS, LONG, MORE
+from stackwright.cloud.controlplane import STAGE
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
@@ -35,7 +36,7 @@ Ask = Callable[..., Any]
 
 @asynccontextmanager
 async def serving(port: int, check: Any) -> AsyncIterator[Ask]:
-    """A function that asks an admission server, and returns the HTTP status and the answer."""
+    """A function that sends a request to an admission server, and returns the HTTP status and the response."""
     task = asyncio.create_task(Admission(check, None).serve(port))
     async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
 
@@ -62,7 +63,7 @@ def named(**more: object) -> dict[str, object]:
     return {"kind": "X", "metadata": {"name": "x"}, **more}
 
 
-async def test_it_answers_what_is_wrong_or_that_nothing_is(unused_tcp_port: int) -> None:
+async def test_it_returns_errors_or_admits_the_object(unused_tcp_port: int) -> None:
     asked: list[Any] = []
 
     def check(*given: Any) -> list[str]:
@@ -88,12 +89,12 @@ async def test_it_answers_what_is_wrong_or_that_nothing_is(unused_tcp_port: int)
     ],
     ids=range(14),
 )  # fmt: skip
-async def test_what_is_no_question_gets_no_answer(unused_tcp_port: int, body: bytes) -> None:
+async def test_an_invalid_review_is_rejected(unused_tcp_port: int, body: bytes) -> None:
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(None, body))[0] == 400
 
 
-async def test_an_exception_says_no_value(unused_tcp_port: int) -> None:
+async def test_an_exception_contains_no_value(unused_tcp_port: int) -> None:
     def check(*given: Any) -> list[str]:
         raise KeyError(SECRET_TEXT)
 
@@ -104,20 +105,20 @@ async def test_an_exception_says_no_value(unused_tcp_port: int) -> None:
     assert SECRET_TEXT not in str(answer)
 
 
-async def test_an_object_is_changed_that_is_as_large_as_etcd_takes(unused_tcp_port: int) -> None:
+async def test_an_object_of_the_maximum_size_of_etcd_can_be_changed(unused_tcp_port: int) -> None:
     large = named(spec={"x": "x" * (3 << 19)})
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(about(large, large)))[1]["allowed"] is True
 
 
-async def test_nothing_is_built_of_what_is_larger(unused_tcp_port: int) -> None:
+async def test_an_object_over_the_limit_is_not_parsed(unused_tcp_port: int) -> None:
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(None, b"x" * (LARGEST + 1)))[0] == 413
         assert (await ask(about(named(spec={"x": [0] * 250_000}))))[0] == 413
 
 
 async def posted(port: int, headers: str, body: bytes) -> bytes:
-    """The first line of the answer to what a client sends."""
+    """The first line of the response to a client's bytes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(f"POST /validate HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n".encode() + body)
     try:
@@ -158,7 +159,7 @@ async def test_a_body_that_breaks_off_or_is_packed_badly_is_no_fault(
     assert not caplog.records
 
 
-async def test_the_loop_goes_on_while_objects_are_checked_one_at_a_time(unused_tcp_port: int) -> None:
+async def test_the_event_loop_continues_during_checks(unused_tcp_port: int) -> None:
     at_once, most = 0, 0
 
     def check(*given: Any) -> list[str]:
@@ -180,9 +181,7 @@ async def test_the_loop_goes_on_while_objects_are_checked_one_at_a_time(unused_t
     assert beats >= 10
 
 
-async def test_who_never_ends_a_question_is_not_waited_for(
-    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unfinished_request_is_aborted(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "ARRIVAL", 0.3)
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
@@ -219,7 +218,7 @@ async def test_slow_questions_deny_no_other(unused_tcp_port: int) -> None:
             writer.close()
 
 
-async def test_large_questions_are_read_while_there_is_room_for_them(
+async def test_large_requests_are_read_while_memory_permits(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of those of one address; others have room of their own, and small questions need none."""
@@ -247,7 +246,7 @@ async def test_large_questions_are_read_while_there_is_room_for_them(
             writer.close()
 
 
-async def test_many_large_questions_at_once_are_all_answered(unused_tcp_port: int) -> None:
+async def test_many_concurrent_large_requests_all_get_responses(unused_tcp_port: int) -> None:
     large = json.dumps({"request": about(named(spec={"x": "x" * 2_800_000}))}).encode()
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
@@ -255,7 +254,7 @@ async def test_many_large_questions_at_once_are_all_answered(unused_tcp_port: in
     assert [status for status, _ in answers] == [200] * 40
 
 
-async def test_costly_questions_come_after_those_of_others_and_after_smaller_ones(unused_tcp_port: int) -> None:
+async def test_expensive_requests_follow_those_of_others_and_smaller_ones(unused_tcp_port: int) -> None:
     """However many of them wait."""
     order: list[str] = []
 
@@ -281,7 +280,7 @@ async def test_costly_questions_come_after_those_of_others_and_after_smaller_one
     assert max(order.index("small"), order.index("elsewhere")) <= 12, order
 
 
-async def test_a_client_that_leaves_while_it_is_answered_is_no_fault(
+async def test_a_client_that_disconnects_during_the_response_is_no_fault(
     unused_tcp_port: int, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     context, trusting = contexts(tmp_path)
@@ -332,7 +331,7 @@ async def test_of_very_many_connections_those_without_a_question_are_closed(
             writer.close()
 
 
-async def test_too_many_at_once_are_told_so(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_concurrent_requests_are_rejected(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "TURN", 0.1)
 
     def check(*given: Any) -> list[str]:
@@ -362,7 +361,7 @@ def floods(many: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("many", [MANY, FEW])
-def test_very_many_errors_of_any_kind_take_no_time_and_are_not_all_told(many: int) -> None:
+def test_very_many_errors_of_any_type_are_found_fast_and_not_all_reported(many: int) -> None:
     check = partial(errors_of, settings=settings(Options()))
     for kind, spec in floods(many):
         obj = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
@@ -375,7 +374,7 @@ def test_very_many_errors_of_any_kind_take_no_time_and_are_not_all_told(many: in
     assert (errors[-1] == MORE) == (len(errors) > ERRORS)
 
 
-def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
+def test_objects_of_an_earlier_version_can_be_reduced() -> None:
     check = partial(errors_of, settings=settings(Options()))
     cloud = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
     for kind, spec in floods(MANY):
@@ -385,7 +384,7 @@ def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
         assert time.process_time() - began < 1, "seconds"
 
 
-def test_metadata_of_what_an_earlier_version_stored_can_be_changed() -> None:
+def test_metadata_of_objects_of_an_earlier_version_can_be_changed() -> None:
     check = partial(errors_of, settings=settings(Options()))
     for kind, spec in dict(floods(MANY)).items():
         old = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
@@ -396,6 +395,43 @@ def test_metadata_of_what_an_earlier_version_stored_can_be_changed() -> None:
         assert time.process_time() - began < 1, "seconds"
         new_spec["another"] = 1
         assert check(new, old, False) == [f"spec: must have at most {VALUES} values"], kind
+
+
+CLOUD = {"openstack_version": "epoxy", "preset": "core"}
+RULE = {"name": "r", "direction": "ingress", "protocol": "none"}
+INVALID: list[tuple[str, dict[str, Any]]] = [
+    ("OpenStackDeployment", {**CLOUD, "size": "gone"}),
+    ("OpenStackDeployment", {**CLOUD, "size": "tiny", "services": {"identity": {"gone": {"values": {}}}}}),
+    ("OpenStackControlPlane", {"gone": 1}),
+    ("HelmBundle", {"releases": [{"name": "a", "chart": "gone"}]}),
+    ("OpenStackServer", {"gone": 1}),
+    (
+        "OpenStackCluster",
+        {
+            "identityRef": {"name": "a", "cloudName": "b"},
+            "managedSecurityGroups": {"workerNodesSecurityGroupRules": [RULE]},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "spec"), INVALID)
+def test_metadata_of_a_stored_object_that_is_invalid_now_can_be_changed(kind: str, spec: dict[str, Any]) -> None:
+    check = partial(errors_of, settings=settings(Options()))
+    old = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
+    assert check(old, None, False)
+    changes = ({"labels": {"a": "b"}}, {"annotations": {"a": "b"}}, {"finalizers": ["a.b/c"]}, {"ownerReferences": []})
+    for change in changes:
+        new = {**old, "metadata": {"name": "a", "namespace": "b", **change}, "spec": copy.deepcopy(spec)}
+        assert check(new, old, False) == []
+    assert check({**old, "spec": {**spec, "another": 1}}, old, False)
+
+
+def test_a_wrong_annotation_is_refused_beside_an_unchanged_spec() -> None:
+    old = {"kind": "OpenStackControlPlane", "metadata": {"name": "a", "namespace": "b"}, "spec": {"gone": 1}}
+    new = {**old, "metadata": {**old["metadata"], "annotations": {STAGE: "none"}}}
+    (error,) = errors_of(new, old)
+    assert error.startswith(f"metadata.annotations.{STAGE}: ")
 
 
 def test_values_are_counted_at_every_depth() -> None:

@@ -14,7 +14,7 @@ class Clock:
         return self.now
 
 
-def test_an_age_counts_from_the_first_sight_and_anew_from_a_change():
+def test_an_age_counts_from_the_first_observation_and_restarts_with_a_change():
     clock = Clock()
     ages = Ages(clock)
     assert ages.of("a", "pending") == 0
@@ -25,7 +25,7 @@ def test_an_age_counts_from_the_first_sight_and_anew_from_a_change():
     assert ages.of("a", "deployed", known=60) == 2
 
 
-def test_what_an_earlier_process_wrote_down_counts_at_the_first_sight_only():
+def test_the_record_of_an_earlier_process_counts_only_at_the_first_observation():
     clock = Clock()
     ages = Ages(clock)
     assert ages.of("a", 1, known=120) == 120
@@ -33,13 +33,13 @@ def test_what_an_earlier_process_wrote_down_counts_at_the_first_sight_only():
     assert ages.of("a", 1, known=180) == 190
 
 
-def test_a_forecast_takes_what_is_there_for_old():
+def test_a_forecast_treats_existing_objects_as_old():
     ages = Ages(Clock(), at_first=1e5)
     assert ages.of("a", 1) == 1e5
     assert ages.of("a", 2) == 0
 
 
-def test_progress_is_more_of_something_than_ever_and_not_what_comes_and_goes():
+def test_progress_is_a_new_maximum_not_a_fluctuation():
     clock = Clock()
     ages, told = Ages(clock), Progress()
 
@@ -56,14 +56,14 @@ def test_progress_is_more_of_something_than_ever_and_not_what_comes_and_goes():
     assert after(10, 2, ready=1) == Progress({"ready": 1}, 0)
 
 
-def test_what_an_earlier_process_reached_is_no_progress_and_what_went_on_since_is():
+def test_progress_of_an_earlier_process_does_not_count_and_later_progress_does():
     told = Progress({"new": 2, "ready": 3}, 120)
     assert Ages(Clock()).progress("a", 1, {"new": 2, "ready": 1}, told) == told
     assert Ages(Clock()).progress("a", 1, {"new": 3}, told) == Progress({"new": 3, "ready": 3}, 0)
     assert Ages(Clock(), at_first=1e5).progress("a", 1, {"new": 3}, told).still == 1e5
 
 
-def test_the_operator_counts_by_the_clock_that_nobody_sets():
+def test_the_operator_measures_by_the_monotonic_clock():
     (bundles,) = [each for each in controllers(Settings()) if each.name == "helmbundle"]
     clocks = [each._monotonic for each in bundles.observe.args if isinstance(each, Ages)]
     assert clocks == [time.monotonic]

@@ -1,4 +1,4 @@
-"""The kinds of infrastructure.cluster.x-k8s.io: what is refused and in which words, and what both spellings mean."""
+"""The kinds of infrastructure.cluster.x-k8s.io: rejected values with their messages, and both spellings of fields."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from stackwright.cli.change.manifests import check
 from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
-from stackwright.core.openstack.clouds import SERVER_KEY, mark
+from stackwright.core.openstack.resources import SERVER_KEY, mark
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"
@@ -39,13 +39,13 @@ def errors(kind: str, changes: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_what_is_good_is_taken(kind: str) -> None:
+def test_valid_specs_are_accepted(kind: str) -> None:
     assert errors(kind, {}) == []
     assert {resource.KIND.kind for resource in SERVER_KINDS} == set(GOOD)
 
 
 REFUSED = [
-    # names of what is in the OpenStack
+    # names of resources in the OpenStack
     (
         "OpenStackServer",
         {"image": {"id": ID, "imageRef": {"name": "x"}}},
@@ -273,13 +273,123 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("kind", "changes", "told"), REFUSED)
-def test_what_is_refused_says_where_what_and_what_is_allowed(kind: str, changes: dict[str, Any], told: str) -> None:
+def test_a_rejection_names_place_cause_and_allowed_values(kind: str, changes: dict[str, Any], told: str) -> None:
     (found,) = errors(kind, changes)
     assert found.startswith(told)
 
 
+GROUPS = "managedSecurityGroups.workerNodesSecurityGroupRules"
+PORT_RANGE = {"portRangeMin": 80, "portRangeMax": 22}
+ADDRESS, RANGE = "must be an IP address", "must be an IP address or a range such as 10.6.0.0/24"
+NETWORK_VALUES = [
+    ("OpenStackServer", "ports[0].fixedIPs[0]", "ipAddress", "10.0.0.300", ADDRESS),
+    ("OpenStackServer", "ports[0].fixedIPs[0]", "ipAddress", "10.0.0.0/24", ADDRESS),
+    ("OpenStackServer", "ports[0].allowedAddressPairs[0]", "ipAddress", "x", RANGE),
+    ("OpenStackServer", "ports[0]", "macAddress", "zz", "must be a MAC address such as fa:16:3e:00:00:01"),
+    ("OpenStackCluster", "managedSubnets[0].allocationPools[0]", "end", "10.6", ADDRESS),
+    ("OpenStackCluster", f"{GROUPS}[0]", "remoteIPPrefix", "everywhere", RANGE),
+    (
+        "OpenStackCluster",
+        f"{GROUPS}[0]",
+        "protocol",
+        "http",
+        "must be a protocol such as tcp, or its number, at most 255",
+    ),
+    (
+        "OpenStackCluster",
+        f"{GROUPS}[0]",
+        "protocol",
+        "256",
+        "must be a protocol such as tcp, or its number, at most 255",
+    ),
+]
+NEEDED = {
+    "allowedAddressPairs": {"ipAddress": "10.0.0.1"},
+    "allocationPools": {"start": "10.6.0.1", "end": "10.6.0.9"},
+    "managedSubnets": {"cidr": "10.6.0.0/24"},
+    "workerNodesSecurityGroupRules": RULE,
+}
+
+
+def nested(path: str, field: str, value: Any) -> dict[str, Any]:
+    """The changes of a spec that set a field at a path of lists, with what their items need."""
+    whole: Any = {field: value}
+    for part in reversed(path.split(".")):
+        name, item, _ = part.partition("[")
+        whole = {name: [{**NEEDED.get(name, {}), **whole}] if item else whole}
+    return whole  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(("kind", "path", "field", "value", "problem"), NETWORK_VALUES)
+def test_values_that_neutron_rejects_are_refused(kind: str, path: str, field: str, value: str, problem: str) -> None:
+    assert errors(kind, nested(path, field, value)) == [f"spec.{path}.{field}: {problem}, not '{value}'"]
+    assert errors(kind, nested(path, field, "")) in ([], [f"spec.{path}.{field}: must not be empty"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "field", "value"),
+    [
+        *(("OpenStackServer", "ports[0].fixedIPs[0]", "ipAddress", value) for value in ("10.0.0.3", "fd00::3")),
+        *(
+            ("OpenStackServer", "ports[0].allowedAddressPairs[0]", "ipAddress", value)
+            for value in ("10.0.0.3", "10.0.0.3/24", "fd00::/8")
+        ),
+        *(
+            ("OpenStackServer", "ports[0]", "macAddress", value)
+            for value in ("fa:16:3e:00:00:01", "FA-16-3E-0-0-1", "fa16.3e00.0001", "fa163e000001", "fa163e-000001")
+        ),
+        *(("OpenStackCluster", f"{GROUPS}[0]", "remoteIPPrefix", value) for value in ("::/0", "10.0.0.1")),
+        *(("OpenStackCluster", f"{GROUPS}[0]", "protocol", value) for value in ("TCP", "4", "0", "255", "any", "vrrp")),
+    ],
+)
+def test_values_that_neutron_accepts_are_accepted(kind: str, path: str, field: str, value: str) -> None:
+    assert errors(kind, nested(path, field, value)) == []
+
+
+@pytest.mark.parametrize(
+    "ports",
+    [[{"fixedIPs": [{"ipAddress": "TODO"}]}], [{"macAddress": "TODO"}, {"allowedAddressPairs": [{"ipAddress": "x"}]}]],
+)
+def test_addresses_in_a_disabled_bastion_may_be_wrong(ports: list[dict[str, Any]]) -> None:
+    identity = GOOD["OpenStackCluster"]["identityRef"]
+    machine = {**MACHINE, "identityRef": identity, "ports": ports}
+    bastion = {"enabled": False, "spec": machine}
+    spec, found = OpenStackCluster.parsed(
+        {"spec": {"identityRef": identity, "disablePortSecurity": True, "bastion": bastion}}
+    )
+    assert (found, spec["managedNetwork"]) == ([], {"enablePortSecurity": False})
+    assert spec["bastion"]["spec"]["identityRef"]["name"] == identity["name"]
+    assert len(errors("OpenStackCluster", {"bastion": {"spec": machine}})) == len(ports)
+    machine["ports"] = [*ports, {"unknown": 1}]
+    assert "unknown field" in errors("OpenStackCluster", {"bastion": bastion})[-1]
+
+
+def test_the_dns_servers_of_a_subnet_are_addresses() -> None:
+    found = errors("OpenStackCluster", {"managedSubnets": [{"cidr": "10.6.0.0/24", "dnsNameservers": ["dns"]}]})
+    assert found == [f"spec.managedSubnets[0].dnsNameservers[0]: {ADDRESS}, not 'dns'"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"protocol": "tcp", **PORT_RANGE}, "portRangeMax: must be at least portRangeMin"),
+        ({"protocol": "icmp", **PORT_RANGE}, ""),
+        ({"protocol": "ICMP", **PORT_RANGE}, ""),
+        ({"protocol": "58", **PORT_RANGE}, ""),
+        ({"protocol": "001", **PORT_RANGE}, ""),
+        ({"protocol": "006", **PORT_RANGE}, "portRangeMax: must be at least portRangeMin"),
+        ({"protocol": "tcp", "portRangeMin": 80, "portRangeMax": 80}, ""),
+        ({"protocol": "tcp", "portRangeMin": -1}, "portRangeMin: must be at least 0, not -1"),
+        ({"protocol": "tcp", "portRangeMax": 65536}, "portRangeMax: must be at most 65535, not 65536"),
+    ],
+)
+def test_the_ports_of_a_rule_are_a_range(more: dict[str, Any], told: str) -> None:
+    found = errors("OpenStackCluster", {GROUPS: [{**RULE, **more}]})
+    assert found == ([f"spec.{GROUPS}[0].{told}"] if told else [])
+
+
 @pytest.mark.parametrize("name", OLDER)
-def test_two_spellings_of_one_thing_are_refused(name: str) -> None:
+def test_two_spellings_of_one_field_are_rejected(name: str) -> None:
     one = {name: OLDER[name]}
     (new,) = later(one)
     assert errors("OpenStackCluster", one | later(one)) == [f"spec.{new}: set this field or {name}, not both"]
@@ -303,13 +413,13 @@ def test_both_spellings_of_a_cluster_mean_the_same() -> None:
 
 
 @pytest.mark.parametrize("spell", [lambda mtu: {"networkMTU": mtu}, lambda mtu: {"managedNetwork": {"mtu": mtu}}])
-def test_an_mtu_of_nought_is_taken_and_a_smaller_one_than_ip_has_is_refused(spell: Any) -> None:
+def test_an_mtu_of_zero_is_accepted_and_one_below_the_minimum_of_ip_is_rejected(spell: Any) -> None:
     assert errors("OpenStackCluster", spell(0)) == []
     assert errors("OpenStackCluster", spell(68)) == []
     assert errors("OpenStackCluster", spell(67)) == ["spec.managedNetwork.mtu: must be 0 or at least 68"]
 
 
-def test_what_is_not_written_means_what_the_reference_says() -> None:
+def test_absent_fields_have_the_defaults_of_the_reference() -> None:
     written = GOOD["OpenStackCluster"]
     assert (external(written), floating(written)) == (True, True)
     spec = OpenStackClusterSpec.model_validate(written)
@@ -356,7 +466,7 @@ def test_a_flavor_has_one_meaning(written: dict[str, Any], meant: dict[str, Any]
     assert [each.where for each in missing if each.what == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
 
 
-def test_a_spec_with_errors_is_given_as_it_is_written() -> None:
+def test_a_spec_with_errors_is_returned_unchanged() -> None:
     wrong = changed(GOOD["OpenStackServer"], {"ports.0.disablePortSecurity": "perhaps"})
     spec, told = OpenStackServer.parsed(obj("OpenStackServer", wrong))
     assert spec == wrong
@@ -365,7 +475,7 @@ def test_a_spec_with_errors_is_given_as_it_is_written() -> None:
     assert OpenStackServer.parsed({"spec": 5})[0] == {}
 
 
-def test_all_errors_are_told_at_once_those_of_fields_and_those_between_them() -> None:
+def test_all_errors_of_and_between_fields_are_reported_together() -> None:
     found = errors(
         "OpenStackServer",
         {
@@ -383,7 +493,7 @@ def test_all_errors_are_told_at_once_those_of_fields_and_those_between_them() ->
     ]  # fmt: skip
 
 
-def test_an_older_spelling_is_told_by_its_own_name_when_its_value_is_wrong() -> None:
+def test_an_error_names_the_older_spelling_that_was_used() -> None:
     assert errors("OpenStackServer", {"ports.0.disablePortSecurity": "perhaps"})[0].startswith(
         "spec.ports[0].disablePortSecurity: takes true or false"
     )
@@ -400,7 +510,7 @@ def test_nothing_that_can_be_written_breaks_the_check(value: Any) -> None:
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
-def test_a_manifest_of_each_version_is_taken_and_becomes_one_of_the_stored_one(version: str) -> None:
+def test_manifests_of_each_version_are_accepted_and_converted_to_the_stored_one(version: str) -> None:
     document = obj("OpenStackMachine") | {"apiVersion": f"infrastructure.cluster.x-k8s.io/{version}"}
     manifest, told = check(document, "default")
     assert told == []
@@ -408,7 +518,7 @@ def test_a_manifest_of_each_version_is_taken_and_becomes_one_of_the_stored_one(v
     assert manifest.obj["apiVersion"] == "infrastructure.cluster.x-k8s.io/v1beta1"
 
 
-def test_a_manifest_of_another_version_is_told_which_there_are() -> None:
+def test_a_manifest_of_another_version_is_rejected_with_the_known_versions() -> None:
     document = obj("OpenStackCluster") | {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha7"}
     (told,) = check(document, "default")[1]
     assert told.endswith("allowed: infrastructure.cluster.x-k8s.io/v1beta1, infrastructure.cluster.x-k8s.io/v1beta2")
@@ -426,7 +536,7 @@ def test_a_manifest_of_another_version_is_told_which_there_are() -> None:
         ("OpenStackFloatingIPPool", "preAllocatedFloatingIPs", lambda n: f"10.{n >> 8 & 255}.{n & 255}.1", GIVEN),
     ],
 )
-def test_a_list_has_as_many_items_as_somebody_has_and_a_longer_one_takes_no_time(
+def test_the_length_of_lists_is_bounded_and_a_longer_one_is_rejected_fast(
     kind: str, field: str, item: Callable[[int], Any], most: int
 ) -> None:
     def given(count: int) -> list[str]:
@@ -440,15 +550,15 @@ def test_a_list_has_as_many_items_as_somebody_has_and_a_longer_one_takes_no_time
     assert told.endswith(f"must have at most {most} entries"), told
 
 
-def test_very_many_errors_take_no_time_and_are_not_all_told() -> None:
-    """Of `flavor` the API server keeps what it does not know."""
+def test_very_many_errors_are_found_fast_and_not_all_reported() -> None:
+    """The API server keeps unknown fields of `flavor`."""
     began = time.process_time()
     told = errors("OpenStackMachine", {"flavor": {"id": "f", **{f"x{number}": 1 for number in range(60_000)}}})
     assert len(told) <= ERRORS + 1
     assert time.process_time() - began < 2, "seconds"
 
 
-def test_what_is_in_a_list_twice_is_found_in_no_time() -> None:
+def test_duplicates_in_a_list_are_found_fast() -> None:
     texts, began = TypeAdapter(Annotated[list[str], Keyed()]), time.process_time()
     texts.validate_python([str(n) for n in range(60_000)])
     with pytest.raises(ValidationError, match="duplicate entry: 7"):

@@ -94,6 +94,12 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
         ["spec.bastion: cannot be removed while it is enabled; set bastion.enabled to false first"],
     ),
     ("OpenStackCluster", {"bastion": BASTION}, {"bastion": {**BASTION, "spec": {**MACHINE, "flavor": "m2"}}}, []),
+    (
+        "OpenStackCluster",
+        {"bastion": {**BASTION, "spec": {**MACHINE, "identityRef": IDENTITY}}},
+        {"bastion": {**BASTION, "spec": {**MACHINE, "identityRef": {**IDENTITY, "region": "two"}}}},
+        [REGION.replace("spec.", "spec.bastion.spec.", 1)],
+    ),
     ("OpenStackCluster", {}, {"managedSecurityGroups": {"allowAllInClusterTraffic": True}}, []),
     (
         "OpenStackCluster",
@@ -178,16 +184,18 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("kind", "before", "after", "told"), UPDATES)
-def test_what_an_update_may_change(kind: str, before: dict[str, Any], after: dict[str, Any], told: list[str]) -> None:
+def test_fields_that_an_update_may_change(
+    kind: str, before: dict[str, Any], after: dict[str, Any], told: list[str]
+) -> None:
     old = obj(kind, changed(GOOD[kind], before), status=FOUND if kind == "OpenStackCluster" else {})
-    # What the update says of the objects in `before` counts; what it does not say of them is gone.
+    # Values of the update count for the objects in `before`; values that it lacks are removed.
     new = obj(kind, changed(GOOD[kind], after))
     assert sorted(update_errors(old, new)) == sorted(told)
     assert update_errors(old, copy.deepcopy(old)) == []
 
 
 @pytest.mark.parametrize("field", ["image", "flavor", "identityRef", "recreatePolicy", "instanceID"])
-def test_a_template_stays_as_it_is(field: str) -> None:
+def test_a_template_is_immutable(field: str) -> None:
     value = {"image": {"id": OTHER}, "identityRef": IDENTITY}.get(field, "Always" if "Policy" in field else "other")
     new = changed(NODE, {f"template.spec.{field}": value})
     old = obj("OpenStackMachineTemplate", NODE)
@@ -206,7 +214,25 @@ def test_the_topology_controller_may_ask_whether_it_needs_another_template() -> 
     assert len(errors_of(obj("OpenStackMachineTemplate", new["spec"]), old, dry_run=True)) == 1
 
 
-def test_what_is_wrong_and_what_may_not_change_are_told_together() -> None:
+@pytest.mark.parametrize(
+    ("kind", "path", "told"),
+    [
+        ("OpenStackMachineTemplate", "identityRef", "spec.template.spec.identityRef"),
+        ("OpenStackClusterTemplate", "identityRef", "spec.template"),
+        ("OpenStackClusterTemplate", "bastion.spec.identityRef", "spec.template"),
+    ],
+)
+def test_a_region_in_a_template_has_no_rule_of_its_own(kind: str, path: str, told: str) -> None:
+    spec = changed(GOOD[kind], {"template.spec.bastion": BASTION} if path.startswith("bastion") else {})
+    old, new = (
+        obj(kind, changed(spec, {f"template.spec.{path}": {**IDENTITY, "region": region}})) for region in ("a", "b")
+    )
+    assert errors_of(new, old) == [f"{told}: cannot change; create another template"]
+    new["metadata"] = {**new["metadata"], "annotations": {TOPOLOGY: ""}}
+    assert errors_of(new, old, dry_run=True) == []
+
+
+def test_invalid_and_immutable_fields_are_reported_together() -> None:
     new = obj("OpenStackServer", changed(GOOD["OpenStackServer"], {"image.id": "x", "trunk": True}))
     assert errors_of(new, obj("OpenStackServer")) == [
         "spec.image.id: must be a UUID, not 'x'", f"spec.image: {FIXED}", f"spec.trunk: {FIXED}"
@@ -219,7 +245,7 @@ def test_other_kinds_have_no_such_rules() -> None:
     assert update_errors(obj("OpenStackFloatingIPPool"), pool) == []
 
 
-def test_a_template_of_clusters_stays_as_it_is_and_the_topology_controller_may_ask() -> None:
+def test_a_template_of_clusters_is_immutable_except_for_the_topology_controllers_dry_run() -> None:
     old = obj("OpenStackClusterTemplate")
     for field, value in (("tags", ["a"]), ("identityRef", {"name": "other", "cloudName": "openstack"})):
         new = obj(

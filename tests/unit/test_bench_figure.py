@@ -8,9 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from bench import __main__ as program
 from bench.figure import Figure, Goal
 from bench.options import BenchError
@@ -20,12 +17,12 @@ from bench.process import run
 @pytest.mark.parametrize(
     ("unit", "p95", "ratio"), [("s", 18, 0.5), ("calls/min", 18, 0.5), ("objects/s", 1, 2.0), ("servers/min", 1, 2.0)]
 )
-def test_the_worst_and_the_ratio_to_a_peer_depend_on_what_is_good(unit: str, p95: float, ratio: float) -> None:
+def test_the_worst_and_the_ratio_to_a_peer_depend_on_the_better_direction(unit: str, p95: float, ratio: float) -> None:
     figure = Figure("it", unit, [*range(20), 10], None, "another", [5])
     assert (figure.median, figure.p95, figure.ratio) == (10, p95, ratio)
 
 
-def test_of_fewer_than_twenty_samples_no_percentile_is_told() -> None:
+def test_fewer_than_twenty_samples_have_no_percentile() -> None:
     assert Figure("it", "s", [1.0] * 19).p95 is None
     assert Figure("it", "s", [1.0] * 20).p95 == 1.0
 
@@ -44,7 +41,7 @@ def test_a_goal_of_a_ratio_is_met_when_the_peer_costs_so_many_times_ours(
     assert Figure("it", unit, [10.0], Goal(times=2), "another", peers).met is met
 
 
-def test_a_program_that_fails_gives_no_figure() -> None:
+def test_a_failed_program_has_no_figure() -> None:
     assert run([sys.executable, "-c", "print('told')"]).output == "told\n"
     with pytest.raises(BenchError, match=r"ended with 3:\nno disk is left"):
         run([sys.executable, "-c", "import sys; print('no disk is left', file=sys.stderr); sys.exit(3)"])
@@ -87,6 +84,6 @@ def unmeasured(why: str) -> Iterator[Figure]:
     raise BenchError(why)
 
 
-def test_a_figure_tells_all_of_it() -> None:
+def test_a_figure_prints_all_its_fields() -> None:
     assert str(Figure("it", "s", [1.0, 2.0, 3.0], None, "another", [4.0])) == "it: 2 s, another 4"
     assert str(Figure("it", "s", [1.0])) == "it: 1 s"

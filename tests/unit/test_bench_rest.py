@@ -1,18 +1,14 @@
-"""The cloud at rest: each time is a sample, and whoever wrote is told."""
+"""The cloud at rest: each time is a sample, and all writers are listed."""
 
 from __future__ import annotations
 
 import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from bench import rest
 from bench.options import BenchError, Options
 
@@ -27,7 +23,7 @@ def event(user: str, verb: str, at: datetime) -> str:
 
 @pytest.fixture
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a cluster whose time goes by only while somebody sleeps."""
+    """Of a cluster whose time passes only during sleeps."""
     now = [1_800_000_000.0]
     path = tmp_path / "audit/audit.log"
     path.parent.mkdir()
@@ -65,7 +61,7 @@ def test_each_of_n_times_is_a_sample_and_the_note_is_of_the_worst(log: Path) -> 
     assert [len(figure.samples) for figure in figures.values()] == [3] * 8
 
 
-def test_without_an_operator_there_is_no_figure(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_operator_no_figure_is_printed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest, "processes", lambda client, *place: set())
     with pytest.raises(BenchError, match="no process of the operator"):
         list(rest.measure(Options(n=None, seconds=1.0, **OPTIONS)))

@@ -1,16 +1,12 @@
-"""The page of figures says what the stored runs say, and nothing else."""
+"""The page of figures contains the stored runs, and nothing else."""
 
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from bench import store
 from bench.figure import Figure, Goal
 from bench.options import NAMED, QUICK
@@ -38,16 +34,16 @@ def test_outside_of_the_marks_the_page_has_no_table_of_figures() -> None:
     assert "median |" not in before + rest.partition(END)[2]
 
 
-def test_each_bench_is_told_of() -> None:
+def test_each_bench_is_on_the_page() -> None:
     text = PAGE.read_text().partition(BEGIN)[0]
     assert not [name for name in BENCHES if f"| `{name}` |" not in text]
 
 
 @pytest.mark.parametrize(("status", "changed"), [("", False), (" M src/stackwright/main.py", True)])
-def test_a_run_of_what_is_not_committed_says_so(
+def test_a_run_of_uncommitted_code_is_marked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, changed: bool
 ) -> None:
-    """A figure of a commit that nobody else can check out would be no figure of that commit."""
+    """A figure of a commit that is not available to others would not be a figure of that commit."""
     monkeypatch.setattr(store, "_git", lambda *words: {"rev-parse": "0123456789ab", "status": status}[words[0]])
     save("help", [Figure("it", "s", [1.0])], 7, tmp_path)
     text = page(f"{BEGIN}{END}", load(tmp_path), ("help",))
@@ -55,7 +51,7 @@ def test_a_run_of_what_is_not_committed_says_so(
     assert ("commit 0123456789ab; " in text) is not changed
 
 
-def test_a_run_is_kept_with_its_peer_and_told_with_its_goal(tmp_path: Path) -> None:
+def test_a_run_is_stored_with_its_peer_and_printed_with_its_goal(tmp_path: Path) -> None:
     slow = Figure("slow", "s", [1.0, 2.0, 3.0], Goal(most=1), peer="another", peers=[4.0, 4.0], note="why")
     save("help", [slow, Figure("many", "s", [0.123456] * 20)], 7, tmp_path)
     runs: dict[str, Any] = load(tmp_path)

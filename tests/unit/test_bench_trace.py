@@ -1,20 +1,16 @@
-"""What the benches make of a cluster's times and processes, without a cluster."""
+"""Results of the benches from a cluster's times and processes, without a cluster."""
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from bench import bringup
 from bench.memory import KUBERNETES, MACHINES, owner, place
 from bench.trace import Span, critical, job_span, pod_span, told
+from typer.testing import CliRunner
 
 from stackwright.cli.app import app
 from stackwright.local import lock, teardown
@@ -22,7 +18,7 @@ from stackwright.local import lock, teardown
 UID = "ef349111-9d63-49e5-abaa-eeaf2153f151"
 
 
-def test_the_critical_path_is_what_ended_last_before_the_next_began() -> None:
+def test_the_critical_path_has_the_last_ended_span_before_each_start() -> None:
     database, cache = Span("database", 0, 10), Span("cache", 0, 4)
     sync, other = Span("sync", 10, 30), Span("other", 5, 12)
     api, side = Span("api", 31, 40), Span("side", 20, 25)
@@ -33,7 +29,7 @@ def test_a_second_more_or_less_does_not_break_the_chain() -> None:
     assert [span.name for span in critical([Span("a", 0, 6), Span("b", 5, 9)])] == ["a", "b"]
 
 
-def test_what_began_no_sooner_than_the_next_was_not_in_its_way() -> None:
+def test_a_span_that_did_not_start_earlier_is_not_on_the_path() -> None:
     first, beside, last = Span("first", 0, 9), Span("beside", 10, 11), Span("last", 10, 40)
     assert critical([first, beside, last]) == [first, last]
 
@@ -43,7 +39,7 @@ def test_work_without_length_and_no_work_at_all() -> None:
     assert critical([Span("at once", 3, 3)]) == []
 
 
-def test_the_path_is_told_from_the_origin() -> None:
+def test_the_path_is_printed_from_the_origin() -> None:
     assert told([Span("a", 100, 106), Span("b", 106, 110)], 95) == "a 5-11, b 11-15"
 
 
@@ -86,7 +82,7 @@ def test_pods_of_the_system_are_kubernetes() -> None:
     assert place({"metadata": {**meta, "namespace": "openstack"}}) == ("local-volume-provisioner", "provisioner")
 
 
-def test_a_bench_throws_the_cluster_away_without_a_question(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_bench_deletes_the_cluster_without_a_prompt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gone: list[bool] = []
 
     def called(words: list[Any], *_: Any) -> None:
@@ -95,7 +91,9 @@ def test_a_bench_throws_the_cluster_away_without_a_question(monkeypatch: pytest.
 
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
     (tmp_path / "kubeconfig").touch()
-    monkeypatch.setattr(lock, "exclusive", lambda _: nullcontext())  # there is one for the machine; others may hold it
+    monkeypatch.setattr(
+        lock, "exclusive", lambda _: nullcontext()
+    )  # one exists per machine; other processes may hold it
     monkeypatch.setattr(teardown, "down", lambda *_, purge, **__: gone.append(purge))
     monkeypatch.setattr(bringup, "run", called)
     bringup.down()

@@ -1,4 +1,4 @@
-"""What the watches have brought, and our own writes in between."""
+"""Objects from the watches, and our own writes in between."""
 
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, NODE, POD, SECRET
 from stackwright.core.objects import MANAGED
@@ -21,7 +21,7 @@ def store(*kinds):
     return made
 
 
-def test_an_event_that_is_told_again_or_late_is_no_news():
+def test_a_repeated_or_late_event_is_ignored():
     made = store(CONFIGMAP)
     assert made.put(CONFIGMAP, obj(5, data={"a": "5"}))
     assert not made.put(CONFIGMAP, obj(5))
@@ -30,7 +30,7 @@ def test_an_event_that_is_told_again_or_late_is_no_news():
     assert made.put(CONFIGMAP, obj(6))
 
 
-def test_our_own_write_is_seen_at_once_and_is_news_when_the_watch_tells_of_it():
+def test_an_own_write_is_cached_at_once_and_wakes_others_with_its_watch_event():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     made.keep(CONFIGMAP, obj(6, data={"a": "6"}))
@@ -46,7 +46,7 @@ def test_a_late_event_is_news_but_does_not_hide_our_own_write():
     assert made.get(CONFIGMAP, KEY)["data"] == {"a": "6"}
 
 
-def test_the_end_of_an_object_does_not_take_the_next_one_of_its_name():
+def test_a_deletion_event_does_not_remove_the_next_object_of_the_name():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5, "old"))
     made.keep(CONFIGMAP, obj(8, "new"))
@@ -58,7 +58,7 @@ def test_the_end_of_an_object_does_not_take_the_next_one_of_its_name():
     assert made.put(CONFIGMAP, obj(10, "newest"))
 
 
-def test_what_is_not_watched_is_not_kept_but_passed_on():
+def test_unwatched_kinds_are_read_from_the_api():
     made = store(CONFIGMAP)
     assert made.put(POD, obj())
     made.keep(POD, obj())
@@ -79,7 +79,7 @@ def test_objects_are_listed_by_namespace_and_labels():
     assert made.keys(CONFIGMAP) == {("n", "x0"), ("n", "x1"), ("m", "x2")}
 
 
-def test_no_value_of_a_secret_and_no_bulk_is_kept_and_the_original_stays_whole():
+def test_objects_are_reduced_without_values_of_secrets_and_the_original_is_unchanged():
     secret = obj(data={"password": "c2VjcmV0"}, meta={"managedFields": [1], "annotations": {"a": "b"}})
     small = slim(SECRET, secret)
     assert small["data"] == {"password": ""}
@@ -112,14 +112,14 @@ async def test_watched_kinds_are_read_from_the_store_and_others_from_the_api():
     assert cluster.reads == {"get Pod": 1, "list Pod": 1}
 
 
-async def test_a_secret_without_our_label_is_asked_for_because_its_watch_does_not_show_it():
+async def test_a_secret_without_our_label_is_read_from_the_api():
     cluster = MemoryCluster()
     cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "x"}})
     reader = CachedReader(store(SECRET), cluster)
     assert (await reader.get(SECRET, KEY))["metadata"]["name"] == "x"
 
 
-async def test_writes_go_through_and_their_answers_are_kept():
+async def test_writes_reach_the_api_and_their_responses_are_cached():
     cluster, made = MemoryCluster(), store(CONFIGMAP)
     through = WriteThrough(made, cluster)
     meta = {"namespace": "n", "name": "x", "labels": dict(MANAGED)}
@@ -132,7 +132,7 @@ async def test_writes_go_through_and_their_answers_are_kept():
     assert made.get(CONFIGMAP, KEY) is None, "the answer to the last finalizer's removal is the end of the object"
 
 
-async def test_the_answer_of_a_write_is_not_kept_where_no_watch_tells_of_the_next_change():
+async def test_the_response_of_a_write_is_not_cached_without_a_watch():
     cluster, made = MemoryCluster(), store(CONFIGMAP)
     through = WriteThrough(made, cluster)
     meta = {"namespace": "n", "name": "x"}
@@ -145,7 +145,7 @@ async def test_the_answer_of_a_write_is_not_kept_where_no_watch_tells_of_the_nex
 
 
 def test_a_list_that_shows_an_older_version_than_was_known_before_is_believed():
-    """Etcd was restored from a snapshot: what was known is of a time that never was."""
+    """Etcd was restored from a snapshot: the cached objects are from a state that no longer exists."""
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(9000, data={"a": "lost"}))
     known = made.known(CONFIGMAP)
@@ -166,7 +166,7 @@ def test_our_own_write_that_was_lost_with_the_rest_is_news():
     assert made.put(CONFIGMAP, obj(5000))
 
 
-def test_what_came_since_the_list_began_is_newer_than_the_list():
+def test_events_since_the_start_of_a_list_are_newer_than_the_list():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     known = made.known(CONFIGMAP)
@@ -178,7 +178,7 @@ def test_what_came_since_the_list_began_is_newer_than_the_list():
     assert not made.put(CONFIGMAP, obj(5)) and made.told(CONFIGMAP, KEY)["metadata"]["resourceVersion"] == "7"
 
 
-def test_a_list_does_not_bring_back_what_was_deleted_since_it_began():
+def test_a_list_does_not_restore_objects_deleted_since_its_start():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     known = made.known(CONFIGMAP)
@@ -188,7 +188,7 @@ def test_a_list_does_not_bring_back_what_was_deleted_since_it_began():
     assert made.get(CONFIGMAP, KEY) is None
 
 
-def test_what_was_deleted_is_back_when_a_later_list_shows_it():
+def test_a_deleted_object_returns_with_a_later_list():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5))
     made.drop(CONFIGMAP, obj(9000))
@@ -207,8 +207,8 @@ def test_the_object_before_is_back_under_its_name():
     assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "old"
 
 
-def test_an_object_made_after_the_restoration_is_not_taken_for_the_one_that_was_lost():
-    """The list lacks it, and the API says that it is gone; the next one of its name has a lower version."""
+def test_an_object_created_after_the_restore_is_not_confused_with_the_lost_one():
+    """The list lacks the object, and the API confirms its deletion; the next one of its name has a lower version."""
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(9000, "lost"))
     made.drop(CONFIGMAP, obj(9000, "lost"))
@@ -220,7 +220,7 @@ def test_an_object_made_after_the_restoration_is_not_taken_for_the_one_that_was_
     assert made.get(CONFIGMAP, KEY) is None, "a late answer about what was deleted"
 
 
-def test_another_object_of_the_same_version_is_another_one():
+def test_objects_with_different_uids_and_equal_versions_differ():
     made = store(CONFIGMAP)
     made.put(CONFIGMAP, obj(5001, "lost"))
     made.overrule(made.known(CONFIGMAP), obj(5001, "new"))
@@ -228,7 +228,7 @@ def test_another_object_of_the_same_version_is_another_one():
     assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "new"
 
 
-def test_a_list_is_about_its_own_kind_and_what_is_not_watched_is_nothing_to_it():
+def test_a_list_affects_only_its_kind_and_watched_objects():
     made = store(CONFIGMAP, SECRET)
     made.put(SECRET, obj(9000))
     made.overrule(made.known(CONFIGMAP), obj(5))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 BIN = Path(__file__).parents[2] / "charts/ceph/bin"
-# In the place of programs: socat gives what a monitor says, the others note what they are asked to do.
+# Stand-ins for programs: socat returns the state of a monitor, the others record their calls.
 PROGRAMS = {
     "socat": """[[ "$*" == *LISTEN* ]] && exec sleep 9
 [[ $* =~ TCP:10.0.0.([0-9]):3300, ]] && cat "$WORLD/says-${BASH_REMATCH[1]}" 2>/dev/null""",
@@ -20,7 +20,7 @@ PROGRAMS = {
 
 
 def made(folder: Path, ordinal: int, *others: str | None, deaf: bool = False) -> list[str]:
-    """What the monitor does without a store when the others say this; None for one that is silent."""
+    """The monitor's action without a store for these states of the others; None for a silent one."""
     for name, text in PROGRAMS.items():
         (folder / name).write_text(f"#!/bin/bash\n{text}\n")
         (folder / name).chmod(0o755)
@@ -66,14 +66,14 @@ def made(folder: Path, ordinal: int, *others: str | None, deaf: bool = False) ->
         (1, ("ceph v027", None), ["join", "mkfs"]),
     ],
 )
-def test_no_second_cluster_comes_to_be(
+def test_no_second_cluster_is_formed(
     tmp_path: Path, ordinal: int, others: tuple[str | None, ...], did: list[str]
 ) -> None:
-    """Who is silent may have the cluster."""
+    """A silent monitor may have the cluster."""
     assert made(tmp_path, ordinal, *others) == did
 
 
 @pytest.mark.parametrize("ordinal", [0, 1])
-def test_one_that_cannot_join_waits(tmp_path: Path, ordinal: int) -> None:
-    """A monitor that runs and has no quorum answers nothing; to make a cluster beside it would be the second one."""
+def test_a_monitor_that_cannot_join_waits(tmp_path: Path, ordinal: int) -> None:
+    """A monitor without a quorum does not respond; a new cluster next to it would be the second one."""
     assert made(tmp_path, ordinal, "ceph v027", "empty", deaf=True) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 BIN = Path(__file__).parents[2] / "charts/ceph/bin"
-# In the place of programs. The monitors know the OSDs in `tree`, if there is one; `deaf` has the code of a ceph that
+# Stand-ins for programs. The monitors know the OSDs in `tree`, if it exists; `deaf` has the exit code of a ceph that
 # fails.
 PROGRAMS = {
     "ceph": """shift 2
@@ -26,7 +26,7 @@ esac""",
 
 
 class World:
-    """The pod osd-0, whose volume is empty."""
+    """The pod osd-0 with an empty volume."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,19 +64,19 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def test_the_first_osd_of_a_pod_has_nobody_to_forget(world: World) -> None:
+def test_the_first_osd_of_a_pod_replaces_no_other(world: World) -> None:
     assert world.starts()
     assert world.did() == ["ls-tree osd-0"]
 
 
-def test_one_whose_volume_is_gone_is_forgotten_before_the_new_one_is_made(world: World) -> None:
+def test_an_osd_with_a_lost_volume_is_removed_before_the_new_one_is_created(world: World) -> None:
     world.write(tree="0\n3\n")
     assert world.starts()
     assert world.did() == ["ls-tree osd-0", "purge 0", "purge 3"]
 
 
 @pytest.mark.parametrize("code", [1, 124])
-def test_what_monitors_that_do_not_answer_would_have_said_is_asked_again(world: World, code: int) -> None:
+def test_a_query_without_a_response_of_the_monitors_is_repeated(world: World, code: int) -> None:
     world.write(tree="0\n", deaf=str(code))
     assert not world.starts()
     (world.folder / "deaf").unlink()
@@ -84,7 +84,7 @@ def test_what_monitors_that_do_not_answer_would_have_said_is_asked_again(world: 
     assert world.did() == ["ls-tree osd-0", "purge 0"]
 
 
-def test_one_that_cannot_be_forgotten_yet_is_tried_again(world: World) -> None:
+def test_a_failed_removal_of_an_osd_is_retried(world: World) -> None:
     world.write(tree="0\n", refuses="")
     assert not world.starts()
     (world.folder / "refuses").unlink()

@@ -30,7 +30,7 @@ def provide(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("provide")
 
 
-def test_a_request_for_a_user_of_ceph_itself_changes_nothing_and_holds_up_no_other(provide: ModuleType) -> None:
+def test_a_request_for_a_reserved_user_of_ceph_changes_nothing_and_blocks_no_other(provide: ModuleType) -> None:
     asked: list[Any] = []
     written: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""What the Ceph side hands over, in both of its forms, and what a client makes of it."""
+"""The data from Ceph, in both formats, and the result for a client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_same_as_json() -> None:
     assert parse(text).pools == (("a", "images"),)
 
 
-def test_the_secret_of_a_client_has_the_pools_that_were_given_not_those_asked_for() -> None:
+def test_the_secret_of_a_client_has_the_provided_pools_not_the_requested_ones() -> None:
     made = access(GIVEN, SPEC, "u-u-i-d")
     assert made["ceph.conf"] == "[global]\nmon_host = 192.0.2.1:6789,192.0.2.2:6789\nkeyring = /etc/ceph/keyring\n"
     assert made["keyring"] == "[client.cinder-1]\n\tkey = AQkey==\n"
@@ -51,7 +51,7 @@ def test_the_secret_of_a_client_has_the_pools_that_were_given_not_those_asked_fo
         ({**GIVEN, "cinder": "client.c;AQ==;a:volumes:hdd"}, "c has no pool of role images"),
     ],
 )
-def test_what_is_missing_is_waited_for(given: dict[str, str], text: str) -> None:
+def test_missing_keys_cause_a_wait(given: dict[str, str], text: str) -> None:
     with pytest.raises(Missing, match=text):
         access(given, SPEC, "")
 
@@ -65,14 +65,14 @@ def test_what_is_missing_is_waited_for(given: dict[str, str], text: str) -> None
         '{"client_name": ["AQ=="], "key": {"AQ==": 1}}',
     ],
 )  # fmt: skip
-def test_what_is_malformed_is_told_without_the_key(text: str) -> None:
+def test_malformed_keys_are_reported_without_the_key(text: str) -> None:
     with pytest.raises(ValueError, match="field cinder: ") as error:
         access({**GIVEN, "cinder": text}, SPEC, "")
     assert "AQ" not in str(error.value)
 
 
 @pytest.mark.parametrize("word", ["nonsense", "pool:vms", "", "pool:"])
-def test_a_word_that_stands_for_nothing_is_told_by_its_option(word: str) -> None:
+def test_an_unknown_placeholder_is_reported_with_its_option(word: str) -> None:
     wrong = {**SPEC, "options": {"rbd": {**SPEC["options"]["rbd"], "x": word}}}
     with pytest.raises(
         CephKeysError, match=r"^spec.options.rbd.x: takes user, secret_uuid, pool:volumes, pool:images$"

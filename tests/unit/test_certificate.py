@@ -58,7 +58,7 @@ class World:
         return {base64.b64decode(hook["clientConfig"].get("caBundle", "")).decode() for hook in hooks}
 
     def accepts(self, trusted: set[str]) -> bool:
-        """Whether the API server does, now, of whoever answers now."""
+        """Whether the API server now accepts the current server."""
         return all(accepted(served(self.own.context), bundle, self.clock.now()) for bundle in trusted)
 
     def keep(self, data: dict[str, str]) -> None:
@@ -70,7 +70,7 @@ class World:
 
 
 def served(context: ssl.SSLContext) -> library.Certificate:
-    """What a client gets that connects."""
+    """The result of a client's connection."""
     trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -108,7 +108,7 @@ def issued(now: float, life: datetime.timedelta = x509.LIFE, name: str = HOST) -
 
 
 @pytest.mark.looptime
-async def test_it_is_made_once_and_another_start_takes_it_over(world: World) -> None:
+async def test_the_certificate_is_created_once_and_reused_after_a_restart(world: World) -> None:
     await world.own.ensure()
     assert world.accepts(world.trusted())
     assert len(world.trusted()) == 1, "all webhooks trust the same"
@@ -172,7 +172,7 @@ WRONG: dict[str, Any] = {
 
 @pytest.mark.looptime
 @pytest.mark.parametrize("wrong", WRONG)
-async def test_a_wrong_one_is_replaced_at_the_start_and_while_it_runs(world: World, wrong: str) -> None:
+async def test_a_wrong_certificate_is_replaced_at_the_start_and_later(world: World, wrong: str) -> None:
     for look in (world.own.ensure, lambda: asyncio.sleep(EVERY + SETTLE + 1)):
         data = WRONG[wrong](world.clock.now())
         world.keep(data)
@@ -187,7 +187,7 @@ async def test_a_wrong_one_is_replaced_at_the_start_and_while_it_runs(world: Wor
 @pytest.mark.looptime
 @pytest.mark.parametrize("step", [-3600.0, -400 * DAY, 300 * DAY, 20 * 365 * DAY])
 async def test_a_clock_that_steps_is_followed(world: World, step: float) -> None:
-    """Back again too: what was issued meanwhile must not stay."""
+    """Also back again: certificates issued in between must not remain."""
     await world.own.ensure()
     keeping = asyncio.create_task(world.own.keep())
     for by in (step, -step):
@@ -199,7 +199,9 @@ async def test_a_clock_that_steps_is_followed(world: World, step: float) -> None
 
 
 @pytest.mark.looptime
-async def test_an_api_server_that_does_not_answer_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_to_an_unresponsive_api_server_is_repeated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await world.own.ensure()
     first = world.kept()["tls.crt"]
     keeping = asyncio.create_task(world.own.keep())
@@ -225,7 +227,7 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-async def test_the_renewed_one_is_served_on_connections_that_are_new(tmp_path: Path) -> None:
+async def test_the_renewed_certificate_is_served_on_new_connections(tmp_path: Path) -> None:
     """Without closing its port, nor a connection that is open."""
     own, port = World(tmp_path).own, free_port()
     await own.ensure()
@@ -253,8 +255,8 @@ async def connected(port: int) -> tuple[bytes, asyncio.StreamReader, asyncio.Str
     return writer.get_extra_info("ssl_object").getpeercert(binary_form=True), reader, writer
 
 
-async def test_the_operator_goes_on_looking_after_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What `operate` runs beside the watches ends with it, and it is the care for the certificate."""
+async def test_the_operator_renews_its_certificate_later_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tasks next to the watches end with `operate`; the renewal of the certificate is one of them."""
     ran: list[str] = []
 
     class Own:

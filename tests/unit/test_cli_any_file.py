@@ -22,7 +22,7 @@ __all__ = ["cluster"]
 SLOW = settings(
     max_examples=settings.default.max_examples * 3 // 2, deadline=None, suppress_health_check=list(HealthCheck)
 )
-# What YAML can write, and what it means to its reader is another matter.
+# YAML that is valid, but whose meaning is another matter.
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -35,7 +35,7 @@ SCALARS = st.one_of(
         ["on", "5", "22:30", "2026-11-24", "{{ name }}", "~", "NO", "1e3", "0x1f", "../x", "a\nb", "9" * 30]
     ),
 )
-# What only somebody who knows the program would understand.
+# Text that only a developer of the program would understand.
 PYTHON = r"Input should|Keys should|valid dictionary|instance of|NoneType|\b(True|False|None)\b|, not '…'|[a-z]Spec\b"
 KEYS = st.text(max_size=6) | st.integers() | st.booleans() | st.dates() | st.none()
 VALUES = st.recursive(
@@ -79,7 +79,7 @@ def manifests(draw: st.DrawFn) -> dict[Any, Any]:
 
 @SLOW
 @given(st.lists(manifests() | VALUES, max_size=2))
-def test_every_document_is_taken_or_told_what_is_wrong(documents: list[Any]) -> None:
+def test_every_document_is_accepted_or_rejected_with_a_cause(documents: list[Any]) -> None:
     text = yaml.dump_all(documents, allow_unicode=True)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.yaml"
@@ -95,7 +95,7 @@ def test_every_document_is_taken_or_told_what_is_wrong(documents: list[Any]) -> 
 
 @SLOW
 @given(st.binary(max_size=60))
-def test_bytes_that_are_no_text_are_told(data: bytes) -> None:
+def test_bytes_that_are_no_text_are_reported(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "file.yaml"
         path.write_bytes(data)
@@ -128,9 +128,7 @@ def test_bytes_that_are_no_text_are_told(data: bytes) -> None:
     ],
     ids=lambda text: repr(text)[:30],
 )
-def test_a_command_ends_with_an_error_of_its_own(
-    cluster: MemoryCluster, tmp_path: Path, command: str, text: str
-) -> None:
+def test_a_command_ends_with_a_handled_error(cluster: MemoryCluster, tmp_path: Path, command: str, text: str) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(text)
     result = called(command, "-f", str(path))

@@ -52,7 +52,7 @@ def workload(name: str, component: str, **spec: Any) -> dict[str, Any]:
     return {"metadata": {"namespace": SPACE, "name": name, "labels": labels}, "spec": spec}
 
 
-def test_a_restart_changes_only_the_asked_workloads(cluster: MemoryCluster) -> None:
+def test_a_restart_changes_only_the_named_workloads(cluster: MemoryCluster) -> None:
     cluster.put(DEPLOYMENT, workload("nova-api", "api"))
     cluster.put(STATEFULSET, workload("nova-scheduler", "scheduler"))
     cluster.put(STATEFULSET, workload("nova-compute-x", "compute", updateStrategy={"type": "OnDelete"}))
@@ -66,7 +66,7 @@ def test_a_restart_changes_only_the_asked_workloads(cluster: MemoryCluster) -> N
     assert RESTARTED in template["metadata"]["annotations"]
 
 
-def test_a_restart_of_nothing_names_what_there_is(cluster: MemoryCluster) -> None:
+def test_a_restart_of_an_unknown_name_lists_the_known_ones(cluster: MemoryCluster) -> None:
     cluster.put(DEPLOYMENT, workload("nova-api", "api"))
     result = called("restart", "heat")
     assert result.exit_code == 1
@@ -95,12 +95,12 @@ def test_history_lists_each_kept_revision(cluster: MemoryCluster) -> None:
     assert "found: openstack-nova" in result.stderr
 
 
-def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) -> None:
+def test_delete_prompts_and_without_a_terminal_needs_yes(cluster: MemoryCluster) -> None:
     cluster.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": CLOUD})
     result = called("delete", "cloud")
     assert result.exit_code == 1
     assert "OpenStackDeployment openstack/cloud" in result.stderr
-    assert "virtual machines, which run on" in result.stderr
+    assert "virtual machines, which keep running" in result.stderr
     assert "--yes" in result.stderr
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
     assert called("delete", "other", "--yes").exit_code == 1
@@ -109,7 +109,7 @@ def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) ->
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud")) is None
 
 
-def test_a_cloud_that_was_made_while_somebody_was_asked_is_not_deleted(
+def test_a_cloud_created_during_the_prompt_is_not_deleted(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meta = {"namespace": SPACE, "name": "cloud"}
@@ -131,7 +131,7 @@ def test_a_cloud_that_was_made_while_somebody_was_asked_is_not_deleted(
     assert "deletionTimestamp" not in found["metadata"]
 
 
-async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
+async def test_a_report_contains_no_secret(tmp_path: Path) -> None:
     memory = MemoryCluster()
     word = "s3cr3t-word"
     memory.put(SECRET, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"password": word}})
@@ -207,7 +207,7 @@ def gzipped(name: str) -> bytes:
     ],
     ids=["manifest", "two-bytes", "text", "nothing", "backup", "half"],
 )
-def test_a_report_replaces_no_file_that_is_none(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
+def test_a_report_replaces_no_foreign_file(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
     """`-f` names a manifest for other commands."""
     path = tmp_path / "cloud.yaml"
     path.write_bytes(content)
@@ -217,7 +217,7 @@ def test_a_report_replaces_no_file_that_is_none(cluster: MemoryCluster, tmp_path
     assert path.read_bytes() == content
 
 
-def test_a_report_replaces_an_earlier_one_and_what_is_empty(
+def test_a_report_replaces_an_earlier_one_and_an_empty_file(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     async def nothing(*_: Any) -> dict[str, str]:
@@ -234,7 +234,7 @@ def test_a_report_replaces_an_earlier_one_and_what_is_empty(
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar.gz", "link"], "and leaves nothing beside it"
 
 
-def test_blanking_keeps_what_explains() -> None:
+def test_masking_keeps_the_explanation() -> None:
     obj = {"status": {"conditions": [{"type": "Ready", "message": "waits"}]}, "spec": {"api_key": "k", "list": ["a"]}}
     assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}
     kept = {"secretName": "a", "identityRef": {"name": "b"}, "storageClass": "c", "env": [{"name": "A", "value": "1"}]}
@@ -243,7 +243,7 @@ def test_blanking_keeps_what_explains() -> None:
     assert blanked(reference) == reference
 
 
-def test_a_restart_ends_when_all_new_pods_are_ready_and_waits_for_none_that_nobody_replaces(
+def test_a_restart_waits_only_for_pods_that_are_replaced(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(restart, "EVERY", 0.001)
@@ -255,9 +255,7 @@ def test_a_restart_ends_when_all_new_pods_are_ready_and_waits_for_none_that_nobo
     assert result.stdout.splitlines()[-1].endswith("✓ Deployment nova-api")
 
 
-def test_a_restart_does_not_wait_for_a_node_that_is_away(
-    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_does_not_wait_for_an_absent_node(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restart, "EVERY", 0.001)
     counts = {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 1, "numberReady": 1}
     obj = cluster.put(DAEMONSET, {**workload("nova-compute", "compute"), "status": counts})
@@ -273,7 +271,7 @@ def test_a_restart_does_not_wait_for_a_node_that_is_away(
     assert result.stdout.splitlines()[-1].endswith("✓ DaemonSet nova-compute, without node node-2, which is not ready")
 
 
-def test_whoever_may_not_see_nodes_may_restart(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restart_needs_no_right_to_read_nodes(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restart, "EVERY", 0.001)
     cluster.put(DEPLOYMENT, workload("nova-api", "api"))
     real = cluster.list

@@ -28,7 +28,7 @@ def made(path: Path) -> Path:
     return path
 
 
-def test_the_first_there_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_existing_kubeconfig_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CliError) as caught:
         kubeconfig(None)
     for tried in ("local/kubeconfig", "home/.kube/config", "stackwright up"):
@@ -43,12 +43,12 @@ def test_the_first_there_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert kubeconfig(given) == given
 
 
-def test_a_given_file_that_is_not_there_is_an_error(home: Path) -> None:
+def test_a_missing_given_file_is_an_error(home: Path) -> None:
     with pytest.raises(CliError, match="the file does not exist"):
         kubeconfig(home / "nowhere")
 
 
-def test_a_variable_that_leads_nowhere_means_no_other_cluster(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_with_a_missing_file_selects_no_other_cluster(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(home / "local/kubeconfig")
     made(home / "home/.kube/config")
     for name in ("typo", f"typo{os.pathsep}other"):
@@ -74,9 +74,7 @@ def test_a_file_of_the_variable_that_cannot_be_read_is_an_error(home: Path, monk
         kubeconfig(sealed)
 
 
-def test_a_place_that_nobody_named_and_that_nobody_may_look_into_is_passed_over(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_default_location_is_skipped(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     local, default, stat = made(home / "local/kubeconfig"), made(home / "home/.kube/config"), Path.stat
 
     def forbidden(path: Path, **more: bool) -> os.stat_result:
@@ -115,7 +113,7 @@ def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[
         ),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told_in_one_line(
+def test_an_error_in_a_file_is_reported_in_one_line(
     home: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str
 ) -> None:
     async def use() -> None:
@@ -129,8 +127,8 @@ def test_what_is_wrong_with_a_file_is_told_in_one_line(
     assert str(caught.value) == f"{home}/file is not a usable kubeconfig: {why}"
 
 
-def test_help_and_status_do_not_import_what_they_do_not_need() -> None:
-    """It is what makes them answer at once."""
+def test_help_and_status_import_only_needed_modules() -> None:
+    """These imports would slow down every command."""
     heavy = "{'kopf', 'openstack', 'pymysql', 'cryptography', 'prometheus_client'}"
     code = (
         "import sys, stackwright.cli.app as app, stackwright.cli.cluster, stackwright.cli.output\n"
@@ -142,7 +140,7 @@ def test_help_and_status_do_not_import_what_they_do_not_need() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_stopped_local_cluster_is_told_and_nothing_is_sent_to_its_address(monkeypatch, tmp_path):
+def test_a_stopped_local_cluster_is_reported_without_a_request(monkeypatch, tmp_path):
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     (tmp_path / "kubeconfig").write_text("not even read")

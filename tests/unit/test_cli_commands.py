@@ -1,4 +1,4 @@
-"""Commands as they are called: arguments, exit codes, and what goes to which stream."""
+"""Calls of commands: arguments, exit codes, and the output of each stream."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
+from stackwright.core.ports import TerminalError
 from stackwright.local import doctor
 from stackwright.runtime.memory import MemoryCluster
 
@@ -40,7 +41,7 @@ spec: {flavor: small, image: {filter: {name: guest}}, sshKeyName: key, ports: [{
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
-    """The commands' cluster is in memory, and there is no local one."""
+    """The commands use a cluster in memory, without a local one."""
     memory = MemoryCluster()
     memory.put(NAMESPACE, {"metadata": {"name": "openstack"}})
     memory.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
@@ -84,6 +85,33 @@ def test_apply_then_plan_then_status(cluster: MemoryCluster) -> None:
     assert "No operator runs" in result.stdout
 
 
+def test_apply_warns_of_a_second_cloud_in_a_namespace(cluster: MemoryCluster) -> None:
+    assert called("apply", "-f", "-", stdin=MANIFEST).stderr == ""
+    result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: later"))
+    assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/later: created\n")
+    assert result.stderr == (
+        "Warning: OpenStackDeployment openstack/later stays blocked: The namespace has an older cloud, "
+        "OpenStackDeployment cloud; delete this one: a namespace can have only one cloud\n"
+    )
+    assert "Warning" not in called("apply", "-f", "-", stdin=MANIFEST).stderr, "the older one works"
+
+
+def test_apply_succeeds_where_other_clouds_cannot_be_listed(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The warning of a second cloud is a help only."""
+    plain = cluster.list
+
+    async def fails(kind: Any, *args: Any) -> Any:
+        if kind.kind == "OpenStackControlPlane":
+            raise TerminalError("list OpenStackControlPlane: forbidden")
+        return await plain(kind, *args)
+
+    monkeypatch.setattr(cluster, "list", fails)
+    result = called("apply", "-f", "-", stdin=MANIFEST)
+    assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/cloud: created\n")
+
+
 def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", stdin=MANIFEST + "---\nkind: Keystone\n")
     assert result.exit_code == 1
@@ -91,7 +119,7 @@ def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> 
     assert not cluster.writes
 
 
-def test_without_a_cloud_it_says_what_to_do(cluster: MemoryCluster) -> None:
+def test_without_a_cloud_the_message_names_the_next_step(cluster: MemoryCluster) -> None:
     assert "stackwright apply -f" in called("status").stdout
     for words in (["plan"], ["wait"], ["plan", "--delete", "x"], ["status", "x"], ["logs", "nova"], ["shell"]):
         result = called(*words)
@@ -117,7 +145,7 @@ def test_a_draft_changes_nothing(cluster: MemoryCluster) -> None:
 
 
 @pytest.mark.parametrize(("command", "told"), [("plan", "changed"), ("apply", "applied")])
-def test_changes_that_the_api_would_refuse_are_told_all_at_once(
+def test_changes_that_the_api_would_reject_are_reported_together(
     cluster: MemoryCluster, command: str, told: str
 ) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
@@ -155,14 +183,15 @@ def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_ar
     assert planned.exit_code == 2
     for _, kind in kinds:
         assert f"+ {kind} openstack/c" in planned.stdout
-    assert "+ network k8s-clusterapi-cluster-openstack-c in cloud mine" in planned.stdout
+    told = "OpenStackCluster openstack/c: Secret openstack/clouds does not exist (CredentialsMissing)"
+    assert told in planned.stdout
     applied = called("apply", "-f", "-", stdin=text)
     assert applied.exit_code == 0, applied.stderr
     again = called("plan", "-f", "-", stdin=text).stdout
     assert not [kind for _, kind in kinds if f" {kind} openstack/c\n" in again]
 
 
-def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:
+def test_fields_of_others_and_other_spellings_are_no_changes(cluster: MemoryCluster) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
     kind = OpenStackMachine.KIND
     live = cluster.peek(kind, ("openstack", "node")) or {}
@@ -183,7 +212,7 @@ def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
     assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
     assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
     assert "was not ready" in result.stderr
-    gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud is there
+    gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud exists
     assert (gone.exit_code, json.loads(gone.stdout)) == (0, None)
 
 
@@ -193,6 +222,23 @@ def test_apply_prints_the_objects_for_programs(cluster: MemoryCluster) -> None:
         assert (told["kind"], told["namespace"], told["name"]) == ("OpenStackDeployment", "openstack", "cloud")
         assert (told["result"], told["ready"]) == (result, False)
         assert told.keys() == {*["kind", "namespace", "name", "ready", "state", "reason", "message", "since", "result"]}
+
+
+def test_plan_and_apply_create_the_namespaces_that_manifests_name(cluster: MemoryCluster) -> None:
+    one, other = (MANIFEST.replace("name: cloud", f"name: cloud, namespace: {name}") for name in ("one", "other"))
+    text = f"{one}---\n{other}"
+    planned = called("plan", "-f", "-", stdin=text).stdout.splitlines()
+    assert planned[:3] == ["  + Namespace one", "  + Namespace other", "  + OpenStackDeployment one/cloud"]
+    assert len([line for line in planned if "Namespace" in line]) == 2, "each once"
+    applied = called("apply", "-f", "-", stdin=text).stdout.splitlines()
+    assert applied[:2] == ["Namespace one: created", "Namespace other: created"]
+
+
+def test_a_namespace_that_no_manifest_names_is_not_created(cluster: MemoryCluster) -> None:
+    for command in ("plan", "apply"):
+        result = called(command, "-f", "-", "-n", "new", stdin=MANIFEST)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "Namespace new does not exist; set metadata.namespace to it" in result.stderr
 
 
 def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:
@@ -220,7 +266,7 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: Me
     assert "machine" not in result.stdout
 
 
-def test_doctor_says_that_the_variable_names_no_file(
+def test_doctor_reports_that_the_variable_names_no_file(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(doctor, "examine", lambda _: [])
@@ -241,10 +287,10 @@ def test_a_cloud_that_is_in_a_manifest_is_not_planned_to_be_deleted(cluster: Mem
 
 
 @pytest.mark.parametrize("verbose", [False, True])
-def test_a_fault_of_our_own_is_one_line_and_its_place(
+def test_an_internal_error_is_one_line_with_its_place(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verbose: bool
 ) -> None:
-    """The text of an exception may quote any value, so it is for those who ask for details."""
+    """The text of an exception may contain any value, so it is shown only on request."""
 
     def fails(*args: object) -> object:
         raise KeyError("hunter2")

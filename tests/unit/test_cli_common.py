@@ -68,7 +68,7 @@ def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: 
 
     monkeypatch.setattr(KubernetesCluster, "from_file", from_file)
     for words in (["--context", "two"], []):
-        assert called("status", "--kubeconfig", str(kubeconfig), *words).exit_code == 1  # nobody listens there
+        assert called("status", "--kubeconfig", str(kubeconfig), *words).exit_code == 1  # no server listens there
     assert asked == ["two", None]
     result = called("status", "--kubeconfig", str(kubeconfig), "--context", "three")
     assert result.exit_code == 1
@@ -76,7 +76,7 @@ def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: 
     assert "Traceback" not in result.stderr
 
 
-def test_what_a_file_lacks_that_kubectl_merges_with_others_is_explained(
+def test_a_context_that_only_kubectls_merge_would_find_is_explained(
     kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = tmp_path / "other"
@@ -90,7 +90,7 @@ def test_what_a_file_lacks_that_kubectl_merges_with_others_is_explained(
     assert "Only the first file" not in named.stderr
 
 
-def test_verbose_tells_each_request_and_where_an_error_came_from(kubeconfig: Path) -> None:
+def test_verbose_shows_each_request_and_the_source_of_an_error(kubeconfig: Path) -> None:
     words = ("history", "--kubeconfig", str(kubeconfig))
     assert "→" not in called(*words).stderr
     told = called(*words, "-v").stderr
@@ -115,10 +115,27 @@ def test_verbose_shows_each_detail_of_a_step(capsys: pytest.CaptureFixture[str])
         assert ("a detail" in capsys.readouterr().out) is verbose
 
 
-def test_what_is_told_of_a_request_is_its_verb_and_kind(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_logged_request_has_its_verb_and_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert common.on_call() is None
     common.given = common.Common(verbose=True)
     tell = common.on_call()
     assert tell is not None
     tell("get", POD)
     assert capsys.readouterr().err == "→ get Pod\n"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "variable", "expected"), [(True, "", True), (True, "1", False), (False, "", False)]
+)
+def test_output_is_coloured_on_a_terminal_without_no_color(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, variable: str, expected: bool
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
+    monkeypatch.setenv("NO_COLOR", variable)
+    assert common.coloured() is expected
+
+
+def test_only_one_function_decides_about_colours() -> None:
+    """`typer.style` and `colour=` elsewhere get its answer."""
+    folder = Path(common.__file__).parent
+    assert not [path for path in folder.rglob("*.py") if "colour=sys" in path.read_text().replace(" ", "")]

@@ -1,4 +1,4 @@
-"""What a shell offers while a command is typed."""
+"""Completions of a shell while a command is typed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_words_that_fit_are_offered(cluster: MemoryCluster, line: str, words: li
     assert offered(line) == words
 
 
-def test_without_a_cluster_nothing_is_offered_and_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_without_a_cluster_is_empty_and_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     @asynccontextmanager
     async def connected(given: Any, tell: None) -> AsyncIterator[MemoryCluster]:
         raise cli_cluster.CliError("No Kubernetes cluster is known.")

@@ -48,7 +48,7 @@ def test_losses_are_releases_services_and_databases() -> None:
     ("thing", "is_lost"),
     [("server", True), ("volume", True), ("floating-ip", True), ("port", False), ("router", False)],
 )
-def test_of_an_openstack_what_has_data_or_an_address_is_a_loss(thing: str, is_lost: bool) -> None:
+def test_resources_with_data_or_an_address_are_losses(thing: str, is_lost: bool) -> None:
     what = f"{thing} a in cloud mine of Secret demo/clouds"
     assert losses([Entry(DELETE, "openstack", what, thing=thing)]) == [what] * is_lost
     assert not losses([Entry(CHANGE, "openstack", what, thing=thing)])
@@ -61,7 +61,7 @@ def test_without_a_terminal_a_loss_is_refused() -> None:
 
 
 @pytest.mark.parametrize("agreed", [True, False])
-def test_at_a_terminal_somebody_is_asked(
+def test_at_a_terminal_the_user_is_prompted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], agreed: bool
 ) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -75,7 +75,7 @@ def test_at_a_terminal_somebody_is_asked(
     "error",
     [TransientError("etcd is away"), TerminalError("forbidden"), Conflict("changed", OpenStackDeployment.KIND, KEY)],
 )
-async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+async def test_an_unpredictable_change_counts_as_a_loss(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     async def fails(*_: Any, **__: Any) -> Any:
         raise error
 
@@ -87,7 +87,7 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     assert found == [f"unknown, because the plan failed: {error}"]
 
 
-async def test_clouds_are_asked_by_the_credentials_that_are_in_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_clouds_are_queried_with_the_credentials_in_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[Manifest]] = []
 
     async def foresee(cluster: Any, manifests: list[Manifest], *_: Any, **__: Any) -> Any:

@@ -41,7 +41,7 @@ WORD, FORMER = "s3cr3t-word", "s3cr3t-before"
 
 
 def told(old: object, new: object) -> str:
-    """All that people and programs are told of it."""
+    """All output for people and programs."""
     found = changes(old, new, ("spec",))
     assert found, "that it changes is no secret"
     return "\n".join([*map(str, found), json.dumps([each.as_dict() for each in found])])
@@ -51,7 +51,7 @@ def told(old: object, new: object) -> str:
     "name", ["api_key", "apikey", "API_KEY", "metadata_proxy_shared_secret", "client_secret", "user_pass", "admin_pass",
              "secret", "cookies", "bind_pw", "adminPass", "password", "transport_url", "token", "api_cert"],
 )  # fmt: skip
-def test_a_field_whose_name_says_it_is_hidden(name: str) -> None:
+def test_a_field_with_a_secret_name_is_hidden(name: str) -> None:
     assert masked({name: WORD}) == {name: "***"}
     for old, new in (({}, WORD), (FORMER, WORD), (WORD, [WORD]), ([FORMER, "a"], ["a", WORD]), ({"a": 1}, WORD)):
         said = told({"conf": {name: old}}, {"conf": {name: new}}) + told({"values": {name: new}}, {})
@@ -79,7 +79,7 @@ def test_a_field_whose_name_says_it_is_hidden(name: str) -> None:
         {"text": json.dumps({"event": json.dumps({"password": WORD})})},
     ],
 )
-def test_what_a_report_hides_is_in_no_plan(spec: dict[str, object]) -> None:
+def test_values_that_a_report_hides_are_in_no_plan(spec: dict[str, object]) -> None:
     before = json.loads(json.dumps(spec).replace(WORD, FORMER))
     for old, new in (({}, spec), (spec, {}), (before, spec), ({"x": 1}, {"x": spec}), ({"x": [1]}, {"x": [spec]})):
         said = told(old, new)
@@ -89,24 +89,24 @@ def test_what_a_report_hides_is_in_no_plan(spec: dict[str, object]) -> None:
 
 
 @given(text=st.sampled_from(SECRETS), name=st.sampled_from(["a", "conf", "url"]))
-def test_texts_are_told_without_what_may_be_secret(text: str, name: str) -> None:
+def test_texts_are_shown_without_possible_secrets(text: str, name: str) -> None:
     told_of = "***" if "PRIVATE KEY" in text else hidden(text)
     assert masked({name: [{"b": text}]}) == {name: [{"b": told_of}]}
 
 
-def test_what_follows_an_option_is_hidden_if_its_name_says_so() -> None:
+def test_the_argument_of_an_option_with_a_secret_name_is_hidden() -> None:
     args = ["--port", "80", "--token", WORD, "-p", 1234, "--password", "--verbose", "x", "--secret=a", "--auth-key"]
     shown = [*args[:3], "***", "-p", "***", "--password", "--verbose", "x", "--secret=***", "--auth-key"]
     assert masked({"args": args}) == {"args": shown}
 
 
-def test_a_password_that_is_a_number_is_hidden_and_that_it_changed_is_told() -> None:
+def test_a_numeric_password_is_hidden_and_its_change_is_shown() -> None:
     [change] = changes({"ldap": {"password": 123456}}, {"ldap": {"password": 654321}})
     assert str(change) == "ldap.password: *** → ***"
     assert change.as_dict() == {"path": "ldap.password", "old": "***", "new": "***"}
 
 
-def test_what_explains_a_change_is_kept() -> None:
+def test_the_explanation_of_a_change_is_kept() -> None:
     kept = {
         "secretName": "keystone-database",
         "keystone": {"token": {"expiration": 1, "provider": "fernet"}},

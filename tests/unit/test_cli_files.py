@@ -49,7 +49,7 @@ def test_all_files_are_applied_in_their_order(cluster: MemoryCluster, file: Any)
     assert cluster.peek(CONFIGMAP, ("openstack", "one"))["data"] == {"a": "last"}
 
 
-def test_errors_of_all_files_are_told_and_nothing_is_applied(cluster: MemoryCluster, file: Any) -> None:
+def test_errors_of_all_files_are_reported_and_nothing_is_applied(cluster: MemoryCluster, file: Any) -> None:
     good = file("good", MAP % ("one", "x"))
     wrong = [file("a", MANIFEST.replace("epoxy", "yoga")), file("b", "kind: Nothing\n")]
     result = called("apply", "-f", wrong[0], "-f", good, "-f", wrong[1])
@@ -64,7 +64,7 @@ def test_standard_input_is_read_once(cluster: MemoryCluster) -> None:
     assert (result.exit_code, "standard input can be read only once" in result.stderr) == (1, True)
 
 
-def test_plan_and_values_take_all_files(cluster: MemoryCluster, file: Any) -> None:
+def test_plan_and_values_accept_several_files(cluster: MemoryCluster, file: Any) -> None:
     cloud, more = file("cloud", MANIFEST), file("more", MAP % ("one", "x"))
     result = called("plan", "-f", cloud, "-f", more)
     assert result.exit_code == 2
@@ -76,7 +76,7 @@ def test_plan_and_values_take_all_files(cluster: MemoryCluster, file: Any) -> No
 
 
 @pytest.mark.parametrize("command", [("apply",), ("plan",), ("values", "keystone")])
-def test_a_namespace_that_is_not_the_given_one_is_refused(command: Any, cluster: MemoryCluster, file: Any) -> None:
+def test_a_namespace_other_than_the_given_one_is_rejected(command: Any, cluster: MemoryCluster, file: Any) -> None:
     placed = file("placed", MANIFEST.replace("name: cloud", "name: cloud, namespace: here"))
     result = called(*command, "-n", "there", "-f", placed)
     assert result.exit_code == 1
@@ -85,14 +85,14 @@ def test_a_namespace_that_is_not_the_given_one_is_refused(command: Any, cluster:
     assert called(*command, "-n", "here", "-f", placed).exit_code in (0, 2)
 
 
-def test_namespaces_come_first_wherever_they_stand(cluster: MemoryCluster) -> None:
+def test_namespaces_are_applied_first_at_any_position(cluster: MemoryCluster) -> None:
     space = "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
     result = called("apply", "-f", "-", stdin=MAP % ("one, namespace: new", "x") + space)
     assert result.stdout.splitlines() == ["Namespace new: created", "ConfigMap new/one: created"]
 
 
 @pytest.mark.parametrize(("words", "code"), [((), 1), (("--yes",), 0)])
-def test_what_would_be_lost_is_asked_for_before_anything_is_applied(
+def test_losses_are_confirmed_before_anything_is_applied(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
 ) -> None:
     async def foreseen(*_: object) -> list[str]:
@@ -113,7 +113,7 @@ def test_what_would_be_lost_is_asked_for_before_anything_is_applied(
         Conflict("another owns it", CONFIGMAP, ("openstack", "two")),
     ],
 )
-def test_whatever_the_api_server_refuses_in_the_dry_run_is_told_of_its_manifest(
+def test_a_rejection_in_the_dry_run_is_reported_with_its_manifest(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     async def refuse(kind: object, obj: Object, manager: str) -> None:
@@ -141,7 +141,7 @@ def test_only_a_manifest_can_ask_for_a_namespace(words: Any, cluster: MemoryClus
     assert called("apply", *words, "-f", "-", stdin=MANIFEST + document).exit_code == 0
 
 
-async def test_all_namespaces_that_are_missing_are_told_at_once(cluster: MemoryCluster) -> None:
+async def test_all_missing_namespaces_are_reported_together(cluster: MemoryCluster) -> None:
     asked = [
         Manifest(CONFIGMAP, {"metadata": {"namespace": name, "name": "a"}}) for name in ("two", "openstack", "one")
     ]
@@ -151,6 +151,6 @@ async def test_all_namespaces_that_are_missing_are_told_at_once(cluster: MemoryC
     assert names == ["Namespace one does not exist", "Namespace two does not exist"]
 
 
-def test_a_namespace_that_a_manifest_names_is_made(cluster: MemoryCluster) -> None:
+def test_a_namespace_that_a_manifest_names_is_created(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: cloud, namespace: new"))
     assert result.stdout.splitlines() == ["Namespace new: created", "OpenStackDeployment new/cloud: created"]

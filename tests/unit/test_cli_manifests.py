@@ -37,12 +37,12 @@ def test_a_cloud_gets_the_namespace(tmp_path: Path) -> None:
     assert manifest.name == "OpenStackDeployment openstack/cloud"
 
 
-def test_all_errors_of_all_documents_at_once(tmp_path: Path) -> None:
+def test_all_errors_of_all_documents_are_reported_together(tmp_path: Path) -> None:
     text = CLOUD.replace("epoxy", "epox").replace("size:", "sizes:") + "---\nkind: Keystone\nspec: {relase: x}\n"
     told = errors(tmp_path, text)
     assert "m.yaml: document 1: spec.openstack_version: 'epox' is not allowed; allowed: 'epoxy'" in told
     assert "m.yaml: document 1: spec.size: is required" in told
-    assert any(line.startswith("m.yaml: document 1: spec.sizes: unknown field; allowed: ") for line in told)
+    assert any(": spec.sizes: unknown field; did you mean size? allowed: " in line for line in told)
     assert "m.yaml: document 2: metadata: is required, with a name" in told
     assert any("apiVersion: is required; allowed: stackwright.dev/v1alpha1" in line for line in told)
     assert any(line.startswith("m.yaml: document 2: spec.relase: unknown field") for line in told)
@@ -92,7 +92,7 @@ metadata: {name: c}
         ("x", "Gateway", "gateways", True),
     ],
 )
-def test_kinds_of_cluster_api_are_asked_for_where_the_api_has_them(
+def test_kinds_of_cluster_api_are_read_if_installed(
     tmp_path: Path, group: str, kind: str, plural: str, namespaced: bool
 ) -> None:
     text = f"apiVersion: {group}.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: c}}\n"
@@ -163,6 +163,7 @@ META = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
         ("a: b\nc: \x07\n", "m.yaml, line 2: the character #x0007 is not allowed in YAML"),
         ("%YAML " + "9" * 5000 + ".1\n---\na: b\n", "m.yaml: an escape sequence or a directive"),
         ("kind: [a]\n", 'm.yaml: kind: unknown kind ["a"]; allowed: '),
+        ("kind: keystne\n", "m.yaml: kind: unknown kind 'keystne'; did you mean Keystone? allowed: "),
         ("kind: on\n", "m.yaml: kind: unknown kind true; allowed: "),
         ("kind: Secret\napiVersion: on\nmetadata: {name: a}\n", "m.yaml: apiVersion: true is not an apiVersion of "),
     ],
@@ -234,7 +235,7 @@ EXPORTED = (
 
 
 @pytest.mark.parametrize("meta", [EXPORTED, *(f"{name.split(':')[0]}: null" for name in METADATA)])
-def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: Path, meta: str) -> None:
+def test_metadata_of_an_exported_object_is_accepted_as_by_kubectl(tmp_path: Path, meta: str) -> None:
     [manifest] = load(written(tmp_path, CLOUD.replace("name: cloud", f"name: cloud, {meta}")), "x")
     assert manifest.obj["metadata"]["name"] == "cloud"
 
@@ -246,7 +247,7 @@ def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: P
         (("name: cloud", "name: ../../victim"), "metadata.name: must be lower-case letters, digits,"),
         (("name: cloud", "name: 5"), "metadata.name: takes text; quote it"),
         (("name: cloud", "name: a, namespace: a.b"), "metadata.namespace: must be lower-case letters, digits and"),
-        (("name: cloud", "name: a, lables: {}"), "metadata.lables: unknown field; allowed: annotations, "),
+        (("name: cloud", "name: a, lables: {}"), "metadata.lables: unknown field; did you mean labels? allowed: "),
         (("name: cloud", "name: a, labels: {a: true}"), "metadata.labels.a: takes text; quote it"),
         (("name: cloud", "name: a, labels: {a: b c}"), "metadata.labels.a: takes at most 63 letters"),
         (("name: cloud", "name: a, labels: {a/b/c: d}"), "metadata.labels: 'a/b/c' is not a valid name of a label"),
@@ -256,7 +257,9 @@ def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: P
         (("spec:", "data: {}\nspec:"), "data: unknown field; allowed: apiVersion, kind, metadata, spec"),
     ],
 )
-def test_what_the_api_server_would_refuse_is_told(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+def test_values_that_the_api_server_would_reject_are_reported(
+    tmp_path: Path, change: tuple[str, str], told: str
+) -> None:
     [line] = errors(tmp_path, CLOUD.replace(*change))
     assert line.startswith(f"m.yaml: {told}"), line
 
@@ -270,7 +273,7 @@ def test_what_the_api_server_would_refuse_is_told(tmp_path: Path, change: tuple[
         ("binaryData: {a: hidden!}\n", "binaryData.a: takes base64"),
     ],
 )
-def test_companions_are_checked_too_and_their_values_never_told(tmp_path: Path, more: str, told: str) -> None:
+def test_companions_are_checked_too_and_their_values_never_shown(tmp_path: Path, more: str, told: str) -> None:
     [line] = errors(tmp_path, META.replace("NAME", "a") + more)
     assert line.startswith(f"m.yaml: {told}")
     assert "hidden" not in line

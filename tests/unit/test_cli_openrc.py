@@ -98,7 +98,7 @@ def test_a_clouds_yaml(home: Path) -> None:
     assert Path(found["cacert"]).read_text() == "PEM\n"
 
 
-def test_other_clouds_stay(home: Path) -> None:
+def test_other_clouds_in_the_file_are_kept(home: Path) -> None:
     path = home / ".config/openstack/clouds.yaml"
     path.parent.mkdir(parents=True)
     path.write_text("cache: {expiration_time: 3600}\nclouds:\n  other: {region_name: R}\n")
@@ -113,8 +113,8 @@ def test_other_clouds_stay(home: Path) -> None:
     assert sorted(p.name.partition("-ca-")[0] for p in path.parent.iterdir()) == ["clouds.yaml", "stackwright"]
 
 
-def test_a_cloud_of_the_usual_name_that_is_another_one_stays(home: Path) -> None:
-    """Its entry, and the authority that it is verified by, also when only lines are printed."""
+def test_another_cloud_with_the_default_name_is_kept(home: Path) -> None:
+    """Its entry and its CA, also if only lines are printed."""
     folder = home / ".config/openstack"
     folder.mkdir(parents=True)
     (folder / "stackwright-ca.crt").write_text("theirs")
@@ -134,14 +134,14 @@ def test_a_cloud_of_the_usual_name_that_is_another_one_stays(home: Path) -> None
     assert Path(found["second"]["cacert"]).read_text() == "PEM\n"
 
 
-def test_two_clouds_of_one_name_have_files_of_their_own(home: Path, memory: MemoryCluster) -> None:
+def test_two_clouds_of_one_name_have_separate_files(home: Path, memory: MemoryCluster) -> None:
     first = yaml.safe_load(called("openrc", "--format", "clouds.yaml").stdout)["clouds"]["stackwright"]["cacert"]
     memory.put(SECRET, secret("openstack-public-tls", {"ca.crt": "ANOTHER\n"}))
     second = yaml.safe_load(called("openrc", "--format", "clouds.yaml").stdout)["clouds"]["stackwright"]["cacert"]
     assert [Path(each).read_text() for each in (first, second)] == ["PEM\n", "ANOTHER\n"]
 
 
-def test_the_local_cloud_has_its_file_beside_its_data_and_others_of_its_cluster_have_not(home: Path) -> None:
+def test_only_the_local_cloud_has_its_file_next_to_its_data(home: Path) -> None:
     local = home / "local/kubeconfig"
     assert default_ca_file(local, "openstack", "a", "PEM") == home / "local/ca.crt"
     assert default_ca_file(local, "another", "a", "PEM").parent == home / ".config/openstack"
@@ -165,12 +165,12 @@ def test_a_renewed_password_and_authority_replace_the_former(home: Path, memory:
 @pytest.mark.parametrize(
     "there", ["a text", [], {"region_name": "R"}, {"auth": None}, {"auth": {"auth_url": "x", "b": 1}}]
 )
-def test_what_is_there_by_that_name_is_not_replaced_if_it_is_another(there: Any) -> None:
+def test_a_foreign_file_of_that_name_is_not_replaced(there: Any) -> None:
     with pytest.raises(ValueError, match="another address or account"):
         with_cloud({"clouds": {"a": there}}, "a", {"auth": {"auth_url": "x", "password": "p"}})
 
 
-def test_a_file_that_is_no_clouds_yaml_is_left_alone(home: Path) -> None:
+def test_a_file_that_is_no_clouds_yaml_is_not_changed(home: Path) -> None:
     path = home / ".config/openstack/clouds.yaml"
     path.parent.mkdir(parents=True)
     for content in (b"- a list\n", b"clouds: [a]\n", b"a: b: c\n", b"[" * 5000, b"a: \xff\n"):
@@ -241,7 +241,7 @@ def reader(*objects: tuple[Kind, dict[str, Any]]) -> MemoryCluster:
     return memory
 
 
-async def test_credentials_with_an_address_of_the_cluster_lead_by_the_public_endpoints(
+async def test_credentials_with_an_internal_address_use_the_public_endpoints(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
@@ -271,6 +271,6 @@ async def test_credentials_with_an_address_of_the_cluster_lead_by_the_public_end
         "http://keystone-api.openstack.svc.evil/../x@y",
     ],
 )
-async def test_other_addresses_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
+async def test_other_addresses_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
     monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
     assert await way_from_here(reader(), login(url)) == login(url)

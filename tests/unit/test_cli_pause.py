@@ -71,7 +71,7 @@ def test_pause_and_resume_annotate_one_object(
     assert [each.key for each in cluster.writes] == [(SPACE, name)] * 2
 
 
-def test_what_is_not_there_is_answered_with_what_is(cluster: MemoryCluster) -> None:
+def test_an_unknown_name_is_rejected_with_the_known_ones(cluster: MemoryCluster) -> None:
     result = called("pause", "heat")
     assert result.exit_code == 1
     assert result.stderr == (

@@ -1,4 +1,4 @@
-"""What a plan takes from the file that it is of, and what it says where Cluster API is missing."""
+"""Objects that a plan uses from its file, and its messages without Cluster API."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from stackwright.api.kinds import SECRET
 from stackwright.cli.change import plan
-from stackwright.cli.change.manifests import load
-from stackwright.cli.change.plan_render import BUILT, source_of
+from stackwright.cli.change.manifests import Manifest, load
+from stackwright.cli.change.plan_render import BUILT, Entry, source_of
 from stackwright.cli.cluster import _explained
 from stackwright.core.ports import NotServed, secret_data
 from stackwright.runtime.memory import MemoryCluster
@@ -24,7 +24,7 @@ stringData: {clouds.yaml: new}
 
 
 async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without them the plan only told that their Secret does not exist."""
+    """Without them the plan only reported that their Secret does not exist."""
     file, cluster, asked = tmp_path / "m.yaml", MemoryCluster(), []
     file.write_text(FILE)
     cluster.put(SECRET, {"metadata": {"name": "other", "namespace": "demo"}, "data": {"clouds.yaml": "b2xk"}})
@@ -40,6 +40,20 @@ async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: 
     told = [secret_data(await reader.get(SECRET, ("demo", name))) for name in ("clouds", "other")]
     assert told == [{"clouds.yaml": "new"}, {"clouds.yaml": "old"}]
     assert await cluster.get(SECRET, ("demo", "clouds")) is None
+
+
+async def test_equal_notes_of_two_namespaces_are_both_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a new namespace, of which both forecasts know, is shown once."""
+    given = [Manifest(SECRET, {"metadata": {"name": "s", "namespace": space}}) for space in ("a", "b")]
+    shared = Entry("create", "apply", "Namespace new", subject=("Namespace", "", "new"))
+    restart = Entry("restart", "restart", "StatefulSet mariadb-server", subject=("StatefulSet", "", "mariadb-server"))
+
+    async def forecast(*_: Any) -> Any:
+        return [shared, restart], {}
+
+    monkeypatch.setattr(plan, "forecast", forecast)
+    found, _ = await plan.foresee(MemoryCluster(), given, "a")
+    assert found == [shared, restart, restart]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_single_log_needs_no_prefix() -> None:
     assert [each.container for each in streams_of([pod("a", "x", "one", "two")], "two")[0]] == ["two"]
 
 
-def test_a_container_that_has_not_begun_tells_why() -> None:
+def test_an_unstarted_container_is_reported_with_its_cause() -> None:
     waiting = pod("a", "x", "one", ready=False, waiting={"reason": "ImagePullBackOff"})
     found, silent = streams_of([waiting], None)
     assert not found
@@ -74,7 +74,7 @@ def test_a_container_that_has_not_begun_tells_why() -> None:
         ({}, False),
     ],
 )
-def test_what_has_run_has_written_a_log_also_if_it_has_ended(state: Any, begun: bool) -> None:
+def test_a_container_that_ran_has_a_log_also_after_its_end(state: Any, begun: bool) -> None:
     """Such as the containers of a Job."""
     job = pod("a", "x", "one")
     job["status"]["containerStatuses"] = [{"name": "one", **state}]
@@ -103,7 +103,7 @@ async def test_pods_of_one_part_of_a_service_and_of_a_broker() -> None:
 
 
 def test_a_line_as_text_has_nothing_that_a_terminal_obeys() -> None:
-    """JSON hides it; a tenant's OpenStack may have said it."""
+    """JSON escapes it; the text may be from a tenant's OpenStack."""
     line = {
         "event": "not yet\x1b[2J",
         "level": "info",

@@ -23,8 +23,8 @@ from stackwright.core.ports import Conflict, TerminalError
 from stackwright.core.secrets import revisions
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.runtime.memory.faults import Crash, FaultyCluster
 from stackwright.services.cinder.kind import Cinder
+from support.faults import Crash, FaultyCluster
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")
@@ -77,7 +77,7 @@ def asked(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if any(name in each for each in SPECS)}
 
 
-def test_a_spec_of_an_earlier_cloud_of_that_name_is_none_of_this_one(cluster: MemoryCluster) -> None:
+def test_revisions_of_an_earlier_cloud_of_that_name_are_ignored(cluster: MemoryCluster) -> None:
     (first, *_) = [each for each in cluster.all(SECRET) if each["metadata"]["name"].endswith(".v1")]
     meta = {**first["metadata"], "name": "openstackdeployment.cloud.v9"}
     meta["labels"] = {**meta["labels"], revisions.NUMBER: "9"}
@@ -88,7 +88,7 @@ def test_a_spec_of_an_earlier_cloud_of_that_name_is_none_of_this_one(cluster: Me
     assert [each.number for each in found] == [1]
 
 
-def test_history_tells_what_each_revision_changed_without_values(cluster: MemoryCluster) -> None:
+def test_history_shows_the_changed_fields_of_each_revision_without_values(cluster: MemoryCluster) -> None:
     rows = json.loads(called("history", "--cloud", "cloud", "-o", "json").stdout)
     assert [(row["revision"], row["changed"]) for row in rows] == [
         (1, []),
@@ -110,13 +110,13 @@ def test_history_shows_no_field_that_a_terminal_would_obey(cluster: MemoryCluste
     assert all(line.isprintable() for line in result.stdout.splitlines())
 
 
-def test_without_a_number_it_is_the_one_before(cluster: MemoryCluster) -> None:
+def test_without_a_number_the_previous_revision_is_restored(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "--yes", "--no-wait")
     assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/cloud: rolled back to revision 2\n")
     assert asked(spec(cluster)) == SPECS[1]
 
 
-def test_a_field_that_the_revision_does_not_have_goes(cluster: MemoryCluster) -> None:
+def test_a_field_that_the_revision_lacks_is_removed(cluster: MemoryCluster) -> None:
     assert called("rollback", "cloud", "1", "--yes", "--no-wait").exit_code == 0
     assert asked(spec(cluster)) == SPECS[0]
 
@@ -146,7 +146,7 @@ def test_a_rollback_to_an_override_that_would_break_a_majority_is_refused(cluste
     assert not cluster.writes
 
 
-def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster) -> None:
+def test_fields_restored_by_a_rollback_are_removed_by_the_next_apply(cluster: MemoryCluster) -> None:
     assert called("rollback", "cloud", "2", "--yes", "--no-wait").exit_code == 0
     manifest = {"apiVersion": "lcm.mirantis.com/v1alpha1", "kind": "OpenStackDeployment", "metadata": {"name": "cloud"}}
     result = CliRunner().invoke(app, ["apply", "-f", "-"], input=json.dumps({**manifest, "spec": SPECS[0]}))
@@ -154,7 +154,7 @@ def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster
     assert asked(spec(cluster)) == SPECS[0]
 
 
-def test_what_another_field_manager_has_switched_on_is_not_lost_without_a_question(cluster: MemoryCluster) -> None:
+def test_a_feature_of_another_field_manager_is_not_lost_without_a_confirmation(cluster: MemoryCluster) -> None:
     """A rollback takes away what others own too, so the forecast must know it."""
     services = {"features": {"services": ["block-storage"]}}
     there = {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": SPECS[2] | services}
@@ -178,7 +178,7 @@ def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:
     assert not cluster.writes
 
 
-def test_what_is_not_kept_is_answered_with_what_is(cluster: MemoryCluster) -> None:
+def test_an_unknown_revision_is_rejected_with_the_known_ones(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "7", "--yes", "--no-wait")
     assert result.exit_code == 1
     assert result.stderr == "OpenStackDeployment cloud has no revision 7; kept: 1, 2, 3\n"
@@ -198,7 +198,7 @@ def forged(cluster: MemoryCluster, number: str, digest: str = "", **more: Any) -
 
 
 @pytest.mark.parametrize("text", [json.dumps(SPECS[2]), "[" * 100_000, "[]", "?"])
-def test_a_revision_that_somebody_changed_is_not_gone_back_to(cluster: MemoryCluster, text: str) -> None:
+def test_an_edited_revision_is_not_restored(cluster: MemoryCluster, text: str) -> None:
     forged(cluster, "2", stringData={revisions.FIELD: text})
     result = called("rollback", "cloud", "2", "--yes", "--no-wait")
     assert result.exit_code == 1
@@ -207,7 +207,7 @@ def test_a_revision_that_somebody_changed_is_not_gone_back_to(cluster: MemoryClu
 
 
 @pytest.mark.parametrize("number", ["1" * 10, "9" * 63, "\u0662", "-2", "x"])
-def test_what_is_no_number_of_a_revision_is_none(cluster: MemoryCluster, number: str) -> None:
+def test_an_invalid_number_is_no_revision(cluster: MemoryCluster, number: str) -> None:
     forged(cluster, number)
     assert [row["revision"] for row in json.loads(called("history", "--cloud", "cloud", "-o", "json").stdout)] == [1, 3]
 
@@ -245,8 +245,8 @@ async def test_a_rollback_that_is_killed_leaves_one_spec_or_the_other(
     assert labels == {"of": "flux"}, "what is not of the spec stays its owner's"
 
 
-async def test_a_rollback_that_is_refused_has_taken_nothing(cluster: MemoryCluster) -> None:
-    """Else the next apply of what was applied before takes away what others have set."""
+async def test_a_rejected_rollback_removes_no_fields(cluster: MemoryCluster) -> None:
+    """Otherwise the next apply of the former manifest would remove fields of others."""
     await owned_by_others(cluster)
     before = cluster.peek(OpenStackDeployment.KIND, KEY)
     with pytest.raises(TerminalError, match="size"):
@@ -260,7 +260,7 @@ async def test_a_rollback_that_is_refused_has_taken_nothing(cluster: MemoryClust
 
 
 class Busy(FaultyCluster):
-    """Somebody else writes before each of the first patches."""
+    """Another client writes before each of the first patches."""
 
     def __init__(self, inner: MemoryCluster, times: int) -> None:
         super().__init__(inner)
@@ -273,7 +273,7 @@ class Busy(FaultyCluster):
         return await super().patch(kind, key, patch)
 
 
-async def test_a_rollback_looks_again_at_what_others_wrote_meanwhile(cluster: MemoryCluster) -> None:
+async def test_a_rollback_reads_concurrent_writes_of_others_again(cluster: MemoryCluster) -> None:
     await owned_by_others(cluster)
     before = spec(cluster)
     with pytest.raises(Conflict):

@@ -30,8 +30,8 @@ EVIL = "no \x1b]0;evil\x07\x1b[2J\x9b2J\r\u202e"
 SEEN = "no \\x1b]0;evil\\x07\\x1b[2J\\x9b2J\\r\\u202e"
 
 
-def test_all_that_people_read_passes_one_function() -> None:
-    """`common.py` alone writes; what programs read is made by `dumped`, or is raw because somebody asked for that."""
+def test_all_output_for_people_passes_one_function() -> None:
+    """Only `common.py` writes; output for programs is from `dumped`, or raw on request of the user."""
     assert cli.__file__
     found = {
         path.name
@@ -44,12 +44,12 @@ def test_all_that_people_read_passes_one_function() -> None:
 
 
 @pytest.mark.parametrize("err", [False, True])
-def test_what_a_terminal_obeys_is_escaped(capsys: pytest.CaptureFixture[str], err: bool) -> None:
+def test_terminal_control_sequences_are_escaped(capsys: pytest.CaptureFixture[str], err: bool) -> None:
     common.echo(f"{EVIL}\n\tb", err=err)
     assert capsys.readouterr()[err] == f"{SEEN}\n\tb\n"
 
 
-def test_colours_of_ours_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_own_colours_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     red = typer.style("x", fg="red")
     written: list[str] = []
     monkeypatch.setattr(typer, "echo", lambda text, **_: written.append(text))

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+from server_objects import GOOD
+from typer.testing import CliRunner
+
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli.app import app
 from stackwright.cli.show.servers_tree import trees
 from stackwright.cli.ui.tree import lines
+from stackwright.runtime.memory import MemoryCluster
 
 NOW = 1_750_000_000.0
 
@@ -24,7 +35,7 @@ def obj(kind: str, name: str, reason: str = "", message: str = "", owner: str = 
     return {"kind": kind, "metadata": meta, "status": status}
 
 
-def test_a_cluster_has_its_bastion_and_machines_with_their_servers_and_what_they_have() -> None:
+def test_a_cluster_has_its_bastion_and_machines_with_servers_and_their_resources() -> None:
     label = {"cluster.x-k8s.io/cluster-name": "one"}
     cluster = obj(
         "OpenStackCluster", "one", controlPlaneEndpoint={"host": "172.24.4.7", "port": 6443},
@@ -58,7 +69,47 @@ def test_a_cluster_has_its_bastion_and_machines_with_their_servers_and_what_they
     ]
 
 
-def test_a_machine_of_a_cluster_that_is_not_there_is_shown_all_the_same() -> None:
+def test_a_machine_of_an_absent_cluster_is_shown() -> None:
     machine = obj("OpenStackMachine", "worker", labels={"cluster.x-k8s.io/cluster-name": "gone"})
     (tree,) = trees(NOW, [], [machine], [])
     assert tree.title == "OpenStackMachine demo/worker"
+
+
+LABEL = {"cluster.x-k8s.io/cluster-name": "one"}
+OWNER = {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "name": "one", "uid": "u"}
+
+
+@pytest.mark.parametrize("meta", [{"labels": LABEL}, {"ownerReferences": [OWNER]}])
+def test_machines_are_below_a_cluster_with_another_name_than_its_cluster_of_cluster_api(meta: dict[str, Any]) -> None:
+    cluster = obj("OpenStackCluster", "one-7hk2x")
+    cluster["metadata"] |= meta
+    machines = [obj("OpenStackMachine", "worker", labels=LABEL), obj("OpenStackMachine", "other", labels={})]
+    elsewhere = obj("OpenStackMachine", "worker", labels=LABEL)
+    elsewhere["metadata"] |= {"namespace": "else", "uid": "elsewhere"}
+    found = [line for tree in trees(NOW, [cluster], [*machines, elsewhere], []) for line in lines(tree)]
+    assert found == [
+        "✓ OpenStackCluster demo/one-7hk2x",
+        "└─ ✓ OpenStackMachine demo/worker",
+        "✓ OpenStackMachine demo/other",
+        "✓ OpenStackMachine else/worker",
+    ]
+
+
+@pytest.mark.parametrize("name", ["one", "one-7hk2x"])
+def test_a_cluster_is_found_by_its_name_and_by_that_of_its_cluster_of_cluster_api(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = MemoryCluster()
+    for kind, called in ((OpenStackCluster.KIND, "one-7hk2x"), (OpenStackMachine.KIND, "worker")):
+        meta = {"namespace": "demo", "name": called, "labels": LABEL}
+        memory.put(kind, {"metadata": meta, "spec": GOOD[kind.kind]})
+
+    @asynccontextmanager
+    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+        yield memory
+
+    monkeypatch.setattr(cli_cluster, "connected", connected)
+    cluster, machine = CliRunner().invoke(app, ["servers", name]).output.splitlines()
+    assert "OpenStackCluster demo/one-7hk2x" in cluster
+    assert "└─ ? OpenStackMachine demo/worker" in machine
+    assert "No cluster" in CliRunner().invoke(app, ["servers", "two"]).output

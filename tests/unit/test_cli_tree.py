@@ -73,7 +73,7 @@ def world() -> World:
     )
 
 
-def test_the_tree_goes_from_the_cloud_to_the_pod_with_the_cause() -> None:
+def test_the_tree_shows_the_path_from_the_cloud_to_the_pod_with_the_cause() -> None:
     [tree] = trees(world())
     assert lines(tree) == [
         "… OpenStackDeployment openstack/cloud  (1/2, 60s): Keystone: a pod crashes",
@@ -88,7 +88,7 @@ def test_the_tree_goes_from_the_cloud_to_the_pod_with_the_cause() -> None:
     ]
 
 
-def test_troubles_leave_out_what_is_ready() -> None:
+def test_troubles_omit_ready_objects() -> None:
     [tree] = trees(world())
     bad = troubles(tree)
     assert bad is not None
@@ -96,7 +96,7 @@ def test_troubles_leave_out_what_is_ready() -> None:
     assert troubles(Node(READY, "x")) is None
 
 
-def test_an_old_answer_of_the_operator_is_not_ready() -> None:
+def test_an_outdated_status_is_not_ready() -> None:
     cloud = obj("OpenStackDeployment", "cloud", metadata={"generation": 2}, status=ready())
     [tree] = trees(World(NOW, {OpenStackDeployment.KIND: [cloud]}))
     assert (tree.state, tree.message) == (BUSY, "the operator has not processed its last change yet")
@@ -115,12 +115,12 @@ def test_blocked_and_unseen_and_going() -> None:
     ]
 
 
-def test_a_service_of_nobody_is_a_tree_of_its_own() -> None:
+def test_a_service_without_an_owner_is_a_separate_tree() -> None:
     found = trees(World(NOW, {Keystone.KIND: [obj("Keystone", "mine", status=ready())]}))
     assert [node.title for node in found] == ["Keystone openstack/mine"]
 
 
-def test_as_data_every_key_is_always_there() -> None:
+def test_data_output_always_has_every_key() -> None:
     [tree] = trees(world())
     data = tree.as_dict()
     assert {key: value for key, value in data.items() if key != "children"} == {
@@ -146,7 +146,7 @@ def test_as_data_every_key_is_always_there() -> None:
     assert set(kinds) >= {"MariaDB", "Keystone", "HelmBundle", "Deployment"}
 
 
-def test_what_is_below_a_ready_node_is_folded_and_counted() -> None:
+def test_objects_below_a_ready_one_are_folded_and_counted() -> None:
     ready = Node(READY, "a", children=(Node(READY, "b", children=(Node(READY, "c"),)),))
     busy = Node(BUSY, "d", children=(ready, Node(BUSY, "e")))
     assert lines(folded(ready)) == ["✓ a  (2 folded)"]

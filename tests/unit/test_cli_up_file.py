@@ -47,7 +47,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Manifest]:
-    """About what was asked."""
+    """The objects of the prompt."""
     found: list[Manifest] = []
 
     async def foreseen(cluster: Any, manifests: list[Manifest]) -> list[str]:
@@ -72,7 +72,7 @@ def applied(path: Path, *, ask: bool = True) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("ask", [True, False])
-def test_question_and_change_are_of_one_namespace(
+def test_prompt_and_change_have_the_same_namespace(
     cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path, named: bool, ask: bool
 ) -> None:
     meta = {"name": "cloud", **({"namespace": "openstack"} if named else {})}
@@ -81,7 +81,7 @@ def test_question_and_change_are_of_one_namespace(
     assert [each.obj for each in asked] == [found] * ask
 
 
-def test_who_applies_a_file_twice_is_asked_what_the_second_takes(
+def test_a_second_apply_of_a_file_confirms_its_losses(
     cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path
 ) -> None:
     path = file(tmp_path, CLOUD)
@@ -92,7 +92,7 @@ def test_who_applies_a_file_twice_is_asked_what_the_second_takes(
 
 
 @pytest.mark.usefixtures("asked")
-def test_namespaces_are_made_as_apply_makes_them(cluster: MemoryCluster, tmp_path: Path) -> None:
+def test_namespaces_are_created_as_by_apply(cluster: MemoryCluster, tmp_path: Path) -> None:
     named = {**CLOUD, "metadata": {"name": "cloud", "namespace": "another"}}
     assert [each["metadata"]["name"] for each in applied(file(tmp_path, named))] == ["another", "cloud"]
     cluster.remove(NAMESPACE, ("", "openstack"))
@@ -102,7 +102,7 @@ def test_namespaces_are_made_as_apply_makes_them(cluster: MemoryCluster, tmp_pat
     assert [each["kind"] for each in applied(file(tmp_path, CLOUD, space))] == ["Namespace", "OpenStackDeployment"]
 
 
-def test_a_file_with_mistakes_is_told_before_anything_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_in_a_file_are_reported_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bringup, "up", lambda *words: pytest.fail("it begins"))
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: nullcontext())

@@ -9,11 +9,12 @@ import pytest
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
+from stackwright.cli import object_names
 from stackwright.cli.change.apply import _wait as apply_wait
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
 from stackwright.cli.operate import wait
-from stackwright.cli.operate.wait import Goal, Patience, asked, follow
+from stackwright.cli.operate.wait import Goal, Patience, follow
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
@@ -55,7 +56,7 @@ def named(name: str, status: Object) -> Object:
 
 
 class Told(list[str]):
-    """What was said; each saying may change the cluster, as time does."""
+    """The messages; each message may change the cluster, as time does."""
 
     def __init__(self, cluster: MemoryCluster, *then: Object | None) -> None:
         self.cluster, self.then = cluster, list(then)
@@ -75,11 +76,11 @@ QUICK = Patience(every=0.001, timeout=5)
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time goes by, however busy the machine is."""
+    """Time does not pass, however busy the machine is."""
     monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 0.0))
 
 
-async def test_each_cause_is_told_until_it_is_ready(still: None) -> None:
+async def test_each_cause_is_printed_until_the_cloud_is_ready(still: None) -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "MariaDB starts"))
     told = Told(cluster, cloud("False", "Waiting", "Keystone starts"), cloud("True", "Ready"))
@@ -88,8 +89,8 @@ async def test_each_cause_is_told_until_it_is_ready(still: None) -> None:
     assert told == [f"0s … {name}: MariaDB starts", f"0s … {name}: Keystone starts", f"0s ✓ {name}: is ready"]
 
 
-async def test_what_somebody_has_just_mended_is_not_told_as_blocked() -> None:
-    """The operator may not have looked yet."""
+async def test_a_just_repaired_cloud_is_not_reported_as_blocked() -> None:
+    """The operator may not have reconciled it yet."""
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
     told = Told(cluster, cloud("True", "Ready"))
@@ -97,7 +98,7 @@ async def test_what_somebody_has_just_mended_is_not_told_as_blocked() -> None:
     assert told[-1].endswith("is ready")
 
 
-async def test_who_must_act_is_told_soon() -> None:
+async def test_a_block_is_reported_soon() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
     with pytest.raises(CliError, match=r"until a user acts:\n✗ OpenStackDeployment openstack/cloud .*label a node"):
@@ -113,7 +114,7 @@ async def test_a_time_out_ends_with_the_causes(still: None) -> None:
         await follow(cluster, "openstack", None, Patience(timeout=0), Told(cluster))
 
 
-async def test_until_it_is_gone() -> None:
+async def test_wait_until_deleted() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud())
     told = Told(cluster, None)
@@ -124,7 +125,7 @@ async def test_until_it_is_gone() -> None:
 
 @pytest.mark.parametrize("others", [(), ("other",)])
 @pytest.mark.parametrize("kinds", [(), CLOUD_KINDS, (OpenStackDeployment,)])
-async def test_a_cloud_that_is_gone_is_gone_whatever_else_is_there(
+async def test_a_deleted_cloud_is_deleted_despite_other_objects(
     others: tuple[str, ...], kinds: tuple[type[Resource], ...]
 ) -> None:
     cluster = MemoryCluster()
@@ -135,7 +136,7 @@ async def test_a_cloud_that_is_gone_is_gone_whatever_else_is_there(
     assert len(told) == 1 and told[0].endswith("is deleted")
 
 
-async def test_a_cloud_of_either_kind_is_waited_for_until_it_is_gone() -> None:
+async def test_the_deletion_of_a_cloud_of_either_kind_is_awaited() -> None:
     cluster = MemoryCluster()
     spec = {"secret": "osp-secret", "storageClass": ""}
     cluster.put(OpenStackControlPlane.KIND, {**cloud(), "spec": spec})
@@ -143,7 +144,7 @@ async def test_a_cloud_of_either_kind_is_waited_for_until_it_is_gone() -> None:
         await follow(cluster, "openstack", "cloud", Patience(Goal.DELETED, timeout=0), Told(cluster))
 
 
-async def test_a_cloud_of_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
+async def test_an_unknown_cloud_is_rejected_with_the_known_ones() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud())
     with pytest.raises(CliError, match="openstack/other; there is cloud"):
@@ -161,10 +162,10 @@ async def test_every_kind_that_gets_ready_is_waited_for(resource: type[Resource]
     status = {"status": cloud("True", "Ready")["status"]}
     cluster, told = Held((kind, named("first", status)), (kind, named("second", status))), list[str]()
     for word in (kind.kind, kind.plural, *kind.short):
-        kinds, name = asked(f"{word}/first")
+        kinds, name = object_names.parse(f"{word}/first", "wait for")
         await follow(cluster, "openstack", name, QUICK, told.append, kinds)
         assert told.pop().strip() == f"0s ✓ {kind.kind} openstack/first: is ready"
-    kinds, name = asked(f"{kind.kind}/other")
+    kinds, name = object_names.parse(f"{kind.kind}/other", "wait for")
     with pytest.raises(CliError, match=f"No {kind.kind} other found in namespace openstack"):
         await follow(cluster, "openstack", name, QUICK, told.append, kinds)
     await follow(cluster, "openstack", name, Patience(Goal.DELETED), told.append, kinds)
@@ -173,20 +174,21 @@ async def test_every_kind_that_gets_ready_is_waited_for(resource: type[Resource]
 async def test_causes_of_a_service_are_those_below_it() -> None:
     blocked = {"status": cloud("False", "BlockedFailed", "Release x failed: lots")["status"]}
     cluster = Held((Keystone.KIND, named("keystone", blocked)))
-    kinds, name = asked("keystone/keystone")
+    kinds, name = object_names.parse("keystone/keystone", "wait for")
     with pytest.raises(CliError, match=r"Keystone openstack/keystone is blocked until a user acts:\n✗ Keystone .*lots"):
         await follow(cluster, "openstack", name, Patience(every=0.001, blocked=0.01), lambda _: None, kinds)
 
 
 def test_kinds_without_a_condition_ready_and_unknown_ones_are_refused() -> None:
-    assert asked("cloud") == (CLOUD_KINDS, "cloud") and asked(None) == (CLOUD_KINDS, None)
+    for name in ("cloud", None):
+        assert object_names.parse(name, "wait for") == (CLOUD_KINDS, name)
     with pytest.raises(CliError, match="so stackwright cannot wait for it"):
-        asked("openstackmachinetemplate/workers")
-    with pytest.raises(CliError, match=r"unknown kind 'keystne'; allowed: .*Keystone"):
-        asked("keystne/keystone")
+        object_names.parse("openstackmachinetemplate/workers", "wait for")
+    with pytest.raises(CliError, match=r"unknown kind 'keystne'; did you mean Keystone\? allowed: .*MariaDB"):
+        object_names.parse("keystne/keystone", "wait for")
 
 
-def test_whatever_a_controller_makes_ready_can_be_waited_for() -> None:
+def test_every_kind_with_a_ready_condition_can_be_awaited() -> None:
     made = {controller.kind for controller in controllers(Settings({}, {}))}
     assert {resource.KIND for resource in RESOURCES if resource not in STILL} == made
 
@@ -254,7 +256,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 async def test_only_the_time_counts_in_which_it_is_blocked(clock: Clock) -> None:
-    """Whatever it waited for before."""
+    """Independent of earlier waits."""
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "0"))
     waiting = [cloud("False", "Waiting", str(number)) for number in range(1, 20)]
@@ -264,7 +266,7 @@ async def test_only_the_time_counts_in_which_it_is_blocked(clock: Clock) -> None
     assert clock.now > 20
 
 
-async def test_a_cloud_that_was_made_anew_is_not_the_one_that_was_waited_for() -> None:
+async def test_a_recreated_cloud_is_not_the_awaited_one() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "MariaDB starts"))
     told: list[str] = []
@@ -280,7 +282,7 @@ async def test_a_cloud_that_was_made_anew_is_not_the_one_that_was_waited_for() -
     assert told[-1].endswith("it was deleted")
 
 
-async def test_what_was_wrong_with_the_spec_of_before_says_nothing_of_the_one_of_now(clock: Clock) -> None:
+async def test_errors_of_an_earlier_spec_do_not_count(clock: Clock) -> None:
     changed = named("cloud", {"status": cloud("False", "BlockedSpec", "no such chart")["status"]})
     changed["metadata"]["generation"] = 2
     told: list[str] = []

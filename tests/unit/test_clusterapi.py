@@ -32,5 +32,5 @@ async def test_the_newest_version_that_is_served_is_read(served: tuple[str, ...]
     assert found == {"apiVersion": f"cluster.x-k8s.io/{read}"}
 
 
-async def test_where_it_is_not_installed_nothing_is_there() -> None:
+async def test_without_cluster_api_its_kinds_are_empty() -> None:
     assert await get_if_served(Serves(), CLUSTER, KEY) is None  # type: ignore[arg-type]

@@ -36,7 +36,7 @@ def test_a_blocked_stage_is_worse_than_any_that_waits_and_does_not_progress():
     assert progressing.status is False
 
 
-def test_the_word_blocked_is_put_before_a_reason_once():
+def test_a_reason_gets_the_prefix_blocked_once():
     assert blocked("A", "Blocked", "").reason == "Blocked"
     assert blocked("A", "BlockedX", "").reason == blocked("A", "X", "").reason == "BlockedX"
 
@@ -71,13 +71,13 @@ def test_an_object_is_ready_only_if_ready_is_true_and_about_the_spec_of_now():
     assert not is_ready(None)
 
 
-def test_whoever_waits_for_an_object_gets_its_words_or_learns_that_there_are_none():
+def test_a_wait_contains_the_message_of_the_object_or_says_that_it_has_none():
     assert why_not_ready(obj("False")) == "m"
     assert why_not_ready(None) == "it does not exist"
     assert why_not_ready({"metadata": {}}) == "it was not processed yet"
 
 
-def test_a_condition_is_found_by_type_and_given_as_a_copy():
+def test_a_condition_is_found_by_type_and_returned_as_a_copy():
     thing = obj("True")
     found = find(thing)
     found["status"] = "False"
@@ -85,15 +85,15 @@ def test_a_condition_is_found_by_type_and_given_as_a_copy():
     assert find(thing, "Other") is None
 
 
-def test_what_is_told_again_is_as_it_was_told():
+def test_a_repeated_report_is_unchanged():
     for status in (True, False, None):
         entry = Condition("A", status, "R", "m").as_dict(1, "t")
         assert copied(entry) == Condition("A", status, "R", "m")
         assert copied(entry, "B") == Condition("B", status, "R", "m")
 
 
-def test_two_versions_that_differ_in_words_alone_are_told_from_all_others():
-    """What was only worded anew need not be looked at again; what looks the same may be a Secret of another value."""
+def test_versions_that_differ_only_in_messages_are_recognised():
+    """A reworded message needs no reconcile; an object that looks equal may be a Secret with another value."""
     before = {"metadata": {"name": "a", "resourceVersion": "1"}, "spec": {"x": 1}, "status": obj("False")["status"]}
     (entry,) = before["status"]["conditions"]
 
@@ -121,12 +121,12 @@ def test_the_message_of_a_wait_is_built_from_its_data():
     assert waiting_for("A", "port 1", gone=True).message == f"Waiting for {Wait('port 1', gone=True)}"
 
 
-def test_ready_waits_for_what_its_worst_stage_waits_for():
+def test_ready_has_the_waits_of_its_worst_stage():
     ready, _ = summary([done("A"), waiting_for("B", "MariaDB n/x"), waiting("C", "other")])
     assert ready.waits_for == Wait("MariaDB n/x")
 
 
-def test_what_a_condition_waits_for_is_no_part_of_the_status():
+def test_waits_of_a_condition_are_not_part_of_the_status():
     stage = waiting_for("A", "MariaDB n/x")
     assert stage == waiting("A", stage.message)
     assert "waits_for" not in stage.as_dict(1, "now")

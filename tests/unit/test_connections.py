@@ -35,7 +35,7 @@ def test_the_policies_of_a_core_cloud_are_as_they_were_reviewed(golden):
 
 @functools.cache
 def rendered(chart):
-    """(kind, component) → texts of all objects that the golden cases of a chart make."""
+    """(kind, component) → texts of all objects in the golden cases of a chart."""
     found = {}
     for path in sorted(GOLDEN.glob(f"{chart}/*/rendered.yaml")):
         for text in path.read_text().split("\n---\n"):
@@ -51,7 +51,7 @@ def pods(chart, component):
 
 
 @pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda c: f"{c.application}-{c.component}")
-def test_a_connection_is_to_a_component_that_there_is(connection):
+def test_each_connection_goes_to_an_existing_component(connection):
     """A rule for a misspelt component or port would let everything or nothing through without a word."""
     assert connection.application in OURS
     found = pods(connection.application, connection.component)
@@ -61,7 +61,7 @@ def test_a_connection_is_to_a_component_that_there_is(connection):
 
 
 @pytest.mark.parametrize(("application", "component"), sorted({(c.application, c.component) for c in CONNECTIONS}))
-def test_somebody_may_call_each_port_of_a_component(application, component):
+def test_each_port_of_a_component_has_a_permitted_client(application, component):
     declared = {int(p) for text in pods(application, component) for p in re.findall(r"containerPort: (\d+)", text)}
     rules = [c for c in CONNECTIONS if (c.application, c.component) == (application, component)]
     every = any(rule.sources and not rule.ports for rule in rules)
@@ -69,7 +69,7 @@ def test_somebody_may_call_each_port_of_a_component(application, component):
 
 
 @pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda c: f"{c.application}-{c.component}")
-def test_a_connection_is_from_applications_that_there_are(connection):
+def test_each_connection_comes_from_existing_applications(connection):
     assert {source for source in connection.sources if isinstance(source, str)} <= {*OURS, "operator"}
 
 
@@ -89,7 +89,7 @@ def calls(application, port):
     return any(application in c.sources and port in c.ports for c in CONNECTIONS)
 
 
-def test_whoever_logs_in_to_the_cloud_or_names_an_address_in_it_reaches_it():
+def test_clients_that_use_keystone_or_name_an_address_may_connect():
     """Clients with the administrator's clouds.yaml set up their own API; addresses are in configuration files."""
     listening = {port: c.application for c in CONNECTIONS for port in c.ports}
     apis = {c.application: c.ports for c in CONNECTIONS if "ingress" in c.sources and c.component != "novncproxy"}
@@ -120,7 +120,7 @@ def test_pods_in_their_nodes_network_are_named_by_the_addresses_of_their_nodes()
     assert rule["ports"] == [{"port": 8775, "protocol": "TCP"}]
 
 
-def test_the_operator_is_a_pod_of_its_own_namespace_only():
+def test_only_a_pod_of_the_operators_namespace_is_the_operator():
     """Any other namespace may have pods with the same labels."""
     elsewhere = dataclasses.replace(context(), operator="operators")
     rules = [rule for chart in OURS for found in policies(elsewhere, chart).values() for rule in found]
@@ -133,7 +133,7 @@ def test_the_operator_is_a_pod_of_its_own_namespace_only():
         }
 
 
-def test_without_nodes_nobody_is_let_through_rather_than_everybody():
+def test_without_nodes_a_policy_permits_no_address():
     """An empty list of peers would mean all of them."""
     assert policies(context({}), "nova")["api-metadata"] == []
     rules = [rule for chart in OURS for found in policies(context({}), chart).values() for rule in found]

@@ -22,14 +22,14 @@ SCRIPT = Path(__file__).parents[2] / "charts/nova/bin/novncproxy.py"
 
 
 def values(**asked: Any) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """Of libvirt and of Nova, and the names of certificates that are asked for."""
+    """Values of libvirt and of Nova, and the names of the requested certificates."""
     nodes = {"=".join(COMPUTE): (NodeRef("one", "10.0.0.1"),)}
     context = Context("nova", "openstack", ServiceSpec(), {}, NovaSettings.model_validate(asked), nodes)
     names = [certificate.name for certificate in SERVICE.certificates(context)]
     return libvirt.values(context), SERVICE.charts[1].values(context), names
 
 
-def test_hypervisors_let_in_who_has_a_certificate_and_the_proxy_has_one() -> None:
+def test_hypervisors_accept_clients_with_a_certificate_as_the_proxy_has() -> None:
     hypervisor, nova, certificates = values()
     assert hypervisor["conf"]["qemu"]["vnc_tls"] is True
     assert nova["secrets"]["tls"]["novncproxy"] in certificates
@@ -41,7 +41,7 @@ def test_hypervisors_let_in_who_has_a_certificate_and_the_proxy_has_one() -> Non
 
 @pytest.fixture
 def wrap(monkeypatch: pytest.MonkeyPatch) -> Callable[..., ssl.SSLSocket]:
-    """What the script gives Nova, which calls it as it did that of Python's own."""
+    """The script's function for Nova, which calls it like that of Python."""
     started: list[list[str]] = []
     modules = {name: ModuleType(name) for name in ("nova", "nova.cmd", "nova.cmd.novncproxy")}
     modules["nova.cmd.novncproxy"].main = lambda: started.append(sys.argv)  # type: ignore[attr-defined]
@@ -66,7 +66,7 @@ def written(folder: Path, authority: dict[str, str], address: str) -> dict[str, 
 
 
 def hypervisor(files: dict[str, str]) -> tuple[str, int]:
-    """Answers one connection over TLS, if the other has a certificate of the authority."""
+    """Responds to one connection over TLS, if the client has a certificate of the CA."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(files["certfile"], files["keyfile"])
     context.load_verify_locations(files["ca_certs"])
@@ -105,7 +105,7 @@ def test_the_proxy_reaches_a_hypervisor_at_its_own_address_only(wrap: Any, tmp_p
             asked(wrap, hypervisor(written(tmp_path / name, authority, address)), proxy)
 
 
-def test_a_hypervisor_lets_nobody_in_without_a_certificate_of_the_cloud(wrap: Any, tmp_path: Path) -> None:
+def test_a_hypervisor_rejects_clients_without_a_certificate_of_the_cloud(wrap: Any, tmp_path: Path) -> None:
     ours = x509.authority("ours", time.time())
     here = written(tmp_path / "here", ours, "127.0.0.1")
     stranger = written(tmp_path / "stranger", x509.authority("theirs", time.time()), "127.0.0.9")

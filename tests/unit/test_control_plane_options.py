@@ -77,17 +77,17 @@ def test_a_feature_that_is_off_may_be_spelled_out(path):
 
 
 @pytest.mark.parametrize("path", ["neutron.dvr", "ssl.tls_proxy", "database.cleanup.heat"])
-def test_what_is_on_where_nothing_is_said_must_be_switched_off(path):
+def test_a_section_that_is_on_by_default_must_be_disabled(path):
     (told,) = parse_deployment(cloud(nested(path, {})))[1]
     assert told == f"spec.features.{path}: {NOT}; remove it, or write enabled: false"
 
 
-def test_tls_of_consoles_may_be_asked_for_as_it_is_always_on():
+def test_tls_of_consoles_may_be_requested_because_it_is_always_on():
     assert parse_deployment(cloud(nested("nova.console.novnc.tls.enabled", True)))[1] == []
     assert parse_deployment(cloud(nested("nova.console.novnc.tls.enabled", False)))[1]
 
 
-def test_urls_of_artifacts_are_taken_and_told_as_unused():
+def test_urls_of_artifacts_are_accepted_and_reported_as_unused():
     urls = {"images_base_url": "mirantis.azurecr.io", "binary_base_url": "https://binary.mirantis.com"}
     for artifacts, unused in ((urls, "images_base_url, spec.artifacts.binary_base_url are"), ({}, "")):
         obj = cloud(artifacts=artifacts)
@@ -120,7 +120,7 @@ def test_volumes_that_are_not_local_have_the_persistent_storage_class(volume, ex
     body = image_service(cloud(features, **classes))
     assert body["storageClass"] == "local"
     assert body["settings"]["backends"]["file"]["store"]["pvc"]["storage_class_name"] == expected
-    # Who names none has the object as before.
+    # Without a name the object is unchanged.
     assert image_service(cloud(features))["settings"]["backends"]["file"]["store"]["pvc"] == {"size": "10Gi", **volume}
 
 
@@ -146,7 +146,7 @@ NOTHING = [
 
 
 @pytest.mark.parametrize(("field", "value"), NOTHING)
-def test_an_empty_value_asks_for_nothing(field, value):
+def test_an_empty_value_is_accepted(field, value):
     assert parse_control_plane(control_plane(keystone={"template": {field: value}}))[1] == []
 
 
@@ -173,7 +173,7 @@ def test_any_other_value_is_refused_as_before(field, value):
         {"galera": {"templates": {"openstack": {"logToDisk": False, "disableNonTLSListeners": False}}}},
     ],
 )
-def test_what_upstream_writes_to_ask_for_nothing_is_taken(sections):
+def test_upstreams_empty_values_are_accepted(sections):
     assert parse_control_plane(control_plane(**sections))[1] == []
 
 
@@ -199,7 +199,7 @@ def test_what_upstream_writes_to_ask_for_nothing_is_taken(sections):
         ({"keystone": {"template": {"nodeSelector": {"a": "b"}}}}, "spec.keystone.template.nodeSelector"),
     ],
 )
-def test_what_asks_for_something_is_named(sections, told):
+def test_an_effective_value_of_an_unsupported_field_is_named(sections, told):
     (error,) = parse_control_plane(control_plane(**sections))[1]
     assert error.startswith(f"{told}: {NOT}")
 
@@ -226,7 +226,7 @@ def test_a_repeated_option_has_all_its_values_in_their_order():
 
 
 @pytest.mark.parametrize("field", ["apiServerLoadBalancer", "apiServer.managedLoadBalancer"])
-def test_a_load_balancer_that_is_off_is_taken(field):
+def test_a_disabled_load_balancer_is_accepted(field):
     off = {"enabled": False, "additionalPorts": [22], "provider": "amphora"}
     assert OpenStackCluster.parsed(cluster(**nested(field, off)))[1] == []
     (told,) = OpenStackCluster.parsed(cluster(**nested(field, {})))[1]
@@ -234,7 +234,7 @@ def test_a_load_balancer_that_is_off_is_taken(field):
 
 
 @pytest.mark.parametrize("field", ["apiServerPort", "apiServer.port"])
-def test_port_zero_of_the_api_is_the_usual_one(field):
+def test_port_zero_of_the_api_is_the_default(field):
     raw = nested(field, 0)
     spec, errors = OpenStackCluster.parsed(cluster(**raw))
     assert errors == []

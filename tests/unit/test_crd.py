@@ -1,4 +1,4 @@
-"""The CustomResourceDefinitions: what the API server demands of them, and what we do."""
+"""The CustomResourceDefinitions: requirements of the API server, and ours."""
 
 import functools
 import json
@@ -12,12 +12,13 @@ from stackwright.api.crd import crd as generated
 from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
+TEMPLATES = [resource for resource in RESOURCES if "Template" in resource.KIND.kind]
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitions", "examples", MARK}
 
 
 @functools.cache
 def crd(resource):
-    """Of each kind once; nobody here writes into it."""
+    """Each kind once; tests must not modify it."""
     return generated(resource)
 
 
@@ -65,7 +66,7 @@ def test_the_schema_is_structural(resource):
 
 @pytest.mark.parametrize("resource", (*SERVER_KINDS, *CONTRACT_KINDS), ids=lambda r: r.KIND.kind)
 def test_every_list_of_a_tenant_has_a_bound(resource):
-    """What a spec has is looked at again and again, and its names are questions to an OpenStack."""
+    """A spec is processed again and again, and its names become queries to an OpenStack."""
     for path, node in nodes(schema_of(resource)["properties"]["spec"]):
         assert node.get("type") != "array" or "maxItems" in node, f"{resource.KIND.kind}{path}"
 
@@ -79,7 +80,7 @@ def test_every_text_and_map_of_a_tenant_has_a_bound(resource):
 
 
 @each_kind
-def test_every_field_says_what_it_is(resource):
+def test_every_field_has_a_description(resource):
     for path, node in nodes(schema_of(resource)):
         if path and not path.endswith(("[]", ".*")):
             assert node.get("description"), f"{resource.KIND.kind}{path} has no description"
@@ -109,7 +110,7 @@ def test_a_default_is_allowed_by_its_own_schema(resource):
 
 
 @each_kind
-def test_patterns_are_understood_by_go_too(resource):
+def test_patterns_are_valid_in_go_too(resource):
     for path, node in nodes(schema_of(resource)):
         pattern = node.get("pattern", "")
         assert not re.search(r"\(\?[=!<]|\\[1-9]", pattern), f"{path}: Go has no lookaround and no back references"
@@ -153,7 +154,14 @@ def test_every_unsupported_field_is_refused_by_name_at_its_place():
                 assert any(rule["fieldPath"] == ".enabled" for rule in child["x-kubernetes-validations"][:1]), path
 
 
-def test_unknown_fields_reach_the_webhook_only_in_the_kinds_that_stand_for_a_cloud():
+@pytest.mark.parametrize("resource", TEMPLATES, ids=lambda r: r.KIND.kind)
+def test_the_schema_of_a_template_has_no_rules_for_updates(resource):
+    """Cluster API's topology controller must get an answer to the dry run of any change; admission has the rules."""
+    for path, node in nodes(schema_of(resource)):
+        assert not [rule for rule in node.get("x-kubernetes-validations", ()) if "oldSelf" in rule["rule"]], path
+
+
+def test_unknown_fields_reach_the_webhook_only_in_the_kinds_of_a_whole_cloud():
     for resource in RESOURCES:
         kept = schema_of(resource)["properties"]["spec"].get(KEEP, False)
         assert kept is (resource in CLOUD_KINDS)
@@ -169,7 +177,7 @@ def test_all_versions_have_one_schema_because_nothing_converts_between_them(reso
 
 
 @each_kind
-def test_marks_of_ours_stay_with_us(resource):
+def test_our_own_markers_are_not_in_the_crd(resource):
     assert not [path for path, node in nodes(schema_of(resource)) if any(key.startswith("x-stackw") for key in node)]
 
 

@@ -27,7 +27,8 @@ from stackwright.controllers.server.objects import devices, parts
 from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
 from stackwright.core.objects import FINALIZER, owner_reference
-from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER_KEY, CloudCall, ProjectView, ResourceKey
+from stackwright.core.openstack.calls import ADD_PORT, ADD_VOLUME, CloudCall
+from stackwright.core.openstack.resources import SERVER_KEY, ProjectView, ResourceKey
 from stackwright.core.plan import Apply, Object, Plan
 
 PORT: ResourceKey = ("port", "web-0")
@@ -69,20 +70,20 @@ def server(look: ProjectView, volumes: tuple[str, ...] = (), **spec: Any) -> Obs
 YOUNG = ProjectView((thing(SERVER_KEY, uuid(1), "ACTIVE"),), unseen=frozenset({"port", "trunk", "volume"}))
 
 
-def test_a_server_is_well_also_while_its_ports_were_not_looked_at_yet() -> None:
+def test_a_server_is_healthy_also_before_its_ports_were_observed() -> None:
     plan = decide(server(YOUNG))
     assert plan.status["ready"]
     assert not plan.actions
 
 
-def test_nothing_is_told_of_a_server_while_the_list_of_them_is_on_its_way() -> None:
-    """At a start with hundreds of them it takes a while, and nothing shall be written for what is well."""
+def test_no_state_of_a_server_is_reported_while_its_list_is_in_progress() -> None:
+    """A start with hundreds of them takes a while, and must not write anything for healthy ones."""
     plan = decide(server(ProjectView(unseen=frozenset({"server", "port", "trunk", "volume"}))))
     assert plan == Plan(requeue=plan.requeue)
     assert plan.requeue
 
 
-def test_what_was_not_looked_at_is_neither_missed_nor_made_nor_taken_to_be_gone() -> None:
+def test_an_unobserved_resource_is_neither_missed_nor_created_nor_gone() -> None:
     look, owner = replace(YOUNG, things=()), Owner(CLOUD, UID)
     wanted = [DesiredResource(PORT, lambda _: {}), DesiredResource(SERVER_KEY, lambda _: {})]
     assert plan_next(owner, wanted, {SERVER_KEY: uuid(1)}, look).lost == ()
@@ -92,21 +93,21 @@ def test_what_was_not_looked_at_is_neither_missed_nor_made_nor_taken_to_be_gone(
     assert not plan_removal(owner, {}, look).whole
 
 
-def test_the_disks_of_a_server_that_is_lost_are_looked_at_before_it_is_forgotten() -> None:
-    """They go before the next one is made; a start of the operator made it forget them."""
+def test_the_disks_of_a_lost_server_are_observed_before_it_is_forgotten() -> None:
+    """They are deleted before the next server is created; a start of the operator lost them."""
     lost = server(replace(YOUNG, things=()), ("root",), rootVolume={"sizeGiB": 10}, recreatePolicy="Always")
     plan = decide(lost)
     assert plan.status["instanceID"] == uuid(1)
     assert plan.status["resources"]["volumes"]
 
 
-def test_no_state_is_told_of_a_server_that_is_to_be_made_again() -> None:
-    """Its machine took the state for that of a server without an id, and told Kubernetes so."""
+def test_no_state_is_reported_of_a_server_that_will_be_recreated() -> None:
+    """Its machine treated this state as a server without an id, and reported it to Kubernetes."""
     plan = decide(server(ProjectView((thing(PORT, uuid(2)),)), recreatePolicy="Always"))
     assert (plan.status["instanceID"], plan.status["instanceState"], plan.status["addresses"]) == ("", "", [])
 
 
-def test_a_volume_that_is_being_made_is_no_error_whatever_its_name() -> None:
+def test_a_volume_in_creation_is_no_error_with_any_name() -> None:
     device = {"name": "errors", "sizeGiB": 1, "storage": {"type": "Volume"}}
     things = (thing(PORT, uuid(2)), thing(("volume", "errors"), uuid(5), "creating"))
     seen = server(ProjectView(things), ("errors",), additionalBlockDevices=[device])
@@ -114,7 +115,7 @@ def test_a_volume_that_is_being_made_is_no_error_whatever_its_name() -> None:
     assert {condition.reason for condition in decide(seen).conditions} == {"Done", "Waiting"}
 
 
-def test_a_volume_in_error_is_told_as_that_and_looked_at_again() -> None:
+def test_a_volume_in_error_is_reported_and_checked_again() -> None:
     things = (thing(PORT, uuid(2)), thing(DISK, uuid(5), "error"))
     seen = server(ProjectView(things), ("root",), rootVolume={"sizeGiB": 10})
     seen.obj["status"]["instanceID"] = ""
@@ -123,8 +124,8 @@ def test_a_volume_in_error_is_told_as_that_and_looked_at_again() -> None:
     assert (plan.actions, plan.requeue) == ((), POLL)
 
 
-def test_what_was_asked_for_is_followed_at_once_by_what_comes_next() -> None:
-    """A second for each port, disk and server adds up where a cluster makes hundreds of machines."""
+def test_a_finished_request_is_followed_at_once_by_the_next_step() -> None:
+    """A second per port, disk and server adds up when a cluster creates hundreds of machines."""
     seen = server(ProjectView((thing(PORT, uuid(2)),)), rootVolume={"sizeGiB": 10})
     seen.obj["status"]["instanceID"] = ""
     plan = decide(seen)
@@ -139,7 +140,7 @@ def test_what_was_asked_for_is_followed_at_once_by_what_comes_next() -> None:
         ({"volumes": [uuid(5)]}, "", {ADD_PORT: uuid(2)}, "port web-0"),
     ],
 )
-def test_what_somebody_detached_is_given_back_to_the_server(
+def test_a_detached_resource_is_attached_to_the_server_again(
     facts: Object, device: str, body: Object, name: str
 ) -> None:
     it = thing(SERVER_KEY, uuid(1), "ACTIVE", addresses={}, **facts)
@@ -167,7 +168,7 @@ def test_a_further_disk_may_be_called_root_and_is_not_booted_from() -> None:
     ("suffixes", "names"),
     [(("a", "a"), ["web-a", "web-a-1"]), (("1", None), ["web-1", "web-1-1"]), ((None, None), ["web-0", "web-1"])],
 )
-def test_each_port_has_a_name_of_its_own(suffixes: Any, names: list[str]) -> None:
+def test_each_port_has_a_unique_name(suffixes: Any, names: list[str]) -> None:
     ports = [{"network": {"id": ID}, **({"nameSuffix": suffix} if suffix else {})} for suffix in suffixes]
     found = resolve("web", an(OpenStackServer, {**SPEC, "ports": ports})[1], {}, {})
     assert [port["name"] for port in (found.value or {})["ports"]] == names
@@ -187,14 +188,14 @@ def machine(spec: Object, **more: Any) -> MachineSeen:
     "spec",
     [{"flavor": {"filter": {"name": ""}}, "image": {"id": ID}}, {"flavor": "s", "image": {"filter": {"tags": []}}}],
 )
-def test_what_is_no_server_is_left_to_the_api_server_to_refuse(spec: Object) -> None:
-    """Which is told; what was raised instead, nobody saw."""
+def test_an_invalid_server_is_left_to_the_api_servers_validation(spec: Object) -> None:
+    """Which reports it; the exception that was raised before was not visible to users."""
     (apply,) = decide_machine(machine(spec)).actions
     assert isinstance(apply, Apply)
     assert OpenStackServer.parsed(apply.obj)[1]
 
 
-def test_what_is_passed_on_to_a_server_that_has_just_gone_makes_none() -> None:
+def test_a_change_for_a_server_that_was_just_deleted_does_not_recreate_it() -> None:
     seen = machine({"flavor": "s", "image": {"id": ID}, "credentialsLostPolicy": "Detach"})
     seen.obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     meta = {"name": KEY[1], "namespace": KEY[0], "uid": "its", "ownerReferences": [owner_reference(seen.obj)]}
@@ -204,22 +205,22 @@ def test_what_is_passed_on_to_a_server_that_has_just_gone_makes_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cidr", "right"), [("10.6.0.0", True), ("10.6.0.0/40", False), ("a", False), ("fd::/64", False)]
+    ("cidr", "right"),
+    [("10.6.0.0/24", True), ("10.6.0.0", False), ("10.6.0.0/40", False), ("a", False), ("fd::/64", False)],
 )
-def test_a_range_of_addresses_is_one(cidr: str, right: bool) -> None:
+def test_a_cidr_must_be_a_range_of_addresses(cidr: str, right: bool) -> None:
     errors = OpenStackCluster.parsed(
         {"spec": {"identityRef": SPEC["identityRef"], "managedSubnets": [{"cidr": cidr}]}}
     )[1]
-    assert errors == (
-        [] if right else [f"spec.managedSubnets[0].cidr: must be a range of IPv4 addresses, not '{cidr}'"]
-    )
+    told = f"spec.managedSubnets[0].cidr: must be a range of IPv4 addresses such as 10.6.0.0/24, not '{cidr}'"
+    assert errors == ([] if right else [told])
 
 
 def test_the_gateway_of_the_smallest_range() -> None:
     assert gateway_of("10.6.0.0/32") == "10.6.0.0"
 
 
-def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
+def test_a_floating_ip_assigned_by_another_pool_is_kept() -> None:
     spec = {"identityRef": SPEC["identityRef"], "reclaimPolicy": "Delete"}
     obj, parsed = an(OpenStackFloatingIPPool, spec)
     address: ResourceKey = ("floating-ip", "0")
@@ -231,7 +232,7 @@ def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
 
 
 def lost_root(**more: Any) -> Observed:
-    """A server with two disks, one of which somebody deleted."""
+    """A server with two disks, one of which was deleted by others."""
     device = {"name": "data", "sizeGiB": 1, "storage": {"type": "Volume"}}
     seen = server(ProjectView(), ("root", "data"), rootVolume={"sizeGiB": 10}, additionalBlockDevices=[device], **more)
     disks = [{"name": "root", "id": uuid(5)}, {"name": "data", "id": uuid(6)}]
@@ -240,7 +241,7 @@ def lost_root(**more: Any) -> Observed:
     return replace(seen, look=ProjectView(things))
 
 
-def test_the_disks_that_are_left_go_after_the_server_that_holds_them() -> None:
+def test_remaining_disks_are_deleted_after_the_server_that_uses_them() -> None:
     """Cinder refuses to delete a volume that is attached."""
     seen = lost_root(recreatePolicy="Always")
     assert [action.target for action in decide(seen).actions] == [f"delete server {uuid(1)}"]
@@ -249,14 +250,14 @@ def test_the_disks_that_are_left_go_after_the_server_that_holds_them() -> None:
     assert [action.target for action in decide(without).actions] == [f"delete volume data {uuid(6)}"]
 
 
-def test_the_server_of_a_machine_that_is_known_by_its_id_is_never_made_anew() -> None:
+def test_the_server_of_a_machine_with_an_id_is_never_recreated() -> None:
     """Cluster API would have a machine with the providerID of a server that is gone."""
     plan = decide(replace(lost_root(recreatePolicy="Always"), known=uuid(1)))
     assert plan.actions == ()
     assert plan.conditions[0].reason == "BlockedResourceNotFound"
 
 
-def test_a_machine_is_not_ready_any_more_when_its_server_is_to_go() -> None:
+def test_a_machine_is_not_ready_when_its_server_is_in_deletion() -> None:
     seen = machine({"flavor": "s", "image": {"id": ID}})
     meta = {"name": KEY[1], "namespace": KEY[0], "uid": "its", "ownerReferences": [owner_reference(seen.obj)]}
     status = {**CLAIMED, "instanceID": uuid(1)}
@@ -285,7 +286,7 @@ def test_a_machine_gets_the_name_of_its_server_once_that_runs() -> None:
     assert named("BUILD") == []
 
 
-def test_a_machine_that_is_known_by_another_server_says_so() -> None:
+def test_a_machine_with_the_id_of_another_server_reports_it() -> None:
     known = {"providerID": f"openstack:///{uuid(1)}"}
     plan = mirrored("ACTIVE", uuid(2), **known)
     assert (plan.conditions[0].reason, plan.status["ready"], plan.actions) == ("BlockedProviderIDMismatch", False, ())
@@ -293,7 +294,7 @@ def test_a_machine_that_is_known_by_another_server_says_so() -> None:
 
 
 def test_a_claim_is_served_once_it_is_known_which_address_its_server_has() -> None:
-    """After a restore it may have one already, of which a list that is not settled says nothing."""
+    """After a restore it may already have one, which is unknown until a list is settled."""
     obj, parsed = an(OpenStackFloatingIPPool, {"identityRef": SPEC["identityRef"]})
     obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
     look = ProjectView((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))

@@ -43,7 +43,7 @@ def test_of_a_pool_of_floating_ips(observed: list[Any]) -> None:
 
 @EXAMPLES
 @given(SERVER)
-def test_a_server_is_made_of_what_is_its_alone(raw: dict[str, Any]) -> None:
+def test_a_server_names_each_port_and_disk_once(raw: dict[str, Any]) -> None:
     _, spec = parsed(OpenStackServer, raw)
     resolved = resolve(KEY[1], spec, {"a": ID}, Everything(1)).value
     if resolved is None:

@@ -1,14 +1,17 @@
-"""What the declarations of services say fits together."""
+"""The declarations of services are consistent."""
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.services.cloud import Cloud
-from stackwright.services.context import Settings
+from stackwright.services.context import COMPUTE, Settings
 from stackwright.services.declaration import Service
 from stackwright.services.registry import PRESETS, SERVICES
+from stackwright.services.values import context_of
 
 CLOUD = Cloud(
     services=tuple(each.service for each in SERVICES),
@@ -21,12 +24,14 @@ CLOUD = Cloud(
 )
 # Fields of settings that only an OpenStackControlPlane sets.
 OTHERS = {"keystone": {"admin_password"}}
+# Labels of nodes for components that a cloud may have no node for: OVN's agent runs where servers run.
+OPTIONAL = {"neutron": {COMPUTE}}
 
 each_service = pytest.mark.parametrize("declared", SERVICES, ids=lambda declared: declared.name)
 
 
 @each_service
-def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) -> None:
+def test_each_setting_is_a_feature_or_a_fact_of_the_cloud(declared: Service) -> None:
     taken = declared.from_cloud(CLOUD)
     declared.settings.model_validate(taken)
     features = declared.features.settings(declared.features.model(), CLOUD) if declared.features else {}
@@ -34,17 +39,26 @@ def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) ->
     own = set(declared.settings.model_fields) - set(Settings.model_fields)
     if declared.features and issubclass(declared.settings, declared.features.model):
         own -= set(declared.features.model.model_fields)
-    elif declared.features:  # another model, made by Features.settings
+    elif declared.features:  # another model, built by Features.settings
         own = set()
     assert set(taken) == own - OTHERS.get(declared.name, set())
 
 
 @each_service
-def test_a_clean_up_and_a_bus_are_taken_by_those_that_may_have_them(declared: Service) -> None:
+def test_clean_up_and_bus_are_used_by_the_services_that_declare_them(declared: Service) -> None:
     taken = declared.from_cloud(CLOUD)
     assert ("cleanup" in taken) is declared.cleanup
     if declared.own_bus:
         assert taken["messaging_instance"] == f"{declared.name}-rabbitmq"
+
+
+@each_service
+def test_a_service_requires_nodes_with_the_labels_of_its_pods(declared: Service) -> None:
+    context = context_of(declared, {})
+    assert context is not None
+    placed = [place for chart in declared.charts for place in chart.values(context)["labels"].values()]
+    labels = {(place["node_selector_key"], place["node_selector_value"]) for place in placed}
+    assert set(declared.node_labels) == labels - OPTIONAL.get(declared.name, set())
 
 
 def test_each_call_is_to_a_listener_of_that_name() -> None:
@@ -55,9 +69,17 @@ def test_each_call_is_to_a_listener_of_that_name() -> None:
 
 
 def test_a_section_is_one_of_a_control_plane() -> None:
-    sections = {declared.section for declared in SERVICES if declared.section}
-    assert sections <= set(OpenStackControlPlaneSpec.model_fields)
-    assert len(sections) == 9
+    types = {name: get_args(field.annotation) for name, field in OpenStackControlPlaneSpec.model_fields.items()}
+    sections = [
+        name for name, found in types.items() if any(isinstance(t, type) and issubclass(t, Section) for t in found)
+    ]
+    assert sorted(declared.section for declared in SERVICES if declared.section) == sorted(sections)
+
+
+@each_service
+def test_pods_with_accounts_of_others_are_of_one_component(declared: Service) -> None:
+    """Its controller looks again when one of them changes."""
+    assert not declared.serves or "component" in declared.serves
 
 
 def test_the_larger_preset_has_all_of_the_smaller_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from cloud_specs import ID
@@ -18,7 +19,8 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.objects import Wanted, parts
 from stackwright.controllers.floatingippool.objects import part
 from stackwright.controllers.floatingippool.observe import Found, Observed
-from stackwright.core.openstack.clouds import CloudCall, ResourceKey
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Object
 
 SPEC: Object = {
@@ -49,7 +51,7 @@ def sent(slot: ResourceKey, body: Any) -> str:
             return answer
 
     class Connection:
-        network = Service()
+        network, session = Service(), Mock(auth=None)
 
     run(Connection(), CloudCall(CLOUD, "create", slot, UID, body=body), None)  # type: ignore[arg-type]
     (text,) = asked
@@ -64,7 +66,7 @@ def test_the_longest_description_of_a_user_fits_with_the_mark(text: str) -> None
 
 
 @pytest.mark.parametrize("field", ["description", "name"])
-def test_one_that_does_not_fit_is_refused(field: str) -> None:
+def test_a_description_that_does_not_fit_is_rejected(field: str) -> None:
     rule = {"name": "r", "direction": "ingress"}
 
     def cluster(text: str) -> list[str]:
@@ -82,7 +84,7 @@ def test_one_that_does_not_fit_is_refused(field: str) -> None:
     assert "ports[0].description" in OpenStackServer.parsed({"spec": {**SPEC, "ports": [port]}})[1][0]
 
 
-def test_what_we_write_ourselves_fits_whatever_the_name() -> None:
+def test_our_own_text_fits_with_any_name() -> None:
     key = ("s" * 63, NAME)
     want = Wanted(key, {"managedSubnets": [{"cidr": "10.6.0.0/24"}], "managedSecurityGroups": {}}, external="e")
     for each in parts(want):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import re
 import tomllib
@@ -11,16 +10,19 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from condition_reasons import Reasons
+
+from stackwright.core.conditions import DONE
+from stackwright.core.openstack.errors import Reason
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
+GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/howto/*.md")]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
-# Where a reason stands among the arguments of what makes a condition.
-REASON = {"blocked": 1, "waiting": 2, "Condition": 2, "Trouble": 0, "Denied": 0}
 
 
 def links(page: Path) -> list[str]:
-    """Relative targets of a page; what stands in code is no link."""
+    """Relative targets of a page, without text in code."""
     return [target for target, _ in LINK.findall(re.sub(r"`[^`]*`", "", page.read_text()))]
 
 
@@ -49,9 +51,20 @@ def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypa
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_have_targets(page: Path) -> None:
     broken = [target for target in links(page) if not (page.parent / target).exists()]
     assert not broken
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_guides_call_the_python_of_the_checkout(page: Path) -> None:
+    """Debian has no `python`, and the packages of its python3 are others."""
+    assert not re.findall(r"(?m)(?:^|[` ])python3? (?:-m|tools/).*", page.read_text())
+
+
+def test_the_help_of_commands_has_the_options_that_they_inherit(generator: ModuleType) -> None:
+    _, *commands = generator.cli_page().split("\n## ")
+    assert [page.splitlines()[0] for page in commands if "-h, --help" not in page] == []
 
 
 def test_every_page_can_be_reached() -> None:
@@ -67,30 +80,27 @@ def test_every_page_can_be_reached() -> None:
     assert not sorted(str(page.relative_to(ROOT)) for page in PAGES if page.resolve() not in seen)
 
 
-def reasons() -> set[str]:
-    """All reasons that stand in the code as texts."""
-    found = set()
-    folders = (ROOT / "src/stackwright" / name for name in ("adapters", "controllers", "core", "runtime", "services"))
-    for path in (file for folder in folders for file in folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in REASON:
-                continue
-            given = [*node.args[REASON[node.func.id] :][:1], *(k.value for k in node.keywords if k.arg == "reason")]
-            for value in given:
-                texts = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
-                for text in texts:
-                    if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                        prefix = "Blocked" if node.func.id in ("blocked", "Denied") else ""
-                        found.add(prefix + text.value.removeprefix(prefix))
-    return found
-
-
-def test_every_reason_is_explained() -> None:
+def test_every_reason_is_explained_and_no_other() -> None:
+    reasons = Reasons()
+    assert not reasons.unknown, "condition_reasons.py cannot tell which reasons these have"
     told = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/conditions.md").read_text(), re.MULTILINE))
-    assert reasons() <= told, f"docs/reference/conditions.md does not explain {sorted(reasons() - told)}"
+    assert sorted(reasons.found - told) == []
+    assert [each for each in Reason if not {each, f"Blocked{each}"} & told] == []
+    watch = (ROOT / "charts/ceph/bin/watch.py").read_text()
+    assert [each for each in sorted(told - reasons.found - {DONE}) if f'"{each}"' not in watch] == []
 
 
-def test_no_threat_stands_twice() -> None:
+def test_the_tables_of_charts_and_images_have_a_row_for_each() -> None:
+    def rows(page: str) -> set[str]:
+        return set(re.findall(r"^\| `([\w-]+)` \|", (ROOT / page).read_text(), re.MULTILINE))
+
+    charts = {path.parent.name for path in ROOT.glob("charts/*/Chart.yaml")} - {"lib"}
+    assert sorted(charts - rows("charts/README.md")) == []
+    images = {path.parent.name for path in ROOT.glob("images/*/recipe.yaml")}
+    assert sorted(images - rows("docs/reference/images.md")) == []
+
+
+def test_no_threat_is_listed_twice() -> None:
     lines = (ROOT / "docs/explanation/security.md").read_text().splitlines()
     threats = [line.split(" | ")[0] for line in lines if line.startswith("| ")]
     assert len(threats) > 50

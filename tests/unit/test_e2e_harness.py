@@ -28,7 +28,7 @@ def answers(*found: Any) -> Callable[[], Any]:
 
 
 @pytest.mark.parametrize("answer", [None, "", "text", 0, 1, []])
-def test_what_is_no_bool_is_no_answer(answer: Any) -> None:
+def test_a_poll_must_return_a_bool(answer: Any) -> None:
     with pytest.raises(TypeError, match="True or False"):
         eventually(answers(answer), limit=0, pause=0)
 
@@ -47,7 +47,7 @@ def test_what_is_no_bool_is_no_answer(answer: Any) -> None:
     ],
     ids=repr,
 )
-def test_what_is_not_there_yet_is_asked_for_again_until_the_limit(failure: Any) -> None:
+def test_a_failed_poll_is_repeated_until_the_limit(failure: Any) -> None:
     assert eventually(answers(failure, failure, True), limit=10, pause=0) < 10
     with pytest.raises(AssertionError, match="not within 0 s"):
         eventually(answers(*[failure] * 100000), limit=0, pause=0.01)

@@ -1,4 +1,4 @@
-"""How the end-to-end tests judge what they saw: lost pings, a browser that is not there."""
+"""The judgments of the end-to-end tests: lost pings, a missing browser."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_switch_is_judged_by_its_gap() -> None:
     assert outages({f"daemonset/{SWITCH}": [(40, 8.0)], "deployment/x": QUIET}) == {}
 
 
-def test_a_browser_that_is_not_there_is_told_with_the_command_that_installs_it(
+def test_a_missing_browser_is_reported_with_the_command_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -11,7 +11,7 @@ import pytest
 
 BIN = Path(__file__).parents[2] / "charts/etcd/bin"
 URL = "https://etcd-{}.etcd-discovery:2380"
-# In the place of etcdctl: what the cluster has in `members`, and what it was asked to do in `asked`.
+# Stand-in for etcdctl: the cluster's members are in `members`, its calls in `asked`.
 ETCDCTL = """#!/bin/bash
 words=()
 for word; do [[ $word == --cert=* || $word == --key=* || $word == --cacert=* ]] || words+=("$word"); done
@@ -25,7 +25,7 @@ case "${words[*]:1}" in
         printf 'Member added\\n\\nETCD_NAME="x"\\nETCD_INITIAL_CLUSTER="all-of-them"\\n' ;;
 esac
 """
-# In the place of socat: what a member says of itself.
+# Stand-in for socat: the state that a member reports.
 SOCAT = """#!/bin/bash
 [[ $* =~ TCP:etcd-([0-9])\\.etcd-discovery:1, ]] && cat "$WORLD/state-${BASH_REMATCH[1]}"
 """
@@ -82,7 +82,7 @@ FORM = f"new etcd-0={URL.format(0)},etcd-1={URL.format(1)},etcd-2={URL.format(2)
 
 
 @pytest.mark.parametrize("states", [(), ("empty",), ("member", "member")])
-def test_a_member_with_data_goes_on_with_it_whatever_others_say(world: World, states: tuple[str, ...]) -> None:
+def test_a_member_with_data_continues_with_any_state_of_others(world: World, states: tuple[str, ...]) -> None:
     world.has(WAL)
     assert world.decides(*states) == "existing"
     assert world.asked() == []
@@ -95,7 +95,7 @@ def test_without_data_a_cluster_is_formed_when_all_are_here(world: World, states
 
 
 @pytest.mark.parametrize("states", [(), ("empty",), ("forming",)])
-def test_one_without_data_waits_for_those_who_do_not_answer(world: World, states: tuple[str, ...]) -> None:
+def test_a_member_without_data_waits_for_unresponsive_ones(world: World, states: tuple[str, ...]) -> None:
     """They may have a cluster."""
     assert world.decides(*states) == ""
     assert not (world.folder / "forming").exists()
@@ -106,9 +106,7 @@ def test_the_only_member_forms_its_cluster(world: World) -> None:
 
 
 @pytest.mark.parametrize("states", [("member",), ("empty", "member"), ("member", "forming")])
-def test_where_a_cluster_works_a_lost_member_is_taken_out_and_a_new_one_joins(
-    world: World, states: tuple[str, ...]
-) -> None:
+def test_a_working_cluster_replaces_a_lost_member_by_a_new_one(world: World, states: tuple[str, ...]) -> None:
     lines = [f"a{n}, started, etcd-{n}, {URL.format(n)}, https://etcd-{n}:2379, false" for n in range(3)]
     (world.folder / "members").write_text("\n".join(lines) + "\n")
     assert world.decides(*states) == "existing all-of-them"
@@ -116,14 +114,14 @@ def test_where_a_cluster_works_a_lost_member_is_taken_out_and_a_new_one_joins(
     assert world.asked() == ["member list", "member remove a1", add]
 
 
-def test_one_that_the_cluster_does_not_know_takes_nobody_out(world: World) -> None:
+def test_an_unknown_member_removes_no_other(world: World) -> None:
     (world.folder / "members").write_text(f"a0, started, etcd-0, {URL.format(0)}, https://etcd-0:2379, false\n")
     assert world.decides("member", "empty") == "existing all-of-them"
     assert [asked.split()[1] for asked in world.asked()] == ["list", "add"]
 
 
 @pytest.mark.parametrize("trouble", ["nobody answers", "refuses"])
-def test_one_that_cannot_join_waits_and_forms_no_cluster(world: World, trouble: str) -> None:
+def test_a_member_that_cannot_join_waits_and_forms_no_cluster(world: World, trouble: str) -> None:
     if trouble == "refuses":
         world.has("refuses")
         (world.folder / "members").write_text(f"a1, started, etcd-1, {URL.format(1)}, https://etcd-1:2379, false\n")
@@ -136,17 +134,15 @@ BOTH = f"existing etcd-0={URL.format(0)},etcd-1={URL.format(1)}"
 
 
 def added_and_killed(world: World) -> None:
-    """It grows from one member to more: it was made a member, and its pod ended before it had begun."""
+    """It grows from one member to more: the member was added, and its pod ended before it had started."""
     (world.folder / "members").write_text(ONE)
     world.has("killed")
     assert world.decides("member", "empty") == ""
 
 
 @pytest.mark.parametrize("trouble", ["minority", "refuses"])
-def test_one_that_was_killed_between_its_addition_and_its_start_starts_as_that_member(
-    world: World, trouble: str
-) -> None:
-    """Without it the others may have no majority, so they neither list nor remove nor add anybody."""
+def test_a_member_killed_between_its_addition_and_its_start_starts_as_that_member(world: World, trouble: str) -> None:
+    """Without it the others may have no majority, so they cannot list, remove or add a member."""
     added_and_killed(world)
     (world.folder / "members").write_text(f"{ONE}a1, unstarted, , {URL.format(1)}, , false\n")
     world.has(trouble)
@@ -157,7 +153,7 @@ def test_one_that_was_killed_between_its_addition_and_its_start_starts_as_that_m
 
 
 @pytest.mark.parametrize("lost", ["volume", "data"])
-def test_one_that_may_have_voted_and_lost_what_it_had_is_not_that_member_any_more(world: World, lost: str) -> None:
+def test_a_member_that_lost_its_data_after_voting_becomes_a_new_one(world: World, lost: str) -> None:
     added_and_killed(world)
     if lost == "data":
         world.has(WAL)
@@ -180,13 +176,13 @@ def test_one_that_may_have_voted_and_lost_what_it_had_is_not_that_member_any_mor
         (("volume/formed",), "empty"),
     ],
 )
-def test_a_member_tells_its_peers_what_it_is(world: World, files: tuple[str, ...], state: str) -> None:
-    """Data alone is no sign that the cluster has worked, and without data nobody is a member."""
+def test_a_member_reports_its_state_to_its_peers(world: World, files: tuple[str, ...], state: str) -> None:
+    """Data alone does not prove that the cluster has worked, and without data no server is a member."""
     world.has(*files)
     assert world.run(world.text("state.sh")) == state
 
 
-# In the place of etcd, which runs until it is told to end. The Secret is written anew, and then with another authority.
+# Stand-in for etcd, which runs until SIGTERM. The Secret is rewritten, and later gets another CA.
 ETCD = """#!/bin/bash
 echo started >>"$WORLD/etcd-ran"
 trap 'echo ended >>"$WORLD/etcd-ran"; exit 0' TERM
@@ -198,7 +194,7 @@ done
 """
 
 
-def test_etcd_starts_again_when_its_authority_is_another_one(world: World) -> None:
+def test_etcd_restarts_when_its_ca_changes(world: World) -> None:
     """It reads that at its start only: members would not trust each other's new certificates."""
     world.has(WAL, "tls/ca.crt", "volume/formed")
     for name, text in {"etcd": ETCD, "sleep": "#!/bin/bash\nexec /bin/sleep 0.1\n"}.items():

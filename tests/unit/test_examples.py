@@ -1,4 +1,4 @@
-"""Every example is valid by our models, and the controllers can make something of it."""
+"""Every example is valid by our models, and the controllers can process it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 
 def services_of(name: str) -> dict[str, dict[str, Any]]:
-    """Name → service object, as the cloud controller would make them of an example."""
+    """Name → service object, as the cloud controller would create them for an example."""
     cloud = next(doc for doc in documents(name) if doc["kind"] == "OpenStackDeployment")
     cloud["metadata"]["uid"] = "u"
     spec, errors = parse(cloud)
@@ -40,17 +40,17 @@ def services_of(name: str) -> dict[str, dict[str, Any]]:
     return {wanted.name: service_object(cloud, spec, wanted) for wanted in wanted_services(spec)}
 
 
-def test_all_are_there() -> None:
+def test_all_examples_exist() -> None:
     assert [path.stem for path in FILES] == NAMES
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_the_command_line_takes_it_as_it_is(path: Path) -> None:
+def test_the_command_line_accepts_an_example_unchanged(path: Path) -> None:
     assert load(path, "somewhere")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_our_models_take_it_as_it_is(name: str) -> None:
+def test_our_models_accept_an_example_unchanged(name: str) -> None:
     for document in documents(name):
         if document["kind"] in BY_KIND:
             BY_KIND[document["kind"]].model_validate(document)
@@ -63,7 +63,7 @@ def test_every_object_is_in_a_namespace_that_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_says_what_it_is(path: Path) -> None:
+def test_an_example_explains_itself(path: Path) -> None:
     assert path.read_text().startswith("# ")
 
 
@@ -75,7 +75,7 @@ def needed(path: Path) -> str:
 
 
 def wanted(document: dict[str, Any]) -> set[str]:
-    """Services that the kinds and fields of a document need of a cloud that is there already."""
+    """Existing services that the kinds and fields of a document need."""
     by_kind = {
         "DatabaseAccount": {"mariadb"}, "MessagingAccount": {"rabbitmq"}, "KeystoneService": {"keystone"},
     }  # fmt: skip
@@ -89,7 +89,7 @@ def wanted(document: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_it_says_which_cloud_it_needs_and_that_cloud_has_what_it_uses(path: Path) -> None:
+def test_an_example_names_a_cloud_that_has_its_references(path: Path) -> None:
     told = needed(path)
     uses = set().union(*map(wanted, documents(path.stem)))
     if told.startswith("none, it is "):
@@ -130,7 +130,7 @@ def test_the_password_is_cut_out_of_the_values() -> None:
     assert "password" not in str(values)
 
 
-def test_the_keys_of_secrets_are_as_the_comments_say() -> None:
+def test_the_keys_of_secrets_match_the_comments() -> None:
     lines = (EXAMPLES / "catalog-entry.yaml").read_text().splitlines()
     told = [set(line.split("# keys: ")[1].split(", ")) for line in lines if "# keys: " in line]
     made = []

@@ -69,7 +69,7 @@ async def test_the_first_action_that_fails_ends_the_execution(ports):
     assert ports.cluster.peek(CONFIGMAP, KEY) is None
 
 
-async def test_apply_delete_and_label_do_what_they_say(ports):
+async def test_apply_delete_and_label_have_their_effect(ports):
     await execute([Apply(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}, "data": {"a": "b"}})], ports, "m")
     await execute([SetLabel(CONFIGMAP, KEY, "role", "primary")], ports, "m")
     assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["labels"] == {"role": "primary"}
@@ -77,7 +77,7 @@ async def test_apply_delete_and_label_do_what_they_say(ports):
     assert ports.cluster.peek(CONFIGMAP, KEY) is None
 
 
-async def test_an_object_of_others_is_told_in_its_status_unless_another_one_has_its_name(ports):
+async def test_a_foreign_object_gets_a_status_unless_its_name_is_reused(ports):
     claim = ports.cluster.put(CLAIM, {"metadata": {"name": "x", "namespace": "n"}, "spec": {}})
     tell = SetStatus(CLAIM, claim, {"addressRef": {"name": "x"}})
     assert str(tell) == "tell IPAddressClaim n/x"
@@ -88,7 +88,7 @@ async def test_an_object_of_others_is_told_in_its_status_unless_another_one_has_
         await execute([tell], ports, "me")
 
 
-async def test_a_password_is_made_once_and_what_is_built_from_it_follows(ports, owner):
+async def test_a_password_is_generated_once_and_derived_values_follow(ports, owner):
     await execute(
         [EnsureSecret(KEY, owner, fixed={"username": "u"}, templates={"url": "{username}:{password}"})], ports, "m"
     )
@@ -101,13 +101,13 @@ async def test_a_password_is_made_once_and_what_is_built_from_it_follows(ports, 
     assert secret(ports) == {"username": "v", "password": first["password"], "url": f"v={first['password']}"}
 
 
-async def test_a_password_that_a_user_put_there_first_is_taken_over(ports, owner):
+async def test_an_existing_password_of_a_user_is_adopted(ports, owner):
     put_secret(ports, "x", {"password": "chosen"})
     await execute([EnsureSecret(KEY, owner)], ports, "m")
     assert secret(ports)["password"] == "chosen"
 
 
-async def test_a_password_that_a_user_chose_is_taken_once_and_waited_for_until_then(ports, owner):
+async def test_a_password_of_a_user_is_read_once_and_awaited_until_then(ports, owner):
     action = EnsureSecret(KEY, owner, templates={"yaml": "p: {password!j}"}, given={"password": ("mine", "p")})
     with pytest.raises(TransientError, match="key p of Secret n/mine"):
         await execute([action], ports, "m")
@@ -119,7 +119,7 @@ async def test_a_password_that_a_user_chose_is_taken_once_and_waited_for_until_t
     assert secret(ports)["password"] == '1"{x}'
 
 
-async def test_what_is_in_a_secret_that_we_make_is_watched_and_goes_with_its_owner(ports, owner):
+async def test_a_created_secret_is_watched_and_deleted_with_its_owner(ports, owner):
     await execute([EnsureSecret(KEY, owner)], ports, "m")
     meta = ports.cluster.peek(SECRET, KEY)["metadata"]
     assert meta["labels"]["app.kubernetes.io/managed-by"] == "stackwright"
@@ -127,7 +127,7 @@ async def test_what_is_in_a_secret_that_we_make_is_watched_and_goes_with_its_own
     assert ports.cluster.peek(SECRET, KEY) is None
 
 
-async def test_keys_are_started_and_turned_and_the_time_of_the_turn_is_noted_with_them(ports, owner):
+async def test_keys_are_created_and_rotated_and_the_time_of_the_rotation_is_noted(ports, owner):
     await execute([RotateKeys(KEY, owner, 3)], ports, "m")
     first = secret(ports)
     assert sorted(first) == ["0", "1"]
@@ -150,7 +150,7 @@ async def turn(ports, owner):
 
 
 @pytest.mark.parametrize("turns", [0, 1, 4])
-async def test_one_turn_of_keys_is_made_once_however_often_it_is_asked_for(ports, owner, turns):
+async def test_a_key_rotation_is_idempotent(ports, owner, turns):
     """The answer of the write was lost, and the watch was away; else the primary would be a key that no pod has yet."""
     for _ in range(turns):
         await turn(ports, owner)
@@ -164,7 +164,7 @@ async def test_one_turn_of_keys_is_made_once_however_often_it_is_asked_for(ports
     assert secret(ports) == once
 
 
-async def test_keys_that_somebody_else_turns_meanwhile_turn_once(ports, owner, monkeypatch):
+async def test_concurrent_rotations_rotate_once(ports, owner, monkeypatch):
     await turn(ports, owner)
     action, apply = RotateKeys(KEY, owner, 3, turned_at(ports)), ports.cluster.apply
     once = {}
@@ -195,7 +195,7 @@ async def test_a_missing_source_of_an_option_is_named(ports, owner):
         await execute([CopySecret(KEY, owner, "x.conf", {"s": {"o": ("a", "k")}})], ports, "m")
 
 
-async def test_a_finalizer_is_added_and_removed_beside_those_of_others(ports):
+async def test_a_finalizer_is_added_and_removed_without_changing_others(ports):
     obj = ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x", "finalizers": ["other/x"]}})
     await execute([Finalizer(CONFIGMAP, obj, True), Finalizer(CONFIGMAP, obj, True)], ports, "m")
     assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["finalizers"] == ["other/x", FINALIZER]
@@ -203,7 +203,7 @@ async def test_a_finalizer_is_added_and_removed_beside_those_of_others(ports):
     assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["finalizers"] == ["other/x"]
 
 
-async def test_nothing_is_made_for_an_object_that_went_before_it_got_its_finalizer(ports):
+async def test_nothing_is_created_for_an_object_deleted_before_its_finalizer(ports):
     obj = ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
     ports.cluster.remove(CONFIGMAP, KEY)
     upgrade = HelmUpgrade(("n", "r"), "c", "", {}, "d", obj)
@@ -223,7 +223,7 @@ async def test_an_object_that_is_being_deleted_gets_no_finalizer(ports):
         await execute([Finalizer(CONFIGMAP, obj, True)], ports, "m")
 
 
-async def test_helm_upgrades_run_side_by_side_and_what_follows_waits_for_all(ports, owner, monkeypatch):
+async def test_helm_upgrades_run_in_parallel_and_later_actions_wait_for_all(ports, owner, monkeypatch):
     running, most, order = 0, 0, []
 
     async def upgrade(action):
@@ -246,7 +246,7 @@ async def test_helm_upgrades_run_side_by_side_and_what_follows_waits_for_all(por
     assert order == ["a", "b", "c", "uninstalled"]
 
 
-async def test_an_upgrade_that_fails_does_not_stop_those_beside_it_and_is_told(ports, owner):
+async def test_a_failed_upgrade_does_not_stop_others_and_is_reported(ports, owner):
     ports.helm.fail["bad"] = TerminalError("broken chart")
     upgrades = [HelmUpgrade(("n", name), name, "", {}, "d", owner) for name in ("bad", "good")]
     with pytest.raises(TerminalError, match="broken chart"):
@@ -254,7 +254,7 @@ async def test_an_upgrade_that_fails_does_not_stop_those_beside_it_and_is_told(p
     assert ("upgrade", ("n", "good")) in ports.helm.calls
 
 
-async def test_a_rollback_goes_to_the_revision_it_names(ports, owner):
+async def test_a_rollback_restores_the_named_revision(ports, owner):
     for digest in ("one", "two"):
         await execute([HelmUpgrade(("n", "r"), "c", "", {}, digest, owner)], ports, "m")
     await execute([HelmRollback(("n", "r"), 1)], ports, "m")
@@ -266,14 +266,14 @@ def account(**more):
     return SqlAccount("db", ("n", "admin"), "d", "u", ("ALL",), ("n", "x"), **more)
 
 
-async def test_an_account_is_made_with_the_password_of_its_secret(ports):
+async def test_an_account_is_created_with_the_password_of_its_secret(ports):
     put_secret(ports, "admin", {"username": "root", "password": "r"})
     put_secret(ports, "x", {"password": "p"})
     await execute([account()], ports, "m")
     assert ports.sql.users == {("db", "u"): "p"}
 
 
-async def test_an_account_whose_secrets_are_missing_is_waited_for_by_name(ports):
+async def test_an_account_waits_for_its_missing_secrets_by_name(ports):
     with pytest.raises(TransientError, match="Secret n/admin"):
         await execute([account()], ports, "m")
     put_secret(ports, "admin", {"password": "r"})
@@ -282,14 +282,14 @@ async def test_an_account_whose_secrets_are_missing_is_waited_for_by_name(ports)
     assert not ports.sql.calls
 
 
-async def test_an_account_is_taken_away_even_when_its_own_secret_is_gone(ports):
+async def test_an_account_is_deleted_even_without_its_secret(ports):
     put_secret(ports, "admin", {"password": "r"})
     ports.sql.users["db", "u"] = "p"
     await execute([account(absent=True)], ports, "m")
     assert not ports.sql.users
 
 
-async def test_an_action_that_nobody_knows_is_a_mistake_of_ours(ports):
+async def test_an_unknown_action_is_an_internal_error(ports):
     class Unknown(Action):
         verb = "what"
         target = "is this"
@@ -298,7 +298,7 @@ async def test_an_action_that_nobody_knows_is_a_mistake_of_ours(ports):
         await execute([Unknown()], ports, "m")
 
 
-async def test_an_ssh_key_pair_is_made_once_and_stays_with_its_password(ports, owner):
+async def test_an_ssh_key_pair_is_created_once_and_kept_with_its_password(ports, owner):
     action = EnsureSecret(KEY, owner, generated=(), keypairs=("ssh",))
     await execute([action], ports, "m")
     first = secret(ports)
@@ -308,7 +308,7 @@ async def test_an_ssh_key_pair_is_made_once_and_stays_with_its_password(ports, o
     assert {name: text for name, text in secret(ports).items() if name.startswith("ssh")} == first
 
 
-async def test_half_a_key_pair_is_made_anew_as_a_whole(ports, owner):
+async def test_an_incomplete_key_pair_is_recreated(ports, owner):
     put_secret(ports, "x", {"ssh": "lonely"})
     await execute([EnsureSecret(KEY, owner, generated=(), keypairs=("ssh",))], ports, "m")
     assert secret(ports)["ssh"] != "lonely" and secret(ports)["ssh.pub"]
@@ -322,7 +322,7 @@ def certificate(owner, name="x", digest="d"):
     return EnsureCertificate(("n", name), AUTHORITY, owner, ("*.example",), ("10.0.0.1",), digest)
 
 
-async def test_a_certificate_comes_with_its_authority_which_is_made_once_and_belongs_to_nobody(ports, owner):
+async def test_a_certificate_includes_its_ca_which_is_created_once_without_an_owner(ports, owner):
     await execute([certificate(owner), certificate(owner, "y")], ports, "m")
     one, other = secret(ports), secret(ports, "y")
     assert sorted(one) == ["ca.crt", "tls.crt", "tls.key"]
@@ -336,7 +336,7 @@ async def test_a_certificate_comes_with_its_authority_which_is_made_once_and_bel
     assert ports.cluster.peek(SECRET, AUTHORITY) is not None
 
 
-async def test_a_certificate_is_issued_anew_only_for_a_reason_or_its_authority_is_noted(ports, owner):
+async def test_a_certificate_is_reissued_only_for_a_reason_and_its_ca_is_noted(ports, owner):
     await execute([certificate(owner)], ports, "m")
     first = secret(ports)
     issuer = ports.cluster.peek(SECRET, AUTHORITY)
@@ -355,11 +355,11 @@ async def test_a_certificate_is_issued_anew_only_for_a_reason_or_its_authority_i
 
 
 @pytest.mark.parametrize("days", [0, 3600])
-async def test_those_who_issue_at_once_have_one_authority(ports, owner, days):
+async def test_concurrent_issuers_share_one_ca(ports, owner, days):
     """The first one in a cloud, and the next one when that is old."""
 
     class Slow:
-        """Everybody has read before anybody writes."""
+        """All clients read before any of them writes."""
 
         def __getattr__(self, name):
             async def call(*given):
@@ -386,7 +386,7 @@ async def test_an_authority_that_changes_again_and_again_is_a_conflict(ports, ow
         await execute([certificate(owner)], ports, "m")
 
 
-async def test_an_authority_that_would_end_first_is_made_anew_so_that_no_certificate_is_short_lived(ports, owner):
+async def test_a_ca_that_would_expire_first_is_recreated(ports, owner):
     await execute([certificate(owner)], ports, "m")
     before = secret(ports)["ca.crt"]
     ports.clock.forward(3000 * DAY)
@@ -400,14 +400,14 @@ async def test_an_authority_that_would_end_first_is_made_anew_so_that_no_certifi
 
 
 @pytest.mark.parametrize("data", [{"ca.crt": "x", "ca.key": "y"}, {"ca.key": "y"}])
-async def test_an_authority_that_somebody_put_there_and_is_none_is_refused_by_name(ports, owner, data):
+async def test_an_invalid_foreign_ca_is_rejected_by_name(ports, owner, data):
     put_secret(ports, "ca", data)
     with pytest.raises(TerminalError, match="Secret n/ca contains no usable CA"):
         await execute([certificate(owner)], ports, "m")
     assert secret(ports, "ca") == data
 
 
-async def test_fields_are_gathered_from_the_secrets_of_users_and_missing_ones_are_named(ports, owner):
+async def test_fields_are_collected_from_users_secrets_and_missing_ones_are_named(ports, owner):
     action = GatherSecret(KEY, owner, {"tls.crt": ("mine", "cert"), "tls.key": ("keys", "key")}, "d")
     put_secret(ports, "mine", {"cert": "CERTIFICATE"})
     with pytest.raises(TransientError, match="Waiting for key key of Secret n/keys"):

@@ -1,4 +1,4 @@
-"""Key repositories: what is encrypted can be read for as long as the token lives."""
+"""Key repositories: encrypted data is readable for as long as the token lives."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, T
 
 
 def turns(count, max_active):
-    """The repositories from the start on, with keys that are numbered as they were made."""
+    """The repositories from the start, with keys numbered in their order of creation."""
     fresh = (f"k{number}" for number in itertools.count())
     keys = start(next(fresh), next(fresh))
     yield keys
@@ -27,21 +27,21 @@ def primary(keys):
 
 
 @given(st.integers(3, 10), st.integers(1, 25))
-def test_what_was_staged_is_the_next_primary(max_active, count):
+def test_the_staged_key_is_the_next_primary(max_active, count):
     for before, after in itertools.pairwise(turns(count, max_active)):
         assert primary(after) == before["0"]
         assert after["0"] not in before.values()
 
 
 @given(st.integers(3, 10), st.integers(1, 25))
-def test_there_are_never_more_keys_than_allowed_and_no_key_is_there_twice(max_active, count):
+def test_keys_are_unique_and_never_more_than_allowed(max_active, count):
     for keys in turns(count, max_active):
         assert len(keys) <= max_active
         assert len(set(keys.values())) == len(keys)
 
 
 @given(st.integers(3, 10), st.integers(1, 25))
-def test_a_key_that_was_primary_reads_for_max_active_minus_two_turns_more(max_active, count):
+def test_a_former_primary_key_decrypts_for_max_active_minus_two_rotations(max_active, count):
     history = list(turns(count, max_active))
     for index, keys in enumerate(history):
         for later in history[index : index + max_active - 1]:
@@ -62,7 +62,7 @@ def test_a_smaller_limit_drops_the_oldest_and_keeps_the_staged_and_the_primary()
     assert primary(keys) in smaller.values()
 
 
-def test_keystone_turns_its_keys_slowly_enough_for_its_tokens():
+def test_keystones_keys_rotate_slowly_enough_for_its_tokens():
     keys = {k.name: k for k in keystone.SERVICE.keys(Context("keystone", "openstack", ServiceSpec(), {}))}
     fernet = keys[FERNET_KEYS]
     # A token lives, and is taken for two days more by services that work for its owner.

@@ -95,11 +95,11 @@ def up(monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[Any, list[int]]:
     return CliRunner().invoke(app, ["up", *words]), begun
 
 
-# ---- what is remembered
+# ---- recorded state
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_who_dies_while_the_number_is_written_leaves_the_former_one(
+def test_a_kill_while_the_number_is_written_leaves_the_former_one(
     three: Context, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     def dies(*_: object, **__: object) -> NoReturn:
@@ -111,7 +111,7 @@ def test_who_dies_while_the_number_is_written_leaves_the_former_one(
     assert remembered_nodes(three.cluster) == 3
 
 
-def test_a_cluster_that_was_never_made_has_one_node(cluster: LocalCluster) -> None:
+def test_a_cluster_that_was_never_created_has_one_node(cluster: LocalCluster) -> None:
     assert remembered_nodes(cluster) == 1
     cluster.state.mkdir()
     cluster.settings.touch()
@@ -119,7 +119,7 @@ def test_a_cluster_that_was_never_made_has_one_node(cluster: LocalCluster) -> No
 
 
 @pytest.mark.parametrize("text", [None, *DAMAGED])
-def test_beside_nodes_a_number_that_cannot_be_read_is_an_error_with_its_remedy(
+def test_an_unreadable_number_with_existing_nodes_is_an_error_with_a_remedy(
     three: Context, monkeypatch: pytest.MonkeyPatch, text: str | None
 ) -> None:
     settings = three.cluster.settings
@@ -146,7 +146,7 @@ def test_with_a_number_that_cannot_be_read_the_cluster_is_shown_with_all_its_nod
 # ---- fewer of them
 
 
-def test_fewer_nodes_are_asked_about_by_name_and_without_a_terminal_refused(
+def test_removed_nodes_are_confirmed_by_name_and_without_a_terminal_rejected(
     three: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result, begun = up(monkeypatch, "--nodes", "1")
@@ -158,21 +158,21 @@ def test_fewer_nodes_are_asked_about_by_name_and_without_a_terminal_refused(
 
 
 @pytest.mark.parametrize("words", [("--nodes", "1", "--yes"), ("--nodes", "3"), ("--nodes", "4"), ()])
-def test_who_says_yes_or_takes_no_node_away_is_not_asked(
+def test_yes_or_no_removed_node_causes_no_prompt(
     three: Context, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
     result, begun = up(monkeypatch, *words)
     assert (result.exit_code, begun) == (0, [int(words[1]) if words else 3]), result.output
 
 
-def test_what_is_on_the_nodes_is_named_where_the_cluster_runs(running: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_on_the_nodes_is_named_if_the_cluster_runs(running: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     running.servers, running.labels = 2, {"application": "glance"}
     result, _ = up(monkeypatch, "--nodes", "2")
     assert "volume openstack/data-0, on node3" in result.stderr
     assert "data-1" not in result.stderr
 
 
-def test_where_nobody_answers_the_nodes_are_named_all_the_same(running: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_of_an_unresponsive_cluster_are_named(running: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(path: str) -> NoReturn:
         raise LocalError("GET: 0")
 
@@ -183,7 +183,7 @@ def test_where_nobody_answers_the_nodes_are_named_all_the_same(running: Api, mon
 
 
 @pytest.mark.parametrize(("servers", "refused"), [(0, False), (1, False), (2, True), (3, True)])
-def test_no_node_leaves_whose_server_votes_with_others(
+def test_a_node_with_one_of_several_voting_servers_is_kept(
     three: Context, running: Api, monkeypatch: pytest.MonkeyPatch, servers: int, refused: bool
 ) -> None:
     """As a spec is refused that lowers their number; --yes is no answer to that."""
@@ -204,7 +204,7 @@ def test_no_node_leaves_whose_server_votes_with_others(
 
 
 def test_the_number_is_lowered_only_when_the_nodes_may_leave(three: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is refused there has the nodes that he had."""
+    """A rejected command keeps the former nodes."""
     for module in (host_setup.network, host_setup.kernel, host_setup.supervisor, host_setup.services, host_setup.power):
         for name in ("ensure", "start", "connect", "cut", "boot", "is_on"):
             monkeypatch.setattr(module, name, lambda *words: True, raising=False)

@@ -18,16 +18,16 @@ def test_fields_are_replaced_once() -> None:
     assert list(names("a {x} {{y}} {z!j} {q:>9} {r.s} {t[0]}")) == [("x", False), ("z", True)]
 
 
-def test_a_field_that_is_not_there_is_an_error_of_whoever_wrote_the_template() -> None:
+def test_an_unknown_field_of_a_template_is_an_internal_error() -> None:
     with pytest.raises(KeyError, match="other"):
         fill("{other}", FIELDS)
 
 
 @given(BRACES, BRACES)
-def test_what_a_user_wrote_stands_there_as_it_is(before: str, after: str) -> None:
+def test_text_of_a_user_is_unchanged(before: str, after: str) -> None:
     assert fill(f"{literal(before)}{{username}}{literal(after)}", FIELDS) == f"{before}glance{after}"
 
 
 @pytest.mark.parametrize("text", ["{n:>3000000000}", "{n!r}", "{n.__class__}", "{n[0]}", "{", "}", "{0}{", "{n!j:>99}"])
-def test_nothing_else_of_python_s_format_is_there(text: str) -> None:
+def test_other_features_of_pythons_format_are_plain_text(text: str) -> None:
     assert fill(text, {**FIELDS, "0": "zero"}) in (text, "zero{")

@@ -1,4 +1,4 @@
-"""Which rules of a security group say the same: as Neutron compares them."""
+"""Which rules of a security group are equal, as Neutron compares them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PORTS = {"port_range_min": 6443, "port_range_max": 6443}
         ({"description": "a"}, {"description": "b", "id": "r"}),
     ],
 )
-def test_what_is_written_in_another_way_is_the_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_rules_in_other_notations_are_equal(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert meaning({**RULE, **one}) == meaning({**RULE, **other})
 
 
@@ -52,5 +52,5 @@ def test_what_is_written_in_another_way_is_the_same(one: dict[str, Any], other: 
         ({"protocol": "icmp", "port_range_min": 8}, {"protocol": "icmp"}),
     ],
 )
-def test_what_lets_something_else_through_is_another_rule(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_rules_for_other_traffic_differ(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert meaning({**RULE, **one}) != meaning({**RULE, **other})

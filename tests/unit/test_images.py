@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.cli.machine.images import app
-from stackwright.local.image import images
+from stackwright.local.image import images, recipes
 from stackwright.local.image.archive import Layer
 from stackwright.local.image.cache import ImageCache, Meta
 from stackwright.local.image.recipes import Catalogue
@@ -46,7 +46,7 @@ def test_a_kept_image_is_found_again(cache):
 
 
 @pytest.mark.parametrize("damage", ["no archive", "torn meta", "other digest"])
-def test_what_is_not_whole_counts_as_not_built_and_is_replaced(cache, damage):
+def test_an_incomplete_image_counts_as_not_built_and_is_replaced(cache, damage):
     keep(cache, "keystone", "0123456789ab" + "f" * 52 if damage == "other digest" else DIGEST)
     folder = cache.folder("keystone", DIGEST)
     if damage == "no archive":
@@ -58,13 +58,13 @@ def test_what_is_not_whole_counts_as_not_built_and_is_replaced(cache, damage):
     assert cache.image("keystone", DIGEST)
 
 
-def test_leftovers_of_a_killed_build_are_swept_away(cache):
+def test_leftovers_of_a_killed_build_are_deleted(cache):
     (cache.root / ".building-keystone-x").mkdir(parents=True)
     with cache.exclusive(print):
         assert not (cache.root / ".building-keystone-x").exists()
 
 
-def test_a_second_process_waits_and_says_so(cache):
+def test_a_second_process_waits_and_reports_it(cache):
     said, order = [], []
 
     def second():
@@ -82,7 +82,7 @@ def test_a_second_process_waits_and_says_so(cache):
     assert said == ["waiting for another process that builds images"]
 
 
-def test_prune_removes_what_no_recipe_names(cache):
+def test_prune_removes_images_without_a_recipe(cache):
     keep(cache, "keystone")
     keep(cache, "keystone", "f" * 64)
     keep(cache, "gone")
@@ -124,7 +124,7 @@ def test_images_are_built_two_at_a_time_after_their_bases():
     assert said[0] == "building alone and base (0 of 5 images built)"
 
 
-def test_a_base_that_is_there_is_not_waited_for():
+def test_an_existing_base_causes_no_wait():
     builder = FakeBuilder()
     images._build_in_order(builder, ["keystone"], lambda text: None)
     assert builder.log == ["keystone"]
@@ -150,7 +150,7 @@ def test_references_are_known_before_anything_is_built(empty_cache):
     assert published == references["keystone"].replace("stackwright.local", "example.org/sw")
 
 
-def test_list_shows_what_is_built(empty_cache):
+def test_list_shows_built_images(empty_cache):
     digest = images._builder().digests["keystone"]
     keep(ImageCache(empty_cache / "images"), "keystone", digest)
     rows = {row["name"]: row for row in json.loads(CliRunner().invoke(app, ["list", "-o", "json"]).output)}
@@ -162,13 +162,13 @@ def test_list_shows_what_is_built(empty_cache):
     assert "mariadb: " not in table
 
 
-def test_an_unknown_image_is_refused_with_the_names_there_are(empty_cache):
+def test_an_unknown_image_is_rejected_with_the_known_names(empty_cache):
     result = CliRunner().invoke(app, ["build", "keystoen"])
     assert result.exit_code == 1
-    assert "Unknown image 'keystoen'; allowed: base, base-python" in result.output
+    assert f"Unknown image 'keystoen'; allowed: {', '.join(sorted(recipes.load().images))}" in result.output
 
 
-def test_what_is_built_is_not_built_again(empty_cache, monkeypatch):
+def test_a_built_image_is_not_built_again(empty_cache, monkeypatch):
     builder = images._builder()
     for name in ("base", "python", "base-python", "keystone"):
         keep(ImageCache(empty_cache / "images"), name, builder.digests[name])

@@ -1,4 +1,4 @@
-"""Archives and bills of materials, from exported images made by hand."""
+"""Archives and bills of materials, from hand-written exported images."""
 
 import hashlib
 import io
@@ -32,7 +32,7 @@ def put(folder, content: bytes) -> str:
 
 @pytest.fixture
 def export(tmp_path):
-    """Make what `buildah push … dir:` leaves, of the given layers."""
+    """Creates the output of `buildah push … dir:` for the given layers."""
 
     def make(name: str, *layers: bytes):
         folder = tmp_path / name

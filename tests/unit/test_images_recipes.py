@@ -1,4 +1,4 @@
-"""Recipes: what is declared is buildable, and a digest changes exactly when an image would."""
+"""Recipes: every declaration can be built, and a digest changes exactly when an image would."""
 
 import re
 import tomllib
@@ -39,13 +39,13 @@ def test_our_own_recipes_are_valid_and_name_their_bases_first():
         assert (ROOT / "images" / name / "Containerfile").exists()
 
 
-def test_every_image_runs_as_the_user_its_recipe_says():
+def test_every_image_runs_as_the_user_of_its_recipe():
     for name, recipe in recipes.load().images.items():
         users = re.findall(r"^USER (\S+)$", (ROOT / "images" / name / "Containerfile").read_text(), re.M)
         assert (users[-1] if users else "0:0") == recipe.user, name
 
 
-# They make network devices and virtual machines of their node.
+# They create network devices and virtual machines of their node.
 RULE_A_NODE = {"libvirt", "openvswitch", "ovn"}
 
 
@@ -59,7 +59,7 @@ def test_only_images_to_build_on_or_to_rule_a_node_run_as_root_and_no_two_servic
     assert sorted(users.values()) == sorted(set(users.values()) | {"65532:65532"})
 
 
-def test_versions_are_those_of_what_is_inside():
+def test_versions_match_the_content():
     ours = recipes.load().images
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert ours["operator"].version == project
@@ -83,7 +83,7 @@ def test_a_digest_covers_the_context(folder):
     assert recipes.digests(images) != with_script
 
 
-def test_what_never_enters_an_image_does_not_change_its_digest(folder):
+def test_files_outside_of_an_image_do_not_change_its_digest(folder):
     images = catalogue(low={})
     before = recipes.digests(images)
     (folder / "low" / "__pycache__").mkdir()
@@ -92,7 +92,7 @@ def test_what_never_enters_an_image_does_not_change_its_digest(folder):
     assert recipes.digests(images) == before
 
 
-def test_a_changed_base_changes_what_is_built_on_it_and_nothing_else(folder):
+def test_a_changed_base_changes_only_images_built_on_it(folder):
     images = catalogue(low={}, high={"base": "low"}, other={})
     before = recipes.digests(images)
     (folder / "low" / "Containerfile").write_text("FROM scratch # new\n")
@@ -132,7 +132,7 @@ def test_references():
     assert recipes.reference("k", "0" * 64, "example.org/sw") == "example.org/sw/k:000000000000"
 
 
-def test_staging_takes_sources_without_what_is_ignored(folder, monkeypatch, tmp_path):
+def test_staging_copies_sources_without_ignored_files(folder, monkeypatch, tmp_path):
     source = tmp_path / "package"
     (source / "__pycache__").mkdir(parents=True)
     (source / "module.py").write_text("x = 1")

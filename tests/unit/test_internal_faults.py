@@ -79,7 +79,7 @@ async def test_the_place_is_the_innermost_one_in_our_code():
     assert "TypeError at core/helm/merge.py:" in operator.condition()["message"]
 
 
-async def test_all_else_that_the_status_says_is_kept_and_the_next_success_mends_it():
+async def test_other_status_is_kept_and_the_next_success_clears_the_error():
     broken = []
 
     def decide(seen):
@@ -109,7 +109,7 @@ async def test_all_else_that_the_status_says_is_kept_and_the_next_success_mends_
 
 
 @pytest.mark.parametrize("more", [{"owns_ready": False}, {"reports": False}])
-async def test_where_ready_is_not_the_controllers_it_is_told_by_an_event(more):
+async def test_a_controller_without_ready_reports_a_fault_by_an_event(more):
     operator = Operator(controller(decide=raising(), **more))
     put(operator)
     await operator.run(3)
@@ -119,7 +119,7 @@ async def test_where_ready_is_not_the_controllers_it_is_told_by_an_event(more):
     assert "ValueError" in message and SECRET_TEXT not in message
 
 
-def test_ready_of_each_kind_is_of_exactly_one_controller():
+def test_exactly_one_controller_owns_ready_of_each_kind():
     owners = {}
     for each in controllers(Settings({}, {})):
         owners.setdefault(each.kind, []).append(each.name if each.reports and each.owns_ready else "")
@@ -129,13 +129,13 @@ def test_ready_of_each_kind_is_of_exactly_one_controller():
     assert [name for name in owners[OpenStackDeployment.KIND] if name] == ["cloud"]
 
 
-async def test_an_object_that_is_gone_is_not_told():
+async def test_a_deleted_object_gets_no_report():
     operator = Operator(controller(observe=observe_raises))
     await operator.runtime.reconcile(("test", KEY))
     assert not operator.cluster.writes and not operator.cluster.events
 
 
-async def test_a_fault_that_cannot_be_told_ends_no_worker():
+async def test_a_fault_that_cannot_be_reported_ends_no_worker():
     operator = Operator(controller(decide=raising()))
     put(operator)
 
@@ -165,7 +165,7 @@ async def test_an_exception_while_looking_again_after_a_conflict_ends_no_worker(
     assert len(operator.runs) > 2
 
 
-async def test_where_it_cannot_be_told_whom_a_change_concerns_all_are_looked_at():
+async def test_a_failed_mapping_of_a_change_queues_all_objects():
     looked = []
 
     def keys(obj, lookup):
@@ -194,7 +194,7 @@ async def test_where_it_cannot_be_told_whom_a_change_concerns_all_are_looked_at(
     await running
 
 
-async def test_an_event_that_makes_no_sense_ends_no_watch():
+async def test_a_meaningless_event_ends_no_watch():
     operator = Operator(controller())
     with structlog.testing.capture_logs() as logs:
         operator.runtime.on_event(False, Memcached.KIND, {"metadata": {"name": "x", "resourceVersion": "not-a-number"}})
@@ -202,7 +202,7 @@ async def test_an_event_that_makes_no_sense_ends_no_watch():
     assert [entry["event"] for entry in logs] == ["internal error"] * 2
 
 
-async def test_a_resync_that_fails_for_one_kind_goes_on_with_the_others_and_comes_again():
+async def test_a_failed_resync_of_one_kind_continues_with_others_and_is_repeated():
     operator = Operator(controller(), controller("other", Keystone.KIND))
     task = asyncio.create_task(operator.runtime.run(workers=1, resync=5))
     lists = operator.cluster.list
@@ -225,7 +225,7 @@ async def test_a_resync_that_fails_for_one_kind_goes_on_with_the_others_and_come
     await asyncio.gather(task, return_exceptions=True)
 
 
-def test_a_library_failure_is_told_by_what_the_library_raised():
+def test_a_library_failure_is_reported_by_the_original_exception():
     try:
         try:
             raise SystemExit(SECRET_TEXT)

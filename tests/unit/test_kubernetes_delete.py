@@ -1,4 +1,4 @@
-"""What is sent to delete an object, and what the answers mean."""
+"""Requests for the deletion of an object, and the meaning of the responses."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ API = "client.authentication.k8s.io"
 
 
 def configured(folder: Path, user: dict[str, Any]) -> Path:
-    """A kubeconfig. Nothing listens at port 1: whoever has a token learns that."""
+    """A kubeconfig. Port 1 has no server, which a client with a token reports."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -94,7 +94,7 @@ async def test_libraries_have_the_private_attributes_that_the_login_uses(tmp_pat
     assert isinstance(found, PRIVATE[owner][name]), f"{owner} has no {name} of the type that the login needs"
 
 
-async def test_a_request_goes_by_the_private_transport_of_its_client() -> None:
+async def test_a_request_uses_the_private_transport_of_its_client() -> None:
     async with httpx2.AsyncClient() as http:
         await http._transport.aclose()
         http._transport = httpx2.MockTransport(lambda request: httpx2.Response(200, text="by it"))
@@ -102,30 +102,30 @@ async def test_a_request_goes_by_the_private_transport_of_its_client() -> None:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-async def test_a_command_gives_a_token(tmp_path: Path, version: str) -> None:
+async def test_a_command_returns_a_token(tmp_path: Path, version: str) -> None:
     answer = json.dumps({"apiVersion": f"{API}/{version}", "kind": "ExecCredential", "status": {"token": "t"}})
     assert "cannot be reached" in await told(tmp_path, command(f"echo '{answer}'", version))
 
 
-async def test_a_command_that_fails_is_told(tmp_path: Path) -> None:
+async def test_a_failed_command_is_reported(tmp_path: Path) -> None:
     found = await told(tmp_path, command("echo log in first >&2; exit 3"))
     assert "authentication with the kubeconfig failed" in found
     assert "log in first" in found
 
 
 @pytest.mark.parametrize("answer", ["hush", "[]", '{"status": {"hush": 1}}', '{"status": null}'])
-async def test_a_command_that_gives_something_else_is_told_without_it(tmp_path: Path, answer: str) -> None:
+async def test_invalid_output_of_a_command_is_reported_without_its_text(tmp_path: Path, answer: str) -> None:
     found = await told(tmp_path, command(f"echo '{answer}'"))
     assert "returned no ExecCredential" in found
     assert "hush" not in found
 
 
-async def test_a_version_that_is_not_known_is_told(tmp_path: Path) -> None:
+async def test_an_unknown_version_is_reported(tmp_path: Path) -> None:
     assert "v9" in await told(tmp_path, command("true", "v9"))
 
 
 @pytest.mark.parametrize(("name", "why"), [("/no/such", "No such file"), ("/etc/passwd", "Permission denied")])
-async def test_a_command_that_cannot_be_run_is_told_and_not_that_the_api_is_away(
+async def test_a_command_that_cannot_run_is_not_reported_as_an_unreachable_api(
     tmp_path: Path, name: str, why: str
 ) -> None:
     found = await told(tmp_path, {"exec": {"apiVersion": f"{API}/v1", "command": name}})
@@ -141,7 +141,7 @@ async def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch:
     assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
 
 
-async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> None:
+async def test_messages_of_a_command_are_shown_without_secrets(tmp_path: Path) -> None:
     found = await told(tmp_path, command("echo token: hush >&2; exit 3"))
     assert "its command /bin/sh ended with exit code 3: token: ***" in found
 
@@ -162,7 +162,7 @@ async def _request(reader: asyncio.StreamReader) -> bytes:
 
 
 class Server:
-    """An API server with TLS. It notes who asks, and with which token; 401 to nobody, and to whom it does not know."""
+    """An API server with TLS. It records clients and tokens; unknown or anonymous clients get 401."""
 
     def __init__(self, folder: Path) -> None:
         self.issuer = x509.authority("authority", time.time())
@@ -174,7 +174,7 @@ class Server:
         return x509.issue(self.issuer, [name], [], time.time())[0]
 
     def answer(self, name: str, seconds: float | None = None, **more: str) -> None:
-        """What the command says from now on: a certificate of this name that ends in so many seconds."""
+        """The output of the command from now on: a certificate of this name that expires in this many seconds."""
         pair = self.certificate(name)
         status = {"clientCertificateData": pair["tls.crt"], "clientKeyData": pair["tls.key"], **more}
         if seconds is not None:
@@ -219,7 +219,7 @@ class Server:
         return len((self.folder / "runs").read_text())
 
 
-async def test_a_command_gives_a_client_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_command_returns_a_client_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -253,7 +253,7 @@ async def test_a_certificate_that_ended_or_is_refused_is_replaced(tmp_path: Path
             return server.seen
 
         server.answer("ann", seconds=-1)
-        assert await asked() == ["ann"]  # as client-go: what was just given is tried
+        assert await asked() == ["ann"]  # as client-go: the new credentials are tried
         server.answer("ben", seconds=3600)
         assert await asked() == ["ben"]
         server.answer("cid", token="t")
@@ -268,7 +268,7 @@ async def test_a_certificate_that_ended_or_is_refused_is_replaced(tmp_path: Path
     assert server.runs() == 4
 
 
-async def test_many_requests_at_once_are_logged_in(tmp_path: Path) -> None:
+async def test_concurrent_requests_are_all_authenticated(tmp_path: Path) -> None:
     server = Server(tmp_path)
     server.answer("ann")
     async with server.cluster() as cluster:
@@ -282,7 +282,7 @@ async def test_many_requests_at_once_are_logged_in(tmp_path: Path) -> None:
     assert server.runs() == 2
 
 
-async def test_many_requests_at_once_share_a_login_that_fails(tmp_path: Path) -> None:
+async def test_concurrent_requests_share_a_failed_login(tmp_path: Path) -> None:
     path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; sleep 0.2; echo log in first >&2; exit 3"))
     cluster = KubernetesCluster.from_file(str(path))
     for runs in (1, 2):
@@ -293,7 +293,7 @@ async def test_many_requests_at_once_share_a_login_that_fails(tmp_path: Path) ->
     await cluster.close()
 
 
-async def test_a_login_goes_on_where_the_request_that_began_it_is_given_up(tmp_path: Path) -> None:
+async def test_a_login_continues_after_its_request_is_cancelled(tmp_path: Path) -> None:
     server = Server(tmp_path)
     server.answer("ann")
     async with server.cluster() as cluster:
@@ -317,15 +317,15 @@ async def test_a_login_goes_on_where_the_request_that_began_it_is_given_up(tmp_p
         {"token": "hush", "expirationTimestamp": "2026-01-01T00:00:00"},
     ],
 )
-async def test_half_a_credential_is_told(tmp_path: Path, status: dict[str, Any]) -> None:
+async def test_an_incomplete_credential_is_reported(tmp_path: Path, status: dict[str, Any]) -> None:
     found = await told(tmp_path, command(f"echo '{json.dumps({'status': status})}'"))
     wanted = "status.token, or status.clientCertificateData and status.clientKeyData"
     assert f"its command /bin/sh returned no ExecCredential with {wanted}" in found
     assert "hush" not in found
 
 
-async def test_a_certificate_that_cannot_be_used_is_told_without_it(tmp_path: Path) -> None:
-    """A key with a passphrase is one of them; nobody is asked for it."""
+async def test_an_unusable_certificate_is_reported_without_its_text(tmp_path: Path) -> None:
+    """For example a key with a passphrase, for which no user is prompted."""
     made = Server(tmp_path).certificate
     key = serialization.load_pem_private_key(made("ann")["tls.key"].encode(), None)
     sealed = key.private_bytes(
@@ -343,26 +343,26 @@ async def test_a_certificate_that_cannot_be_used_is_told_without_it(tmp_path: Pa
         assert "hush" not in found and "BEGIN" not in found
 
 
-async def test_logs_say_what_is_wrong_with_a_login_too(tmp_path: Path) -> None:
+async def test_logs_report_login_errors_too(tmp_path: Path) -> None:
     reader = log_reader(configured(tmp_path, command("echo hush")))
     with pytest.raises(TransientError, match="/bin/sh returned no ExecCredential"):
         [line async for line in reader.lines(Container("n", "p", "c"), LogRange(), follow=False)]
 
 
-async def test_a_file_of_a_token_that_is_no_text_is_told(tmp_path: Path) -> None:
+async def test_a_token_file_that_is_no_text_is_reported(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"hush\xff")
     found = await told(tmp_path, {"tokenFile": str(tmp_path / "token")})
     assert "the file of its token is not text" in found
     assert "hush" not in found
 
 
-async def test_a_file_of_a_token_that_is_not_there_is_told(tmp_path: Path) -> None:
+async def test_a_missing_token_file_is_reported(tmp_path: Path) -> None:
     assert "/no/such" in await told(tmp_path, {"tokenFile": "/no/such"})
 
 
 @pytest.mark.parametrize("form", ["command", "text"])
 @pytest.mark.parametrize("token", ["hunter2\n", "hunter2\nX: y", "hunter2\0"])
-async def test_a_token_that_no_header_can_have_is_not_told(tmp_path: Path, form: str, token: str) -> None:
+async def test_a_token_that_is_invalid_in_a_header_is_not_shown(tmp_path: Path, form: str, token: str) -> None:
     """Once something listens, the HTTP library repeats the header that it refuses."""
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
     answer = json.dumps({"kind": "ExecCredential", "status": {"token": token}})
@@ -378,7 +378,7 @@ async def test_a_token_that_no_header_can_have_is_not_told(tmp_path: Path, form:
     server.close()
 
 
-async def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
+async def test_terminal_control_sequences_of_a_command_are_escaped(tmp_path: Path) -> None:
     assert r"\x1b[2J" in await told(tmp_path, command("printf '\\033[2Jno' >&2; exit 3"))
 
 
@@ -390,7 +390,7 @@ async def test_half_of_a_character_is_no_matter_of_the_login(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("what", ["objects", "logs"])
-async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, what: str) -> None:
+async def test_login_instructions_are_shown_while_a_command_waits(tmp_path: Path, what: str) -> None:
     said: list[str] = []
     script = f"echo open https://login.example/device >&2; printf 'and enter: ' >&2; until [ -e {tmp_path}/done ];"
     script += " do sleep 0.05; done; echo thanks >&2; exit 3"
@@ -413,7 +413,7 @@ async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, wha
     assert "".join(said) == "open https://login.example/device\nand enter: thanks\n"
 
 
-async def test_what_is_told_while_a_command_waits_is_without_secrets_and_escaped(tmp_path: Path) -> None:
+async def test_messages_of_a_waiting_command_are_escaped_and_without_secrets(tmp_path: Path) -> None:
     said: list[str] = []
     script = r"""printf 'token: ' >&2; sleep 0.5; printf 'hush\n\033[2Jno\r\nAuthorization' >&2; sleep 0.5;
         printf ': Bearer hush' >&2; exit 3"""
@@ -423,9 +423,7 @@ async def test_what_is_told_while_a_command_waits_is_without_secrets_and_escaped
     assert text.endswith("***\n") and "hush" not in text
 
 
-async def test_the_last_line_of_a_command_that_does_not_end_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_last_line_of_an_endless_command_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "LOGIN", 0.5)
     for tell in (None, [].append):
         found = await told(tmp_path, command("echo one >&2; printf 'enter token: hush' >&2; exec sleep 100"), tell)
@@ -433,8 +431,8 @@ async def test_the_last_line_of_a_command_that_does_not_end_is_told(
 
 
 @pytest.mark.parametrize("end", ["", "; exec >&-; sleep 0.5"], ids=["at once", "after its answer"])
-async def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path, end: str) -> None:
-    """A browser, say, that keeps standard error open. The command may end some time after its answer."""
+async def test_processes_left_by_a_command_are_not_awaited(tmp_path: Path, end: str) -> None:
+    """For example a browser that keeps standard error open. The command may end some time after its output."""
     answer = json.dumps({"status": {"token": "t"}})
     start = time.monotonic()
     found = await told(tmp_path, command(f"sleep 20 >/dev/null & echo $! > {tmp_path}/pid; echo '{answer}'{end}"))
@@ -444,7 +442,7 @@ async def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path, e
 
 
 async def information(folder: Path, user: dict[str, Any], tell: Any = None, **cluster: Any) -> dict[str, Any]:
-    """What a command is told by Kubernetes' variable, and all that it finds on standard input."""
+    """The content of Kubernetes' variable for a command, and of its standard input."""
     path = configured(folder, user)
     config = json.loads(path.read_text())
     config["clusters"][0]["cluster"] |= cluster
@@ -479,7 +477,7 @@ async def test_a_command_knows_whether_it_may_ask(
     assert await information(tmp_path, user, [].append) == {**wanted, "spec": {"interactive": asks}}
 
 
-async def test_a_command_that_must_ask_is_not_run_where_nobody_is(tmp_path: Path) -> None:
+async def test_an_interactive_command_is_not_run_without_a_terminal(tmp_path: Path) -> None:
     user = command(f"touch {tmp_path}/run", interactiveMode="Always")
     for tell in (None, [].append):
         assert "requires a terminal" in await told(tmp_path, user, tell)
@@ -503,7 +501,7 @@ async def test_a_command_that_may_not_ask_has_no_standard_input(
     assert found.endswith("ended with exit code 3: that was all")
 
 
-async def test_a_command_is_told_of_the_cluster_if_it_wants_to(tmp_path: Path) -> None:
+async def test_a_command_gets_the_cluster_info_if_requested(tmp_path: Path) -> None:
     script = f'printf %s "$KUBERNETES_EXEC_INFO" > {tmp_path}/info; exit 3'
     own = {"name": f"{API}/exec", "extension": {"audience": "a"}}
     more = {
@@ -528,7 +526,7 @@ async def test_a_command_is_told_of_the_cluster_if_it_wants_to(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["./login.sh", "bin/../login.sh"])
-async def test_a_command_with_a_slash_and_the_file_of_a_token_are_beside_the_kubeconfig(
+async def test_relative_paths_of_commands_and_token_files_start_at_the_kubeconfig(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     answer = json.dumps({"status": {"token": "t"}})
@@ -551,7 +549,7 @@ async def test_a_command_with_a_slash_and_the_file_of_a_token_are_beside_the_kub
 
 
 @pytest.mark.parametrize("token", ["hunter2\n", "hunter2\0"])
-async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, token: str) -> None:
+async def test_logs_do_not_contain_a_token_that_is_invalid_in_a_header(tmp_path: Path, token: str) -> None:
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
     path = configured(tmp_path, {"token": token})
     path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
@@ -561,7 +559,7 @@ async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, 
     server.close()
 
 
-async def test_who_reads_logs_logs_in_once(tmp_path: Path) -> None:
+async def test_reading_logs_needs_one_login(tmp_path: Path) -> None:
     path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; echo '{json.dumps({'status': {'token': 't'}})}'"))
     cluster = KubernetesCluster.from_file(str(path))
     with pytest.raises(TransientError, match="cannot be reached"):

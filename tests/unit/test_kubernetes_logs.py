@@ -38,7 +38,7 @@ async def answering(folder: Path, answer: bytes, seen: list[str]) -> AsyncIterat
 
 
 @pytest.mark.parametrize("follow", [False, True])
-async def test_lines_come_without_their_ends(tmp_path: Path, follow: bool) -> None:
+async def test_lines_have_no_line_ends(tmp_path: Path, follow: bool) -> None:
     seen: list[str] = []
     async with answering(tmp_path, b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\na\nb \xff", seen) as reader:
         found = [line async for line in reader.lines(POD, LogRange(tail=5, since=60, previous=True), follow=follow)]
@@ -47,7 +47,7 @@ async def test_lines_come_without_their_ends(tmp_path: Path, follow: bool) -> No
         assert each in seen[0]
 
 
-async def test_a_log_that_is_not_there_is_told_in_the_words_of_kubernetes(tmp_path: Path) -> None:
+async def test_a_missing_log_is_reported_in_the_words_of_kubernetes(tmp_path: Path) -> None:
     body = json.dumps({"kind": "Status", "message": "previous terminated container not found", "code": 400}).encode()
     head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     async with answering(tmp_path, head.encode() + body, []) as reader:
@@ -55,7 +55,7 @@ async def test_a_log_that_is_not_there_is_told_in_the_words_of_kubernetes(tmp_pa
             [line async for line in reader.lines(POD, LogRange(), follow=False)]
 
 
-async def test_a_log_that_breaks_is_told_after_what_came(tmp_path: Path) -> None:
+async def test_an_interrupted_log_is_reported_after_its_text(tmp_path: Path) -> None:
     async with answering(tmp_path, b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\na\nb", []) as reader:
         lines = reader.lines(POD, LogRange(), follow=False)
         assert await anext(lines) == "a"

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 SHARED = {"infra"}  # of four controllers
 
 
-def test_nobody_imports_what_stands_above_or_beside_it():
+def test_no_module_imports_higher_or_independent_layers():
     program = Path(sys.executable).parent / "lint-imports"
     done = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr

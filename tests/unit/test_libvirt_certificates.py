@@ -34,7 +34,7 @@ def node(tmp_path: Path) -> Path:
 
 
 def run(node: Path, script: str) -> str:
-    """What was told to libvirt."""
+    """The commands to libvirt."""
     text = SCRIPT.read_text().replace("/etc/pki", f"{node}/etc/pki")
     tell = 'virt-admin() { echo "$1" >>"$TOLD"; }; virsh() { echo "$4" >>"$TOLD"; }'
     once = "rounds=0; sleep() { ((rounds++ < 1)); }"
@@ -52,7 +52,7 @@ def on_node(node: Path) -> dict[str, str]:
     return {str(file.relative_to(pki)): file.read_text() for file in pki.rglob("*") if file.is_file()}
 
 
-def test_qemu_has_a_key_of_its_own_and_cannot_read_that_of_libvirt(node: Path) -> None:
+def test_qemu_has_a_separate_key_and_cannot_read_that_of_libvirt(node: Path) -> None:
     run(node, "publish_certificates")
     assert on_node(node) == FILES
     modes = {name: (node / "etc/pki" / name).stat().st_mode & 0o777 for name in FILES}
@@ -60,7 +60,7 @@ def test_qemu_has_a_key_of_its_own_and_cannot_read_that_of_libvirt(node: Path) -
     assert (node / "etc/pki/libvirt/private").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_an_earlier_version_gave_to_qemu_is_replaced(node: Path) -> None:
+def test_the_key_that_an_earlier_version_gave_to_qemu_is_replaced(node: Path) -> None:
     run(node, "QEMU_TLS=$TLS publish_certificates")
     assert "libvirt tls.key" in on_node(node)["qemu/server-key.pem"]
     run(node, "publish_certificates")
@@ -68,7 +68,7 @@ def test_what_an_earlier_version_gave_to_qemu_is_replaced(node: Path) -> None:
 
 
 @pytest.mark.parametrize("changed", ["libvirt/tls.crt", "libvirt/ca.crt", "qemu/tls.crt", ""])
-def test_a_new_certificate_of_either_is_published_and_told(node: Path, changed: str) -> None:
+def test_a_new_certificate_of_either_is_installed_and_reported(node: Path, changed: str) -> None:
     run(node, "publish_certificates")
     if changed:
         (node / changed).write_text("new")

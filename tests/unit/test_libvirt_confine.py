@@ -68,7 +68,7 @@ def pod(node: Path, user: str) -> subprocess.Popen[bytes]:
     started = subprocess.Popen(["bash", "-euc", script], env=environment, stderr=subprocess.DEVNULL)
     while not (node / "run/stackwright-door").exists():
         time.sleep(0.01)
-    # A kernel has this file in each group that is made.
+    # The kernel creates this file in each group.
     for group in [*(node / "cgroup").rglob(NODE)]:
         (group / "cgroup.procs").touch()
     return started
@@ -99,7 +99,7 @@ def test_a_virtual_machine_is_moved_out_of_the_pod_before_it_runs(node: Path) ->
         started.wait()
 
 
-def test_a_virtual_machine_that_nobody_moves_does_not_run(node: Path) -> None:
+def test_a_virtual_machine_that_is_not_moved_does_not_start(node: Path) -> None:
     started = pod(node, "nobody-at-all")
     try:
         done = machine(node, "-name", "guest=instance-1")
@@ -110,12 +110,12 @@ def test_a_virtual_machine_that_nobody_moves_does_not_run(node: Path) -> None:
         started.wait()
 
 
-def test_a_question_what_qemu_can_do_stays_in_the_pod(node: Path) -> None:
+def test_a_query_of_qemus_capabilities_stays_in_the_pod(node: Path) -> None:
     assert "started" in machine(node, "-machine", "none").stderr
 
 
 def test_disks_of_a_cold_migration_can_be_read_by_qemu(tmp_path: Path) -> None:
-    """The sessions of the server to which they are copied make folders and files as its umask says."""
+    """The sessions of the destination server create folders and files with this umask."""
     script = (CHART.parent / "nova/bin/sshd.sh").read_text()
     for path, here in (("/etc/nova-ssh", "keys"), ("/run/sshd", "run")):
         script = script.replace(path, str(tmp_path / here))

@@ -1,4 +1,4 @@
-"""What a virtual machine writes to its console fills no disk, and the end of it can be read."""
+"""The console output of a virtual machine cannot fill a disk, and its end is readable."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_log_that_a_machine_fills_keeps_its_end_only(node: Path, name: str, ap
         os.close(machine)
 
 
-def test_a_log_is_bounded_where_there_are_no_holes(node: Path) -> None:
+def test_a_log_is_bounded_on_file_systems_without_holes(node: Path) -> None:
     (node / "fallocate").write_text("#!/bin/sh\nexit 1\n")
     (node / "fallocate").chmod(0o755)
     (node / CONSOLE).write_bytes(b"x" * 3 * MIB)
@@ -65,7 +65,7 @@ def test_a_log_is_bounded_where_there_are_no_holes(node: Path) -> None:
     assert on_disk(node / CONSOLE) == 0
 
 
-def test_logs_that_are_not_long_and_other_files_stay_as_they_are(node: Path) -> None:
+def test_short_logs_and_other_files_are_unchanged(node: Path) -> None:
     disk = node / "var/lib/nova/instances/4fd2/disk"
     (node / CONSOLE).write_bytes(b"y" * MIB)
     disk.write_bytes(b"z" * 3 * MIB)

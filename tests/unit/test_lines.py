@@ -18,7 +18,8 @@ from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.registry import RESOURCES
 from stackwright.services.registry import SERVICES
 
-# What several lines are made for. The names end the path of the field. Certificates are no texts any more when a model
+# Fields for texts of several lines. The names end the path of the field. Certificates are no texts any more when a
+# model
 # has read them: services/ingress/features.py.
 MANY_LINES = {
     "customServiceConfig": "an INI file, which is read option by option (test_an_option_of_an_ini_file_is_one_line)",
@@ -131,7 +132,7 @@ def test_the_api_server_refuses_line_breaks_too(resource) -> None:
         assert not [text for text in HOSTILE if re.search(pattern, text) and not {"\u2028", "\u2029"} & set(text)], path
 
 
-def test_what_is_listed_is_there() -> None:
+def test_listed_fields_exist() -> None:
     found = {path for each in RESOURCES for path, _ in texts(each.model_fields["spec"].annotation, "spec")}
     for name in MANY_LINES:
         assert any(path.endswith(name) for path in found), name
@@ -158,7 +159,7 @@ def test_an_ini_file_of_another_system_is_read() -> None:
     assert ini.sections("[x]\r\na = b\r\n\r\n[y]\r\nc = d\te\r\n") == {"x": {"a": "b"}, "y": {"c": "d\te"}}
 
 
-def test_a_key_of_many_lines_is_told_and_cut() -> None:
+def test_a_key_of_many_lines_is_reported_shortened() -> None:
     spec: Any = OpenStackControlPlane.model_fields["spec"].annotation
     with pytest.raises(ValidationError, match="control characters"):
         spec.model_validate({"secret": "a", "storageClass": "", "keystone": {"template": {"region": "R\nx: y"}}})

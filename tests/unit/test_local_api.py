@@ -28,7 +28,7 @@ class _Answer(http.server.BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(folder: Path) -> Iterator[int]:
-    """Port of a server that lets in who has a certificate of this authority."""
+    """Port of a server that accepts clients with a certificate of this CA."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(folder / "ca.crt"))
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_cert_chain(folder / "apiserver.crt", folder / "apiserver.key")
@@ -40,7 +40,7 @@ def serving(folder: Path) -> Iterator[int]:
     server.server_close()
 
 
-def test_a_process_follows_a_cluster_that_was_made_anew(tmp_path: Path) -> None:
+def test_a_process_follows_a_recreated_cluster(tmp_path: Path) -> None:
     for _ in range(2):
         for file in tmp_path.iterdir():
             file.unlink()

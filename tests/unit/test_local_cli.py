@@ -20,7 +20,7 @@ def test_help_imports_no_command() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_help_lists_what_exists() -> None:
+def test_help_lists_existing_commands() -> None:
     result = CliRunner().invoke(app, ["--help"])
     assert COMMANDS["down"].partition(".")[0][:30] in result.output
     assert "stackwright up --nodes 3" in result.output
@@ -31,7 +31,7 @@ def test_wrong_usage_is_two(argv: list[str]) -> None:
     assert CliRunner().invoke(app, argv).exit_code == 2
 
 
-def test_a_command_tells_its_examples() -> None:
+def test_the_help_of_a_command_has_examples() -> None:
     result = CliRunner().invoke(app, ["up", "--help"])
     assert result.exit_code == 0
     assert "stackwright up --nodes 3" in result.output

@@ -1,4 +1,4 @@
-"""The step of `up` that applies the cloud, while the operator that checks it is not there yet."""
+"""The step of `up` that applies the cloud while the operator that checks it does not exist yet."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
     return told
 
 
-def test_a_webhook_that_cannot_be_asked_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_webhook_causes_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     other = 'failed calling webhook "validate": connection refused'
     kubectl = Kubectl(NOBODY, NOBODY, other)
     said = "waiting for the admission webhook of the operator: "
@@ -101,7 +101,7 @@ def test_a_webhook_that_cannot_be_asked_yet_is_waited_for(monkeypatch: pytest.Mo
     assert kubectl.applied == 1
 
 
-def test_what_the_webhook_refuses_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejection_of_the_webhook_is_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = Kubectl('admission webhook "validate" denied the request: spec.nothing: unknown field')
     with pytest.raises(LocalError, match="denied the request"):
         applied(monkeypatch, kubectl)
@@ -115,7 +115,7 @@ def test_a_webhook_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch
 
 
 def doubts(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
-    """What the step waits for; empty when it is done."""
+    """The wait of the step; empty when it is done."""
     monkeypatch.setattr(charts, "kubectl", kubectl)
     ctx = Context(LocalCluster.discover())
     missing = cloud._missing(ctx, cloud.clouds(ctx))
@@ -136,8 +136,8 @@ def test_a_status_older_than_the_start_of_the_node_does_not_count(monkeypatch: p
     assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api is not ready"]
 
 
-def test_whether_a_container_lives_is_not_told_by_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of before the node's start may tell a later time than one of after it, where the clock was set back."""
+def test_whether_a_container_lives_does_not_depend_on_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container from before the node's start may have a later time than one after it, if the clock was set back."""
     before, after = pod("before", container_id=DEAD), pod("after")
     for each, start in ((before, "2026-11-24T13:00:00Z"), (after, "2026-11-24T12:00:00Z")):
         each["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = start
@@ -153,7 +153,7 @@ def test_a_pod_of_a_node_of_another_machine_is_believed(monkeypatch: pytest.Monk
     assert doubts(monkeypatch, kubectl) == []
 
 
-def test_a_pod_that_goes_or_has_ended_need_not_be_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminating_or_completed_pod_need_not_be_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl, going, ended = Kubectl(), pod("going", ready="False"), pod("ended", ready="False")
     going["metadata"]["deletionTimestamp"] = "2026-11-24T12:00:01Z"
     ended["status"]["phase"] = "Succeeded"
@@ -191,7 +191,7 @@ def test_a_token_is_issued_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert token.skipped(ctx) == "no cloud has an identity service"
 
 
-def test_no_token_is_asked_of_a_cloud_that_was_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_token_is_requested_from_a_cloud_without_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     starting = {**READY, "status": {"conditions": [CONDITION, {**CONDITION, "type": "Keystone", "status": "False"}]}}
     monkeypatch.setattr(charts, "kubectl", Kubectl(clouds=(starting,)))
     assert token.skipped(Context(LocalCluster.discover(), cloud=False)) == "--no-cloud was given"

@@ -6,7 +6,7 @@ from stackwright.local import config
 from stackwright.local.config import LocalCluster
 
 
-def test_places_come_from_the_environment() -> None:
+def test_folders_are_set_by_the_environment() -> None:
     cluster = LocalCluster.discover({"STACKWRIGHT_HOME": "/data/sw", "STACKWRIGHT_CACHE": "/data/cache"})
     assert cluster.state == Path("/data/sw")
     assert cluster.cache == Path("/data/cache")
@@ -44,7 +44,7 @@ def test_a_socket_path_fits_into_the_kernels_107_bytes() -> None:
     assert len(str(last.containerd_socket)) < 107
 
 
-def test_nothing_of_a_cluster_is_outside_its_places() -> None:
+def test_all_files_of_a_cluster_are_in_its_folders() -> None:
     cluster = LocalCluster(Path("/s"), Path("/c"), Path("/r"))
     node = cluster.node(1)
     paths = [cluster.pki, cluster.etcd_data, cluster.logs, cluster.image_store, cluster.services, node.home, node.run]

@@ -1,4 +1,4 @@
-"""What doctor says of objects that are stuck."""
+"""Output of doctor about stuck objects."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Api:
         )
 
 
-def test_what_is_stuck_is_told_once_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stuck_object_is_reported_once_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "of", lambda cluster: Api())
     [found] = doctor._stuck(LocalCluster.discover())
     assert found.level == "problem" and found.text == CAUSE
     assert found.subject == "HelmBundle openstack/openstack-keystone, Keystone openstack/keystone"
 
 
-def test_an_api_that_does_not_answer_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_api_is_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     class Away:
         def get(self, path: str) -> None:
             raise LocalError(f"GET {path}: 0 refused")

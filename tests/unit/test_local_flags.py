@@ -19,7 +19,7 @@ def test_etcd_is_durable_and_private() -> None:
     assert given["listen-client-urls"] == "https://127.0.0.1:2379"
 
 
-def test_the_apiserver_refuses_what_it_should() -> None:
+def test_the_apiserver_has_its_security_options() -> None:
     given = options(flags.apiserver(PKI, flags.Endpoints()))
     assert given["authorization-mode"] == "Node,RBAC"
     assert given["enable-admission-plugins"] == "NodeRestriction"
@@ -43,7 +43,7 @@ def test_a_test_uses_the_same_flags_at_another_place() -> None:
     }
 
 
-def test_audit_logs_are_rotated_and_hold_no_bodies() -> None:
+def test_audit_logs_are_rotated_and_contain_no_bodies() -> None:
     given = options(["x", *flags.audit(Path("/p"), Path("/l"))])
     assert int(given["audit-log-maxsize"]) * (int(given["audit-log-maxbackup"]) + 1) <= 300
     assert "RequestResponse" not in flags.AUDIT_POLICY

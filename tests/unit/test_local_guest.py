@@ -24,7 +24,7 @@ def tarball(files: dict[str, bytes]) -> bytes:
 
 
 def archive(path: Path, *layers: dict[str, bytes] | None) -> Path:
-    """Make an image's archive; a layer that is None is one that its base holds."""
+    """Creates an image's archive; a None layer is part of its base."""
     names = [f"layer{number}" for number in range(len(layers))]
     manifest = json.dumps({"layers": [{"digest": f"sha256:{name}"} for name in names]}).encode()
     blobs = {f"blobs/sha256/{n}": tarball(files) for n, files in zip(names, layers, strict=True) if files is not None}
@@ -50,7 +50,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return make
 
 
-def test_the_disk_is_taken_out_once(cluster, build, monkeypatch):
+def test_the_disk_is_extracted_once(cluster, build, monkeypatch):
     build("one", b"disk")
     path = guest.guest_image(cluster)
     assert path == cluster.cache / "guest/guest-one.qcow2"

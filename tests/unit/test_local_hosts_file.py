@@ -21,7 +21,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_block_comes_and_goes_and_nothing_else_changes(file: Path) -> None:
+def test_the_block_is_added_and_removed_without_other_changes(file: Path) -> None:
     hosts_file.write(LINES, file)
     assert hosts_file.has_block(file)
     assert file.read_bytes().startswith(OTHERS)
@@ -31,7 +31,7 @@ def test_the_block_comes_and_goes_and_nothing_else_changes(file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["hosts"]
 
 
-def test_what_is_current_is_not_written_again(file: Path) -> None:
+def test_a_current_file_is_not_rewritten(file: Path) -> None:
     hosts_file.write(LINES, file)
     before = file.stat()
     hosts_file.write(LINES, file)
@@ -40,7 +40,7 @@ def test_what_is_current_is_not_written_again(file: Path) -> None:
     assert not hosts_file.is_current([], file)
 
 
-def test_a_changed_block_stays_where_it_was() -> None:
+def test_a_changed_block_keeps_its_position() -> None:
     text = hosts_file.with_block("a\n", LINES) + "b\n"
     changed = hosts_file.with_block(text, ["10.89.0.11 nova.other.example"])
     assert changed.startswith("a\n")
@@ -49,7 +49,7 @@ def test_a_changed_block_stays_where_it_was() -> None:
     assert changed.count(hosts_file.BEGIN) == 1
 
 
-def test_a_block_that_somebody_cut_or_doubled_takes_no_foreign_line_with_it() -> None:
+def test_a_damaged_block_is_removed_without_foreign_lines() -> None:
     cut = f"{hosts_file.BEGIN}\n{LINES[0]}\n127.0.0.1 localhost\n"
     assert hosts_file.with_block(cut, []) == "127.0.0.1 localhost\n"
     block = hosts_file.with_block("", LINES)

@@ -29,13 +29,13 @@ def test_scores_are_restricted_only_where_the_capability_is_missing() -> None:
     assert containerd(Machine(may_raise_limits=True))[RUNTIME]["restrict_oom_score_adj"] is False
 
 
-def test_shims_have_a_cgroup_beside_containerds() -> None:
+def test_shims_have_a_cgroup_next_to_that_of_containerd() -> None:
     options = containerd(Machine())[RUNTIME]["containerd"]["runtimes"]["runc"]["options"]
     assert options["ShimCgroup"] == "/stackwright/node1/shims"
 
 
 def test_containerd_does_not_ask_every_shim_each_second() -> None:
-    # Nobody reads these samples: kubelet has its figures from cgroups, unless it is told to take them from the runtime.
+    # These samples are not used: kubelet has its figures from cgroups, unless it is configured to use the runtime's.
     assert containerd(Machine())[RUNTIME]["stats_collect_period"] == "1h"
     gates = json.loads(node_config.kubelet(Path("/pki"), ONE, Machine())).get("featureGates", {})
     assert "PodAndContainerStatsFromCRI" not in gates
@@ -56,7 +56,7 @@ def test_pods_get_addresses_of_their_node() -> None:
     assert ptp["ipam"]["dataDir"] == "/s/nodes/node2/ipam"
 
 
-def test_the_kubelet_runs_on_old_cgroups_and_trusts_nobody() -> None:
+def test_the_kubelet_runs_on_old_cgroups_and_rejects_anonymous_requests() -> None:
     given = json.loads(node_config.kubelet(Path("/pki"), TWO, Machine()))
     assert given["failCgroupV1"] is False
     assert given["cgroupRoot"] == "/stackwright/node2"
@@ -64,7 +64,7 @@ def test_the_kubelet_runs_on_old_cgroups_and_trusts_nobody() -> None:
     assert given["authorization"]["mode"] == "Webhook"
 
 
-def test_images_are_never_removed_because_nobody_could_pull_them_again() -> None:
+def test_images_are_never_removed_because_they_cannot_be_pulled() -> None:
     assert json.loads(node_config.kubelet(Path("/pki"), ONE, Machine()))["imageGCHighThresholdPercent"] == 100
 
 

@@ -1,4 +1,4 @@
-"""What makes nodes of one machine separate: their directories, networks, and the machine's settings they need."""
+"""Separation of nodes on one machine: their directories, networks, and settings of the machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_program_enters_all_namespaces_of_its_node() -> None:
     ]
 
 
-def test_a_node_has_own_places_which_stay_and_loses_none_that_it_needs(
+def test_a_node_has_persistent_folders_and_loses_none_that_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster = LocalCluster(tmp_path / "lib/state", tmp_path / "cache", tmp_path / "run/sw")
@@ -43,7 +43,7 @@ def test_a_node_has_own_places_which_stay_and_loses_none_that_it_needs(
     assert namespaces._hidden([node.run, cluster.state, cluster.cache], own) == [str(cluster.state), str(node.run)]
 
 
-def test_of_two_nested_places_the_outer_one_is_enough(tmp_path: Path) -> None:
+def test_the_outer_one_of_two_nested_folders_is_enough(tmp_path: Path) -> None:
     inner = tmp_path / "state" / "cache"
     inner.mkdir(parents=True)
     assert namespaces._hidden([inner, tmp_path / "state"], {str(tmp_path): ""}) == [str(tmp_path / "state")]
@@ -70,12 +70,12 @@ def test_addresses_of_a_node() -> None:
     assert "default via 10.89.0.2" in commands, "the router, not the machine"
 
 
-def test_only_the_first_node_leads_to_services() -> None:
+def test_only_the_first_node_routes_to_services() -> None:
     assert config.SERVICE_NETWORK in network.route_commands(ONE, "any")
     assert config.SERVICE_NETWORK not in network.route_commands(TWO, "any")
 
 
-def test_a_virtual_machine_reaches_the_ingress_and_answers_but_begins_nothing_else() -> None:
+def test_a_virtual_machine_reaches_the_ingress_and_responds_but_opens_no_other_connection() -> None:
     """On a real network: tests/e2e/packs/firewall."""
     for chain, begun in {
         "forward": "ip daddr 10.89.0.0/24 ip daddr != 10.89.0.1 tcp dport { 80, 443 } accept",
@@ -85,7 +85,7 @@ def test_a_virtual_machine_reaches_the_ingress_and_answers_but_begins_nothing_el
         assert rules[-4:] == ['iifname != "sw-ext0" accept', "ct state established,related accept", begun, "drop"]
 
 
-def test_a_bridge_that_is_there_is_not_made_again() -> None:
+def test_an_existing_bridge_is_not_recreated() -> None:
     assert "link add sw-br0 " in network.router_commands([])
     assert "link add sw-br0 " not in network.router_commands(["sw-br0"])
 
@@ -107,7 +107,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_settings_are_put_back_however_often_they_were_made(settings: Path, tmp_path: Path) -> None:
+def test_settings_are_restored_after_any_number_of_changes(settings: Path, tmp_path: Path) -> None:
     cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
     kernel.ensure(cluster)
     kernel.ensure(cluster)
@@ -119,7 +119,7 @@ def test_settings_are_put_back_however_often_they_were_made(settings: Path, tmp_
     assert not cluster.kernel_memory.exists()
 
 
-def test_settings_that_others_changed_are_not_put_back(settings: Path, tmp_path: Path) -> None:
+def test_settings_that_others_changed_are_not_restored(settings: Path, tmp_path: Path) -> None:
     cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
     kernel.ensure(cluster)
     (settings / "fs/inotify/max_user_instances").write_text("4096")
@@ -128,7 +128,7 @@ def test_settings_that_others_changed_are_not_put_back(settings: Path, tmp_path:
 
 
 @pytest.mark.parametrize("act", [kernel.ensure, kernel.restore])
-def test_settings_that_an_older_version_changed_are_put_back(
+def test_settings_that_an_older_version_changed_are_restored(
     settings: Path, tmp_path: Path, act: Callable[[LocalCluster], None]
 ) -> None:
     cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
@@ -143,7 +143,7 @@ def test_settings_that_an_older_version_changed_are_put_back(
     assert (settings / "net/forward").read_text() == "1", "what others changed since is theirs"
 
 
-def test_settings_of_another_boot_are_not_put_back(settings: Path, tmp_path: Path) -> None:
+def test_settings_of_another_boot_are_not_restored(settings: Path, tmp_path: Path) -> None:
     cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
     kernel.ensure(cluster)
     (settings / "boot_id").write_text("second")
@@ -178,11 +178,11 @@ def test_routes_of_ours_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(leftovers._routes()) == ["10.89", "172.24.4"]
 
 
-def test_the_plan_can_be_told_to_a_program() -> None:
+def test_the_plan_can_be_passed_to_a_program() -> None:
     assert json.loads(json.dumps(namespaces.plan(CLUSTER, ONE))) == namespaces.plan(CLUSTER, ONE)
 
 
-def test_configuration_that_is_there_is_not_written_again(tmp_path: Path) -> None:
+def test_existing_configuration_is_not_rewritten(tmp_path: Path) -> None:
     file = tmp_path / "nodes" / "node1" / "kube-proxy.yaml"
     runtimes.write({file: "a"})
     before = file.stat().st_mtime_ns

@@ -1,5 +1,8 @@
+import datetime
 import json
+import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -23,18 +26,33 @@ def certificate(keys: Path, name: str) -> x509.Certificate:
     return x509.load_pem_x509_certificate((keys / f"{name}.crt").read_bytes())
 
 
-def test_a_certificate_is_made_once(keys: Path) -> None:
+def test_a_certificate_is_created_once(keys: Path) -> None:
     assert pki.ensure_identity(keys, WEB)
     before = certificate(keys, "web").serial_number
     assert not pki.ensure_identity(keys, WEB)
     assert certificate(keys, "web").serial_number == before
 
 
-def test_a_certificate_is_made_again_when_its_hosts_change(keys: Path) -> None:
+def test_a_certificate_is_recreated_when_its_hosts_change(keys: Path) -> None:
     pki.ensure_identity(keys, WEB)
     assert pki.ensure_identity(keys, Identity("web", "web", hosts=("other.example",)))
     names = certificate(keys, "web").extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["other.example"]
+
+
+@pytest.mark.parametrize(("hours", "made"), [(-5 * 365 * 24, True), (-1, False), (0.9, False), (1.1, True)])
+def test_a_certificate_is_made_again_when_it_is_not_valid_by_the_clock(keys: Path, hours: float, made: bool) -> None:
+    """The clock may have been ahead when it was made."""
+    pki.ensure_identity(keys, WEB)
+    then = time.time() + hours * 3600
+    os.utime(keys / "web.inputs", (then, then))
+    assert pki.ensure_identity(keys, WEB) is made
+
+
+def test_a_ca_is_valid_after_the_clock_is_set_back_by_years(keys: Path) -> None:
+    """It is not replaced, because all certificates would have to change at once."""
+    begin = certificate(keys, "ca").not_valid_before_utc
+    assert begin < datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=5 * 365)
 
 
 def test_the_signer_is_the_named_authority(keys: Path) -> None:
@@ -61,7 +79,7 @@ def test_secrets_are_encrypted_before_anything_else_is_tried() -> None:
     assert text.index("secretbox") < text.index("identity")
 
 
-def test_kubelets_are_who_the_node_authorizer_knows() -> None:
+def test_kubelets_have_the_identity_of_the_node_authorizer() -> None:
     node = LocalCluster(Path("/s"), Path("/c")).node(3)
     client, serving = identities.of_node(node)
     assert (client.name, client.group) == ("system:node:node3", "system:nodes")

@@ -1,4 +1,4 @@
-"""Steps of `up`: when they are done, and what they run, with small fakes of the programs."""
+"""Steps of `up`: when they are done, and which commands they run, with small fakes of the programs."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_an_image_that_a_running_node_lacks_is_loaded_into_it(running: Context) 
     assert runtimes.done(running)
 
 
-def test_a_runtime_whose_configuration_changed_is_not_current_until_it_is_started_again(
+def test_a_runtime_with_changed_configuration_is_outdated_until_its_restart(
     running: Context, supervisor: Supervisor
 ) -> None:
     (node,) = running.nodes
@@ -122,7 +122,7 @@ def test_a_runtime_whose_configuration_changed_is_not_current_until_it_is_starte
     assert supervisor.running["node1-containerd"].argv == before.argv, "only what it read has changed"
 
 
-def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
+def test_a_surplus_node_is_removed_from_the_cluster_and_the_machine(
     ctx: Context, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake, removed = Api(), list[str]()
@@ -140,7 +140,7 @@ def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
     assert ctx.surplus == []
 
 
-def test_a_node_is_done_again_for_another_configuration_and_for_a_service_that_is_gone(
+def test_a_node_is_done_again_for_a_changed_configuration_or_a_missing_service(
     ctx: Context, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api, "of", lambda cluster: Api())
@@ -160,7 +160,7 @@ def test_a_node_is_done_again_for_another_configuration_and_for_a_service_that_i
         assert nodes.done(ctx)
 
 
-def test_a_certificate_that_does_not_fit_any_more_is_made_again(ctx: Context) -> None:
+def test_an_outdated_certificate_is_recreated(ctx: Context) -> None:
     certificates.run(ctx, quiet)
     assert certificates.done(ctx)
     stamps = {one: ctx.cluster.pki / f"{one.file}.inputs" for one in certificates.wanted(ctx)}
@@ -179,7 +179,7 @@ def test_a_certificate_that_does_not_fit_any_more_is_made_again(ctx: Context) ->
 
 
 class Helm:
-    """Answers `list` as Helm does: what is pending or uninstalling only with --all."""
+    """`list` returns the same as Helm: pending or uninstalling releases only with --all."""
 
     def __init__(self, status: str, description: str = "") -> None:
         self.status, self.description = status, description
@@ -195,7 +195,7 @@ class Helm:
     ("status", "description", "deployed"),
     [("deployed", "wanted", True), ("deployed", "other", False), ("failed", "wanted", False)],
 )
-def test_a_release_is_deployed_when_helm_ended_well_with_what_is_wanted(
+def test_a_release_is_deployed_when_helm_succeeded_with_the_desired_values(
     ctx: Context, monkeypatch: pytest.MonkeyPatch, status: str, description: str, deployed: bool
 ) -> None:
     monkeypatch.setattr(charts, "helm", Helm(status, description))
@@ -227,7 +227,7 @@ class Clock:
 
 
 class Clouds:
-    """The cloud's condition at each time it is asked for; what is applied is kept."""
+    """The cloud's condition at each query; applied objects are stored."""
 
     def __init__(self, clock: Clock, *conditions: dict[str, str], identity: bool = True) -> None:
         self.clock, self.conditions, self.identity = clock, list(conditions) or [{}], identity
@@ -258,7 +258,7 @@ BLOCKED = {"status": "False", "reason": "BlockedSpec", "message": "no such chart
 WAITING = {"status": "False", "reason": "Installing", "message": "Nova: installing"}
 
 
-def test_a_manifest_is_applied_though_the_cloud_is_ready_for_the_one_before(
+def test_a_manifest_is_applied_even_if_the_cloud_is_ready_with_the_former_one(
     ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubectl = Clouds(clock)
@@ -271,34 +271,28 @@ def test_a_manifest_is_applied_though_the_cloud_is_ready_for_the_one_before(
     assert cloud.done(ctx)
 
 
-def test_a_cloud_that_stays_blocked_is_not_waited_for_to_the_end(
-    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wait_for_a_blocked_cloud_ends_early(ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "kubectl", Clouds(clock, BLOCKED))
     with pytest.raises(LocalError, match="blocked until you act: no such chart"):
         cloud.run(ctx, quiet)
     assert cloud.BLOCKED_LIMIT < clock.now < cloud.BLOCKED_LIMIT + 5
 
 
-def test_only_the_time_that_a_cloud_is_blocked_in_one_piece_counts(
-    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_uninterrupted_time_in_a_block_counts(ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     piece = int(cloud.BLOCKED_LIMIT * 2 / 3)
     monkeypatch.setattr(charts, "kubectl", Clouds(clock, *[BLOCKED] * piece, WAITING, *[BLOCKED] * piece, {}))
     cloud.run(ctx, quiet)
     assert clock.now == 2 * piece + 1
 
 
-def test_a_cloud_that_waits_is_given_the_whole_limit(
-    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_waiting_cloud_has_the_full_timeout(ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(charts, "kubectl", Clouds(clock, WAITING))
     with pytest.raises(LocalError, match="not ready after 900 s: Nova: installing"):
         cloud.run(ctx, quiet)
     assert cloud.LIMIT < clock.now < cloud.LIMIT + 5
 
 
-def test_a_token_is_asked_for_in_the_pod_of_the_client_and_kept(
+def test_a_token_is_requested_in_the_pod_of_the_client_and_kept(
     ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kubectl = Clouds(clock)
@@ -333,7 +327,7 @@ NOT_ASKED = 'Error from server (InternalError): failed calling webhook "validate
         ("open kubeconfig: permission denied", False),
     ],
 )
-def test_an_operator_is_there_when_it_has_checked_an_object(
+def test_an_operator_is_ready_when_it_has_checked_an_object(
     monkeypatch: pytest.MonkeyPatch, said: str, done: bool
 ) -> None:
     """After a restart of the machine its pod is listed as ready before it runs."""

@@ -1,4 +1,4 @@
-"""Steps of `up` that ran before: what makes them run again, and what they wait for."""
+"""Steps of `up` that ran before: causes for another run, and their waits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def objects(monkeypatch: pytest.MonkeyPatch) -> Api:
     return made
 
 
-def test_cluster_dns_is_made_again_for_another_image_and_asked_before_it_counts(
+def test_cluster_dns_is_recreated_for_another_image_and_queried_before_it_counts(
     ctx: Context, objects: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = [True]
@@ -86,13 +86,12 @@ def test_the_control_plane_is_started_again_for_another_audit_policy(
     assert not control_plane.done(ctx)
 
 
-def test_a_node_counts_only_by_what_its_kubelet_said_since_it_was_started(
+def test_a_node_counts_only_by_reports_since_the_start_of_its_kubelet(
     ctx: Context, objects: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (node,) = ctx.nodes
     now = 1_800_000_000.0
-    monkeypatch.setattr("time.time", lambda: now)
-    monkeypatch.setattr(services, "status", lambda cluster, name: SimpleNamespace(seconds=60))
+    monkeypatch.setattr(services, "status", lambda cluster, name: SimpleNamespace(since=now - 60))
     for age, said in ((30, None), (300, "no status of its kubelet since the kubelet's start")):
         at = datetime.datetime.fromtimestamp(now - age, datetime.UTC).isoformat()
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": at}
@@ -100,9 +99,7 @@ def test_a_node_counts_only_by_what_its_kubelet_said_since_it_was_started(
         assert nodes.unready(ctx, node) == said
 
 
-def test_packages_are_looked_up_anew_when_the_lists_of_the_machine_are_old(
-    ctx: Context, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_package_lists_are_updated(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
 
     def execute(argv: list[str], *, limit: float, env: dict[str, str]) -> str:

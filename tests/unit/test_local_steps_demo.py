@@ -1,4 +1,4 @@
-"""The last step of `up`: when it is done, what it creates, and what it remembers."""
+"""The last step of `up`: when it is done, what it creates, and what it records."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def remember(ctx: Any, **known: str) -> None:
 
 
 class Demo:
-    """In place of the one that makes a machine: what it was given, and what comes of it."""
+    """Stand-in for the machine's creation: its arguments and its result."""
 
     given: tuple[Any, ...] = ()
     fails: Exception | None = None
@@ -88,7 +88,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[Demo]:
     return Made
 
 
-def test_the_step_is_skipped_with_the_reason_when_there_is_nothing_to_boot_in(tmp_path: Path, ctx: Any) -> None:
+def test_the_step_is_skipped_with_the_reason_without_a_compute_service(tmp_path: Path, ctx: Any) -> None:
     needed = "compute, identity, image, ingress, networking and features.neutron.floating_network"
     assert step.skipped(context(tmp_path, enabled=False)) == f"no OpenStackDeployment has {needed}"
     assert step.skipped(ctx) is None
@@ -113,7 +113,7 @@ def test_a_cloud_without_one_of_the_services_runs_no_machine(ctx: Any, lacking: 
     assert not step.done(ctx)
 
 
-def test_the_step_is_done_when_the_remembered_machine_is_heard(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_step_is_done_when_the_recorded_machine_responds(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(ctx, address=ADDRESS)
     monkeypatch.setattr(step, "greets", lambda address: address == ADDRESS)
     assert step.done(ctx)
@@ -125,15 +125,15 @@ def test_the_step_is_done_when_the_remembered_machine_is_heard(ctx: Any, monkeyp
     assert not step.done(ctx)
 
 
-def test_nobody_is_greeted_while_no_address_is_remembered(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that is none would be looked up at each `up`, and whoever answers to it would be taken for the machine."""
+def test_no_machine_is_contacted_without_a_recorded_address(ctx: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An invalid name would be resolved at each `up`, and any host with that name would count as the machine."""
     monkeypatch.setattr(socket, "create_connection", lambda *words, **more: pytest.fail(f"asked {words}"))
     assert not step.done(ctx)
     remember(ctx)
     assert not step.done(ctx)
 
 
-def test_the_machine_is_made_as_the_clouds_administrator_and_remembered(ctx: Any, made: type[Demo]) -> None:
+def test_the_machine_is_created_as_the_clouds_administrator_and_recorded(ctx: Any, made: type[Demo]) -> None:
     assert not step.done(ctx)
     step.run(ctx, quiet)
     assert step.done(ctx)
@@ -148,7 +148,7 @@ def test_the_machine_is_made_as_the_clouds_administrator_and_remembered(ctx: Any
 
 
 @pytest.mark.parametrize("error", [Failed("no answer"), CloudError("no answer")])
-def test_a_machine_that_failed_is_told_and_the_one_before_is_forgotten(
+def test_a_failed_machine_is_reported_and_the_former_one_forgotten(
     ctx: Any, made: type[Demo], error: Exception
 ) -> None:
     remember(ctx, address=ADDRESS)
@@ -160,7 +160,7 @@ def test_a_machine_that_failed_is_told_and_the_one_before_is_forgotten(
 
 
 @pytest.mark.parametrize("name", ["keystone-admin", "openstack-public-tls"])
-def test_a_secret_that_is_not_there_is_named(ctx: Any, made: type[Demo], name: str) -> None:
+def test_a_missing_secret_is_named(ctx: Any, made: type[Demo], name: str) -> None:
     del ctx.api.objects[f"{SECRETS}/{name}"]
     with pytest.raises(LocalError, match=f"Secret {name}"):
         step.run(ctx, quiet)

@@ -1,4 +1,4 @@
-"""What the local cluster stands on, and the steps around it: when each has something to do, and in which order."""
+"""The base of the local cluster and the steps on it: when each has work, and in which order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ctx(tmp_path: Path) -> Context:
 
 
 class Machine:
-    """What is there, in place of the kernel, and what was done with it."""
+    """State and actions of a stand-in for the kernel."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.did: list[str] = []
@@ -98,8 +98,8 @@ def test_another_number_of_nodes_is_something_to_do(ctx: Context, there: Machine
     assert host_setup.done(ctx)
 
 
-def test_a_node_that_is_off_is_cut_off_before_it_starts_and_others_go_on(ctx: Context, there: Machine) -> None:
-    """What a power cut left of it would be taken for its own."""
+def test_a_node_that_is_off_is_cleaned_before_it_starts_and_others_continue(ctx: Context, there: Machine) -> None:
+    """Leftovers of a power failure would be treated as its own."""
     there.on = {"node1"}
     (ctx.cluster.run / "service").mkdir(parents=True)
     host_setup.run(ctx, quiet)
@@ -108,7 +108,7 @@ def test_a_node_that_is_off_is_cut_off_before_it_starts_and_others_go_on(ctx: Co
     assert (ctx.cluster.run / "service").exists(), "something lives, and this is of it"
 
 
-def test_what_a_machine_left_that_lost_its_power_is_removed_first(ctx: Context, there: Machine) -> None:
+def test_leftovers_of_a_power_failure_are_removed_first(ctx: Context, there: Machine) -> None:
     there.processes = set()
     (ctx.cluster.run / "service").mkdir(parents=True)
     host_setup.run(ctx, quiet)
@@ -119,7 +119,7 @@ def test_what_a_machine_left_that_lost_its_power_is_removed_first(ctx: Context, 
 # ---- certificates, control plane, names of the cluster
 
 
-def test_a_kubeconfig_that_is_gone_is_made_again(ctx: Context) -> None:
+def test_a_missing_kubeconfig_is_recreated(ctx: Context) -> None:
     certificates.run(ctx, quiet)
     assert certificates.done(ctx)
     every = [path for path, _ in certificates._kubeconfigs(ctx.cluster, ctx.nodes)]
@@ -131,7 +131,7 @@ def test_a_kubeconfig_that_is_gone_is_made_again(ctx: Context) -> None:
         assert certificates.done(ctx)
 
 
-def test_the_control_plane_is_there_when_its_api_answers(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_control_plane_is_done_when_its_api_responds(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[str | None] = ["connection refused", None]
     monkeypatch.setattr(services, "is_current", lambda cluster, service: True)
     monkeypatch.setattr(api, "of", lambda cluster: SimpleNamespace(unready=lambda: answers.pop(0)))
@@ -139,7 +139,7 @@ def test_the_control_plane_is_there_when_its_api_answers(ctx: Context, monkeypat
 
 
 def test_the_audit_log_and_the_data_of_etcd_are_for_root_alone(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They hold what Secrets hold, and who asked for it."""
+    """They contain the content of Secrets, and the users that requested it."""
     monkeypatch.setattr(services, "ensure", lambda cluster, *wanted: None)
     control_plane.run(ctx, quiet)
     for path in (ctx.cluster.logs / "audit", ctx.cluster.etcd_data):
@@ -156,16 +156,16 @@ def test_the_audit_log_and_the_data_of_etcd_are_for_root_alone(ctx: Context, mon
         ("# nameserver 192.0.2.1\nsearch example.org\n", False),
     ],
 )
-def test_questions_go_on_to_servers_of_the_machine_that_a_pod_can_reach(
+def test_dns_queries_are_forwarded_to_servers_that_a_pod_can_reach(
     ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, upstream: bool
 ) -> None:
-    """One at a loopback address would be asked in the pod itself, which asks itself again."""
+    """A query to a loopback address would reach the pod itself, which would query itself again."""
     (tmp_path / "resolv.conf").write_text(text)
     monkeypatch.setattr(machine, "resolv_conf", lambda: tmp_path / "resolv.conf")
     assert ("forward . " in json.dumps(dns.wanted(ctx))) is upstream
 
 
-def test_pods_of_cluster_dns_are_made_anew_for_another_configuration_and_only_for_that(
+def test_pods_of_cluster_dns_are_recreated_only_for_another_configuration(
     ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def annotations(server: str, image: str = "1") -> Any:
@@ -191,11 +191,11 @@ def test_each_service_has_its_public_name_on_this_machine(ctx: Context, monkeypa
     one, two = (line.split() for line in hosts.lines(ctx))
     assert (one[0], two[0]) == (ctx.cluster.node(1).address,) * 2
     wanted = {"keystone", "glance", "placement", "cinder", "object-store", "nova", "neutron", "novncproxy", "horizon"}
-    assert set(one[1:]) == {f"{name}.a.example" for name in wanted}
-    assert set(two[1:]) == {f"{name}.b.example" for name in wanted}
+    assert {f"{name}.a.example" for name in wanted} <= set(one[1:])
+    assert [name.replace(".a.", ".b.") for name in one[1:]] == two[1:]
 
 
-def test_one_problem_of_the_machine_ends_it_and_all_are_told(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_problem_of_the_machine_ends_up_and_all_are_reported(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     found = ["no room: add a disk", "port 6443 is taken"]
     monkeypatch.setattr(machine, "problems", lambda cluster: found)
     for count in (2, 1):
@@ -221,7 +221,7 @@ def test_volumes_are_of_the_default_class_and_are_not_waited_for(ctx: Context, m
 
 
 @pytest.mark.parametrize("theirs", [False, True])
-def test_processes_of_pods_are_looked_for_on_this_machine_only_where_the_cluster_is_here(
+def test_processes_of_pods_are_searched_on_this_machine_only_for_a_local_cluster(
     ctx: Context, monkeypatch: pytest.MonkeyPatch, theirs: bool
 ) -> None:
     ctx.kubeconfig = Path("theirs") if theirs else None

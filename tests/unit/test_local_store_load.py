@@ -1,4 +1,4 @@
-"""Importing images: only what is missing, and all of a build when what is there is of another one."""
+"""Importing images: only missing ones, and all of a build if the existing ones are of another build."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def load(monkeypatch: pytest.MonkeyPatch, containerd: Containerd) -> list[str]:
     return store.load_missing(LocalCluster.discover(), Path("/socket"), IMAGES)
 
 
-def test_only_what_is_missing_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_missing_images_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     containerd = Containerd({IMAGES[0].reference, IMAGES[1].reference}, other_build=False)
     assert load(monkeypatch, containerd) == [IMAGES[2].reference]
     assert containerd.imported == ["operator"]

@@ -1,4 +1,4 @@
-"""`down`, and a node that leaves: what they end, undo and delete. Nothing of this machine can be reached from here."""
+"""`down`, and the removal of a node: what they end, revert and delete. The test cannot reach this machine."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def phase(title: str) -> Iterator[Report]:
 
 @pytest.mark.parametrize("purge", [False, True])
 @pytest.mark.parametrize("cache", [False, True])
-def test_data_and_cache_stay_unless_each_was_named(
+def test_data_and_cache_are_kept_unless_named(
     machine: Machine, cluster: LocalCluster, purge: bool, cache: bool
 ) -> None:
     teardown.down(cluster, phase, purge=purge, cache=cache)
@@ -67,7 +67,7 @@ def test_data_and_cache_stay_unless_each_was_named(
     assert not cluster.run.exists()
 
 
-def test_what_is_left_is_told_and_so_is_what_cannot_be_killed(machine: Machine, cluster: LocalCluster) -> None:
+def test_leftovers_and_unkillable_processes_are_reported(machine: Machine, cluster: LocalCluster) -> None:
     machine.left = {"mounts": ["/var/x"]}
     with pytest.raises(LocalError, match="Parts of the cluster remain"):
         teardown.down(cluster, phase)
@@ -76,7 +76,7 @@ def test_what_is_left_is_told_and_so_is_what_cannot_be_killed(machine: Machine, 
         teardown.down(cluster, phase)
 
 
-def test_who_starts_pods_goes_before_them_and_the_api_server_before_etcd(
+def test_programs_that_start_pods_end_before_pods_and_the_api_server_before_etcd(
     machine: Machine, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ["etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "node1-kubelet", "node1-containerd"]
@@ -96,7 +96,7 @@ def test_who_starts_pods_goes_before_them_and_the_api_server_before_etcd(
     assert sorted(order, key=course.index) == order
 
 
-def test_a_node_that_leaves_takes_nothing_of_another_along(machine: Machine, cluster: LocalCluster) -> None:
+def test_the_removal_of_a_node_deletes_nothing_of_another(machine: Machine, cluster: LocalCluster) -> None:
     """node10 begins as node1 does."""
     one, ten = cluster.node(1), cluster.node(10)
     machine.parts.services.names.return_value = [

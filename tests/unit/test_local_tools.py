@@ -20,7 +20,7 @@ def test_kubernetes_reports_the_version_it_is_pinned_to() -> None:
     assert "gitMinor=36" in flags
 
 
-def test_an_unpinned_tool_is_refused_with_the_file_to_look_at() -> None:
+def test_an_unpinned_tool_is_rejected_with_the_file_to_edit() -> None:
     with pytest.raises(LocalError, match=r"tools/kubernetes/go\.mod"):
         tools.ldflags(KUBERNETES, "module x\n")
 
@@ -36,13 +36,13 @@ def test_an_unknown_program_is_an_error() -> None:
         tools.binary("emacs", CLUSTER)
 
 
-def test_every_tool_has_its_source_and_a_digest_of_its_own() -> None:
+def test_every_tool_has_its_source_and_its_own_digest() -> None:
     digests = {tools.digest(tool) for tool in tools.TOOLS}
     assert len(digests) == len(tools.TOOLS)
 
 
-def test_who_waits_for_another_build_of_a_tool_finds_it_built(tmp_path: Path) -> None:
-    """A cloud that starts and tests beside it build with the same cache."""
+def test_a_wait_for_another_build_of_a_tool_ends_with_the_built_tool(tmp_path: Path) -> None:
+    """A starting cloud and concurrent tests build with the same cache."""
     go, calls = tmp_path / "go", tmp_path / "calls"
     # go build -trimpath -ldflags FLAGS -o PLACE PACKAGE
     go.write_text(f'#!/bin/sh\necho "$7" >> {calls}\nsleep 0.3\ntouch "$6"\n')
@@ -55,9 +55,7 @@ def test_who_waits_for_another_build_of_a_tool_finds_it_built(tmp_path: Path) ->
     assert tools.binary("etcd", cluster).exists()
 
 
-def test_only_named_tools_are_built_and_those_that_are_there_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_named_and_missing_tools_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, built = LocalCluster(tmp_path / "s", tmp_path / "c"), []
     monkeypatch.setattr(tools, "find_go", lambda *_: Path("go"))
     monkeypatch.setattr(tools, "build", lambda cluster, tool, go, report: built.append(tool.module))
@@ -76,7 +74,7 @@ def test_functional_tests_wait_for_the_programs_that_they_start() -> None:
     root = Path(__file__).parents[2]
     texts = [path.read_text() for path in (root / "tests/functional").glob("*.py")]
     started = {name for text in texts for name in re.findall(r'tools\.binary\("(.+?)"\)', text)}
-    started |= {"etcd", "kube-apiserver"}  # of ephemeral.control_plane
+    started |= {"etcd", "kube-apiserver"}  # of control_plane
     wanted = {tool.module for tool in tools.TOOLS if tool.names() & started}
     assert wanted > {"helm", "etcd"}
     makefile = (root / "Makefile").read_text()

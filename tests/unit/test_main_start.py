@@ -1,4 +1,4 @@
-"""What a start of the operator leaves out of Python's search for cycles."""
+"""Objects that a start of the operator excludes from Python's garbage collection, and what ends the operator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from stackwright import main
+from stackwright.cli.programs.operator import operator
 from stackwright.main import YOUNG, _serve
+from stackwright.runtime.own_pod import end_process
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +54,7 @@ def _searched(what: Any) -> bool:
     return any(each is what for each in gc.get_objects())
 
 
-async def test_what_was_imported_and_loaded_is_searched_for_cycles_no_more() -> None:
+async def test_imported_and_loaded_objects_are_excluded_from_garbage_collection() -> None:
     loop = Loop()
     assert _searched(loop.imported)
     await _serve(loop, Source(), None)  # type: ignore[arg-type]
@@ -59,3 +62,38 @@ async def test_what_was_imported_and_loaded_is_searched_for_cycles_no_more() -> 
     assert gc.get_threshold()[0] == YOUNG
     later: list[Any] = [[]]
     assert gc.isenabled() and _searched(later), "what comes later is"
+
+
+@pytest.mark.parametrize(
+    ("pod", "watches"), [("a", [("stackwright", "a"), "the process ends", "the rest ends"]), ("", ["the rest ends"])]
+)
+async def test_an_operator_in_a_pod_ends_with_it(pod: str, watches: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends for this cause only, and however long the rest takes to end."""
+    watched: list[Any] = []
+
+    async def until_deleted(cluster: Any, key: Any) -> None:
+        watched.append(key)
+
+    async def serve(loop: Any, source: Any, port: Any, *beside: Any) -> None:
+        for each in beside:
+            await each
+        watched.append("the rest ends")
+
+    for name, stub in {"_connect": lambda _: None, "runtime": lambda *_: None, "KopfSource": lambda _: None}.items():
+        monkeypatch.setattr(main, name, stub)
+    monkeypatch.setattr(main.logs, "configure", lambda _: None)
+    monkeypatch.setattr(main, "until_deleted", until_deleted)
+    monkeypatch.setattr(main, "_serve", serve)
+    await main.operate(main.Options(pod=pod), lambda: watched.append("the process ends"))
+    assert watched == watches
+
+
+def test_the_program_ends_its_process_with_its_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    async def operate(options: Any, evicted: Any) -> None:
+        given.append(evicted)
+
+    monkeypatch.setattr(main, "operate", operate)
+    operator()
+    assert given == [end_process]

@@ -1,4 +1,4 @@
-"""Which server of a Galera cluster begins after all have ended, when a transfer is lost, and what is on a volume."""
+"""Which server of a Galera cluster starts first after all have ended, lost transfers, and the content of a volume."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_unknown_position_of_the_only_server_blocks_too() -> None:
 
 
 @pytest.mark.parametrize("others", [(5, -2), (0, -3), (-2, 5)])
-def test_a_first_transfer_that_was_cut_off_does_not_keep_whoever_has_data_from_beginning(
+def test_an_aborted_first_transfer_does_not_prevent_a_server_with_data_from_starting_first(
     others: tuple[int, int],
 ) -> None:
     wanted = "begin 2" if others[0] == -2 else "begin 0"
@@ -62,7 +62,7 @@ def test_a_first_transfer_that_was_cut_off_does_not_keep_whoever_has_data_from_b
 
 
 @pytest.mark.parametrize("other", [-2, -3])
-def test_a_first_transfer_that_was_cut_off_tells_that_there_was_data(other: int) -> None:
+def test_an_aborted_first_transfer_shows_that_data_existed(other: int) -> None:
     """The servers that had it have lost their volumes: an empty database would look as if all was well."""
     said = elect(2, waiting(0, other), waiting(1, -3))
     assert said.startswith("wait no server has data, but the first state transfer to server")
@@ -70,7 +70,7 @@ def test_a_first_transfer_that_was_cut_off_tells_that_there_was_data(other: int)
 
 
 @pytest.mark.parametrize("size", ["", "?", "abc", "3x", "-1", "0", "08"])
-def test_without_the_number_of_servers_nobody_begins(size: str) -> None:
+def test_without_the_number_of_servers_none_starts_first(size: str) -> None:
     assert elect(size, waiting(0, 5), waiting(1, 5), waiting(2, 5)) == "wait nobody knows how many servers there are"
 
 
@@ -88,7 +88,7 @@ def test_without_the_number_of_servers_nobody_begins(size: str) -> None:
         ("", False),
     ],
 )
-def test_a_transfer_is_lost_when_its_sender_has_ended_and_nobody_is_primary(peers: str, lost: bool) -> None:
+def test_a_transfer_is_lost_when_its_sender_ended_without_a_primary(peers: str, lost: bool) -> None:
     """Server 0 was primary when the transfer began; a server 2 may be receiving as well."""
     assert transfer_lost("0", peers) == lost
 
@@ -131,14 +131,14 @@ def test_only_a_server_that_is_known_to_be_the_newest_begins(servers, size, rand
 
 
 def position(volume: Path, log: str = "") -> str:
-    """What start.sh finds on a volume; `log` is what mariadbd says when it is asked to recover its position."""
+    """The position that start.sh finds on a volume; `log` is mariadbd's output for the recovery of its position."""
     return ran(volume, f"mariadbd() {{ echo '{log}'; }}", "find_position", size=3)
 
 
 def ran(volume: Path, world: str, what: str, *arguments: str, size: int, script: str = "start.sh") -> str:
-    """What a script of the pod server-0 prints if `what` is called in the place of main.
+    """The output of a script of the pod server-0 that calls `what` instead of main.
 
-    world   functions in the place of programs
+    world   functions that replace programs
     script  with ? at its end it may fail
     """
     text = (BIN / script.removesuffix("?")).read_text().replace("\nmain\n", f"\n{what}\n")
@@ -238,7 +238,7 @@ def says(ready: str = "OFF", status: str = "", alive: str = "false") -> str:
     return SAYS.format(ready=ready, status=status, alive=alive)
 
 
-def test_a_server_that_was_ready_is_no_fresh_one_and_must_answer_from_then_on(tmp_path: Path) -> None:
+def test_a_server_that_was_ready_must_respond_from_then_on(tmp_path: Path) -> None:
     """Before that it may receive data for hours, and to end it would only lose time."""
     data(tmp_path, UUIDS[0], 0, "stackwright-fresh")
 
@@ -267,7 +267,7 @@ def test_a_server_that_was_ready_is_no_fresh_one_and_must_answer_from_then_on(tm
         ("", says("OFF", "Primary"), "starting"),
     ],
 )
-def test_a_server_tells_its_peers_how_it_is(tmp_path: Path, phase: str, world: str, told: str) -> None:
+def test_a_server_reports_its_state_to_its_peers(tmp_path: Path, phase: str, world: str, told: str) -> None:
     """One without a majority is none to join, and holds up no election as one that starts does."""
     (tmp_path / "run").mkdir()
     (tmp_path / "run/phase").write_text(f"{phase}\n")
@@ -283,7 +283,7 @@ def started(volume: Path, how: str, known: str) -> None:
     ran(volume, world, f"{world}; run {how} 10.0.0.2 server-1,", size=1)
 
 
-def test_a_database_without_a_history_is_empty_only_if_it_was_made_here(tmp_path: Path) -> None:
+def test_a_database_without_a_history_is_empty_only_if_it_was_created_here(tmp_path: Path) -> None:
     data(tmp_path, NONE, -1)
     assert position(tmp_path) == f"{NONE} -1", "a transfer that was cut off"
     (tmp_path / "data/stackwright-fresh").touch()
@@ -291,14 +291,14 @@ def test_a_database_without_a_history_is_empty_only_if_it_was_made_here(tmp_path
 
 
 def view(volume: Path, *ordinals: int) -> None:
-    """MariaDB tells server 0 which servers are members now."""
+    """MariaDB reports the current members to server 0."""
     members = ",".join(f"{UUIDS[0]}/server-{ordinal}/10.0.0.{ordinal + 1}:3306" for ordinal in ordinals)
     told = ("--status", "synced", "--uuid", UUIDS[0], "--primary", "yes", "--index", "0", "--members", members)
     ran(volume, "", "", *told, size=1, script="view.sh")
 
 
 def decided(volume: Path, *peers: str, size: int = 1) -> str:
-    """How server 0 is to start whose data is at 100; peers are lines of servers 1, 2, …; "" is one that is away."""
+    """The start decision of server 0 with data at 100; peers are lines of servers 1, 2, …; "" is an absent one."""
     known = "\n".join(f"server-{i}.x) echo 10.0.0.{i} $2 ;;" for i, line in enumerate(peers, 1) if line)
     lines = "\n".join(f"TCP:10.0.0.{i}:*) echo '{i} {line}' ;;" for i, line in enumerate(peers, 1))
     world = f"""
@@ -313,7 +313,7 @@ def asked(volume: Path) -> list[str]:
     return (volume / "asked").read_text().split() if (volume / "asked").exists() else []
 
 
-def test_a_server_whose_pod_knows_of_no_others_joins_those_that_it_has_had(tmp_path: Path) -> None:
+def test_a_server_without_configured_peers_joins_its_former_peers(tmp_path: Path) -> None:
     """MariaDB grows from one to three: server 0 is changed last, and ends before that."""
     view(tmp_path, 0, 2)
     view(tmp_path, 0, 1, 2)
@@ -335,7 +335,7 @@ def test_of_all_that_it_has_had_the_newest_begins(tmp_path: Path) -> None:
     assert decided(tmp_path, older, older) == "begin"
 
 
-def test_the_only_one_with_data_begins_when_the_first_transfer_of_it_was_cut_off(tmp_path: Path) -> None:
+def test_the_only_server_with_data_starts_first_after_an_aborted_first_transfer(tmp_path: Path) -> None:
     """MariaDB grows from one to three: server 1 is a member already when server 0, which sends it its data, ends."""
     view(tmp_path, 0, 1)
     half, empty = f"waiting {NONE} -3", f"waiting {NONE} -2"
@@ -372,7 +372,7 @@ def test_a_file_that_cannot_be_read_is_damaged(tmp_path: Path) -> None:
     assert decided(tmp_path, size=3) == ""
 
 
-def test_a_server_of_a_copied_volume_tells_what_it_waits_for(tmp_path: Path) -> None:
+def test_a_server_with_a_copied_volume_reports_its_wait(tmp_path: Path) -> None:
     """A snapshot of a cluster of three is restored as one of a single server."""
     view(tmp_path, 0, 1, 2)
     assert decided(tmp_path) == ""
@@ -383,14 +383,14 @@ def test_a_server_of_a_copied_volume_tells_what_it_waits_for(tmp_path: Path) -> 
     assert "size" not in (tmp_path / "run/said").read_text(), "the pods of the others are yet to come"
 
 
-def test_a_server_that_never_had_another_begins_and_asks_nobody(tmp_path: Path) -> None:
+def test_a_server_without_former_peers_starts_without_asking(tmp_path: Path) -> None:
     assert decided(tmp_path) == "begin"
     view(tmp_path, 0)
     assert decided(tmp_path) == "begin"
     assert asked(tmp_path) == []
 
 
-def test_what_a_pod_knows_of_counts_where_it_is_more(tmp_path: Path) -> None:
+def test_the_larger_of_configured_and_recorded_peers_counts(tmp_path: Path) -> None:
     view(tmp_path, 0)
     assert decided(tmp_path, size=3) == ""
     assert set(asked(tmp_path)) == {"server-1.x", "server-2.x"}

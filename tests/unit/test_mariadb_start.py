@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 BIN = Path(__file__).parents[2] / "charts/mariadb/bin"
-# Told to end before it answers, it forgets that for good, as version 11.8 with Galera does.
+# A SIGTERM before it responds is lost, as in version 11.8 with Galera.
 MARIADBD = """#!/bin/bash
 [[ " $* " != *" --bootstrap "* ]] || { cat >/dev/null; exit; }
 trap 'echo early >>"$WORLD/told"' TERM
@@ -56,7 +56,7 @@ def started(
 
 
 def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tuple[str, str]:
-    """What mariadbd was told when the pod was to end while it started, and what the script said."""
+    """The signals to mariadbd when the pod ended during its start, and the output of the script."""
     try:
         while not (world / "begun").exists():
             time.sleep(0.02)
@@ -70,14 +70,14 @@ def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tupl
     return (world / "told").read_text() if (world / "told").exists() else "", (world / "said").read_text()
 
 
-def test_one_that_starts_is_told_to_end_when_it_answers(tmp_path: Path) -> None:
+def test_a_starting_server_is_stopped_when_it_responds(tmp_path: Path) -> None:
     server = started(tmp_path, patience=60)
     text, said = told(server, tmp_path, answers=True)
     assert text == "late\n", said
     assert server.returncode == 0
 
 
-def test_one_whose_container_before_had_served_is_told_to_end_when_it_answers(tmp_path: Path) -> None:
+def test_a_server_whose_last_container_served_is_stopped_when_it_responds(tmp_path: Path) -> None:
     """Memory ran out, and only the container was started again."""
     server = started(tmp_path, patience=60, left=("served",))
     text, said = told(server, tmp_path, answers=True)
@@ -85,7 +85,7 @@ def test_one_whose_container_before_had_served_is_told_to_end_when_it_answers(tm
     assert server.returncode == 0
 
 
-def test_one_that_never_answers_is_killed(tmp_path: Path) -> None:
+def test_a_server_that_never_responds_is_killed(tmp_path: Path) -> None:
     server = started(tmp_path)
     text, said = told(server, tmp_path, answers=False)
     assert "has not begun to answer: killed" in said

@@ -14,17 +14,10 @@ from stackwright.cloud.registry import kind_of
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Conflict, TerminalError
-from stackwright.runtime.memory import (
-    Crash,
-    FaultyCluster,
-    FrozenClock,
-    MemoryCluster,
-    MemoryHelm,
-    SeededEntropy,
-    Write,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm, SeededEntropy, Write
 from stackwright.runtime.memory.ownership import fields_v1, from_fields_v1, paths_of, without
 from stackwright.runtime.memory.shape import shape_of
+from support.faults import Crash, FaultyCluster
 
 KEYSTONE = kind_of("Keystone")
 KEY = ("openstack", "x")
@@ -63,7 +56,7 @@ def contains(obj: Any, part: Any) -> bool:
 
 
 @given(specs, specs)
-def test_what_was_applied_last_is_there(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_the_last_applied_values_exist(first: dict[str, Any], second: dict[str, Any]) -> None:
     assert contains(applied(("a", first), ("b", second))["spec"], second)
 
 
@@ -74,8 +67,8 @@ def test_the_same_again_changes_nothing(spec: dict[str, Any]) -> None:
 
 
 @given(specs, specs)
-def test_one_manager_alone_gets_what_it_applied_last(first: dict[str, Any], second: dict[str, Any]) -> None:
-    """As if the first had never been, except that maps emptied on the way are null."""
+def test_a_single_manager_gets_its_last_applied_values(first: dict[str, Any], second: dict[str, Any]) -> None:
+    """As without the first manager, except that maps that became empty are null."""
     try:
         both = applied(("a", first), ("a", second))
     except TerminalError:  # a declared map was emptied while it is still named
@@ -84,7 +77,7 @@ def test_one_manager_alone_gets_what_it_applied_last(first: dict[str, Any], seco
 
 
 @given(specs, specs)
-def test_other_managers_fields_stay(first: dict[str, Any], second: dict[str, Any]) -> None:
+def test_fields_of_other_managers_are_kept(first: dict[str, Any], second: dict[str, Any]) -> None:
     shape = shape_of(KEYSTONE)
     both = applied(("a", first), ("b", second), ("b", {}))
     untouched = paths_of(shape, {"spec": first}) - paths_of(shape, {"spec": second})
@@ -114,12 +107,12 @@ def test_ownership_survives_the_wire(spec: dict[str, Any]) -> None:
 
 
 @given(specs)
-def test_taking_away_all_leaves_nothing(spec: dict[str, Any]) -> None:
+def test_removing_all_fields_leaves_nothing(spec: dict[str, Any]) -> None:
     shape = shape_of(KEYSTONE)
     assert not without(shape, {"spec": spec}, paths_of(shape, {"spec": spec}) | {("f:spec",)})
 
 
-async def test_dependents_go_with_their_last_owner() -> None:
+async def test_dependents_are_deleted_with_their_last_owner() -> None:
     cluster = MemoryCluster()
     seen: list[tuple[str, str]] = []
     cluster.subscribe(lambda event, kind, obj: seen.append((event, obj["metadata"]["name"])))
@@ -137,7 +130,7 @@ async def test_dependents_go_with_their_last_owner() -> None:
     assert seen[-2:] == [("DELETED", "o2"), ("DELETED", "child")]
 
 
-async def test_a_namespace_takes_all_with_it() -> None:
+async def test_a_namespace_is_deleted_with_all_its_objects() -> None:
     cluster = MemoryCluster()
     cluster.put(NAMESPACE, {"metadata": {"name": "n"}})
     cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "s"}})

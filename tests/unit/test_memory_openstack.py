@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.clouds import CloudCall, CloudRef
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TransientCloudError
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.core.openstack.resources import CloudRef
+from stackwright.runtime.memory import FrozenClock
+from support.openstack import MemoryClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -32,7 +34,7 @@ async def change(clouds: MemoryClouds, what: Any, id_: str, **body: Any) -> None
     await submit(clouds, CloudCall(CLOUD, "update", (what, "a"), UID, id=id_, body=body))
 
 
-async def test_what_holds_others_goes_first(clouds: MemoryClouds) -> None:
+async def test_dependents_are_deleted_first(clouds: MemoryClouds) -> None:
     network = await make(clouds, "network")
     subnet = await make(clouds, "subnet", network_id=network)
     router = await make(clouds, "router")
@@ -48,7 +50,7 @@ async def test_what_holds_others_goes_first(clouds: MemoryClouds) -> None:
     assert clouds.all() == []
 
 
-async def test_a_floating_ip_needs_a_way_and_holds_it(clouds: MemoryClouds) -> None:
+async def test_a_floating_ip_needs_a_route_and_blocks_its_removal(clouds: MemoryClouds) -> None:
     network, outside = await make(clouds, "network"), await make(clouds, "network")
     inside = await make(clouds, "port", network_id=network)
     address = await make(clouds, "floating-ip", floating_network_id=outside)
@@ -65,7 +67,7 @@ async def test_a_floating_ip_needs_a_way_and_holds_it(clouds: MemoryClouds) -> N
     await remove(clouds, "port", interface)
 
 
-async def test_what_a_thing_is_made_of_must_be_there(clouds: MemoryClouds) -> None:
+async def test_referenced_resources_must_exist(clouds: MemoryClouds) -> None:
     for what, body in (
         ("subnet", {"network_id": "x"}),
         ("port", {"network_id": "x"}),
@@ -76,7 +78,7 @@ async def test_what_a_thing_is_made_of_must_be_there(clouds: MemoryClouds) -> No
             await make(clouds, what, **body)
 
 
-async def test_a_group_has_two_rules_at_once_and_none_twice_and_takes_them_along(clouds: MemoryClouds) -> None:
+async def test_a_group_has_two_initial_rules_without_duplicates_and_deletes_them(clouds: MemoryClouds) -> None:
     group, other = await make(clouds, "security-group"), await make(clouds, "security-group")
     rule = {"security_group_id": group, "direction": "egress", "ethertype": "IPv4"}
     assert await make(clouds, "security-group-rule", **rule) in {t.id for t in clouds.all("security-group-rule")}

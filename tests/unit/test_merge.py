@@ -10,12 +10,12 @@ from stackwright.core.helm.merge import MergeConflict, merge
 
 NAMES = st.sampled_from("abcd")
 SCALARS = st.sampled_from(["x", "y", "z", 1, 2, 3])
-# Each name has one shape wherever it stands, so layers never disagree about shapes.
+# Each name has one type at every place, so layers never disagree about types.
 LAYERS = st.fixed_dictionaries(
     {},
     optional={
         "scalar": SCALARS,
-        # Not what is taken away and added in one layer: it moves to the end, and so each time.
+        # Except items that one layer removes and adds: they move to the end, each time.
         "list": st.lists(st.sampled_from(["x", "y", "z", "~x", "~y", 1, 2]), max_size=5).filter(
             lambda items: not {f"~{item}" for item in items} & {*items}
         ),
@@ -41,7 +41,7 @@ def test_inputs_are_never_changed(layers):
 
 
 @given(LAYERS, LAYERS)
-def test_the_later_scalar_wins_wherever_it_stands(below, above):
+def test_the_later_scalar_wins_at_any_depth(below, above):
     merged = merge(below, above)
     for name, value in above.get("map", {}).items():
         assert merged["map"].get(name) == value
@@ -62,7 +62,7 @@ def test_no_removal_and_no_none_is_left_over(below, above):
     walk(merge(below, above))
 
 
-def test_a_removed_item_goes_from_the_levels_below_and_not_from_those_above():
+def test_a_removed_item_is_deleted_from_lower_levels_only():
     assert merge({"l": ["a", "b", "c"]}, {"l": ["~b", "d"]}) == {"l": ["a", "c", "d"]}
     assert merge({"l": ["a"]}, {"l": ["~a"]}, {"l": ["a"]}) == {"l": ["a"]}
     assert merge({}, {"l": ["~a", "b"]}) == {"l": ["b"]}
@@ -110,6 +110,6 @@ def test_long_lists_unite_in_no_time():
     assert merge({"list": every}, {"list": [f"~{text}" for text in texts]}) == {"list": [*numbers, *mappings]}
 
 
-def test_an_item_that_is_there_already_but_for_what_is_removed_from_it_is_not_there_twice():
+def test_an_item_that_equals_an_existing_one_after_a_removal_is_not_duplicated():
     layer = {"list": [{"a": 1, "b": None, "c": ["x", "x"]}]}
     assert merge(layer, layer) == {"list": [{"a": 1, "c": ["x"]}]}

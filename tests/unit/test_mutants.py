@@ -1,18 +1,15 @@
-"""What `make mutants` tells of the mutants that it tried."""
+"""The output of `make mutants` about its mutants."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
+import mutants
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import mutants  # noqa: E402
 
 
 def test_only_a_test_that_failed_or_had_no_end_has_noticed_a_mutant() -> None:
@@ -36,7 +33,7 @@ def test_a_sample_has_as_many_of_each_folder_and_is_the_same_for_a_seed() -> Non
 
 
 @pytest.mark.parametrize("folder", mutants.FOLDERS)
-def test_each_folder_is_there_and_its_results_are_found(tmp_path: Path, folder: str) -> None:
+def test_each_folder_exists_and_its_results_are_found(tmp_path: Path, folder: str) -> None:
     sources = [path for path in ROOT.glob(mutants.FOLDERS[folder]) if path.suffix == ".py"]
     assert sources
     meta = tmp_path / "mutants" / f"{sources[-1].relative_to(ROOT)}.meta"
@@ -45,12 +42,12 @@ def test_each_folder_is_there_and_its_results_are_found(tmp_path: Path, folder: 
     assert mutants.results(tmp_path) == {name: ({"a": 1} if name == folder else {}) for name in mutants.FOLDERS}
 
 
-def test_tests_that_are_left_out_are_there() -> None:
+def test_excluded_tests_exist() -> None:
     assert [name for name in mutants.LEFT_OUT if not (ROOT / "tests/unit" / name).exists()] == []
 
 
-def test_the_copy_is_a_repository_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests that ask for the commit would fail in it, and without their success no mutant is tried."""
+def test_the_copy_is_a_separate_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that read the commit would fail in it, and without their success no mutant runs."""
     source, to = tmp_path / "source", tmp_path / "copy"
     for folder in (source, to):
         folder.mkdir()

@@ -69,7 +69,7 @@ async def _ask(call) -> None:
 @example("tenant/../victim", "stackwright-clouds")
 @example("tenant", "")
 @example("", "stackwright-clouds")
-async def test_no_name_leads_a_request_outside_its_own_path(namespace: str, name: str) -> None:
+async def test_no_name_moves_a_request_outside_its_path(namespace: str, name: str) -> None:
     server = Server()
     key, cluster = (namespace, name), server.cluster
     obj = {"metadata": {"namespace": namespace, "name": name}}
@@ -94,7 +94,7 @@ async def test_no_name_leads_a_request_outside_its_own_path(namespace: str, name
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_a_name_that_is_none_is_refused_before_a_request_is_made(name: str) -> None:
+async def test_an_invalid_name_is_rejected_before_a_request(name: str) -> None:
     server = Server()
     for call in (
         server.cluster.get(SECRET, ("tenant", name)),
@@ -110,7 +110,7 @@ async def test_a_name_that_is_none_is_refused_before_a_request_is_made(name: str
     assert server.paths == []
 
 
-async def test_good_names_are_asked_for_as_they_are() -> None:
+async def test_valid_names_are_sent_unchanged() -> None:
     server = Server()
     for name in ("a", "nova-keystone", "a.b-c.d", "0", "x" * 253):
         await server.cluster.get(SECRET, ("tenant", name))
@@ -176,7 +176,7 @@ def test_every_name_field_of_every_kind_has_a_pattern_that_no_path_fits(node) ->
         assert not allowed or key or (text == "" and node["pattern"].endswith(")?$")), text
 
 
-def test_there_are_name_fields() -> None:
+def test_name_fields_exist() -> None:
     found = {param.id.rpartition(".")[2] for param in _name_fields()}
     assert {"name", "namespace", "secretName", "instance", "secret", "storageClass"} <= found
 
@@ -193,7 +193,7 @@ def test_a_reference_that_may_also_be_a_text_is_checked_by_us(field: str, text: 
 
 
 @pytest.mark.parametrize("name", [text for text in HOSTILE if text])
-def test_our_own_validation_says_the_same(name: str) -> None:
+def test_our_own_validation_agrees(name: str) -> None:
     spec = {
         "identityRef": {"name": name, "cloudName": "c"}, "flavor": "f", "image": {"filter": {"name": "i"}},
         "ports": [{}], "sshKeyName": "", "userDataRef": {"name": name},

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 CHARTS = Path(__file__).parents[2] / "charts"
-# /proc/net/tcp: 6080 (17C0) listens, 5672 (1628) is connected to from here, 8774 (2246) was left by somebody, and
+# /proc/net/tcp: 6080 (17C0) listens, 5672 (1628) has a connection from here, 8774 (2246) has a closed one, and
 # 54323 (D433) is closed.
 SOCKETS = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -25,7 +25,7 @@ PLACES = re.compile("/host/cgroup|/run/|/proc/net|/etc/|/tmp/|/dev/termination-l
 
 
 def run(chart: str, name: str, folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """With what is the node's, or the pod's own, below a folder."""
+    """With the files of the node, or of the pod, below a folder."""
     text = (CHARTS / chart / "bin" / name).read_text()
     text = text.replace(". /opt/stackwright/migration.sh", "migration_address() { echo 192.0.2.9; }")
     text = PLACES.sub(lambda place: f"{folder}{place[0]}", text)
@@ -82,7 +82,7 @@ def test_nova_compute_leaves_the_cause_where_kubernetes_shows_it(tmp_path: Path,
     ("port", "listens"), [("6080", True), ("5672", False), ("8774", False), ("54323", False)], ids=str
 )
 @pytest.mark.parametrize("file", ["tcp", "tcp6"])
-def test_a_port_listens_when_the_kernel_says_so(tmp_path: Path, file: str, port: str, listens: bool) -> None:
+def test_a_port_listens_by_the_kernels_table(tmp_path: Path, file: str, port: str, listens: bool) -> None:
     (tmp_path / "proc/net").mkdir(parents=True)
     for name in ("tcp", "tcp6"):
         (tmp_path / "proc/net" / name).write_text(SOCKETS if name == file else SOCKETS.splitlines()[0] + "\n")
@@ -105,8 +105,8 @@ def test_a_process_of_this_container_is_connected(tmp_path: Path, port: str, ino
 
 
 @pytest.mark.parametrize("groups", [["host/cgroup"], ["host/cgroup/memory", "host/cgroup/pids"]])
-def test_what_outlives_an_agent_leaves_its_control_group_first(tmp_path: Path, groups: list[str]) -> None:
-    """In version 1 there is a tree for each controller."""
+def test_a_process_that_outlives_an_agent_leaves_its_control_group_first(tmp_path: Path, groups: list[str]) -> None:
+    """Version 1 has a tree per controller."""
     files = [tmp_path / group / "openstack-vms/node1/cgroup.procs" for group in groups]
     for file in files:
         file.parent.mkdir(parents=True)
@@ -140,14 +140,14 @@ def agent(folder: Path, switch: str, *files: str) -> subprocess.CompletedProcess
     return run("neutron", "agent.sh", folder, *AGENT, SWITCH=switch, PATIENCE="1")
 
 
-def test_an_agent_is_told_what_its_node_is_like(tmp_path: Path) -> None:
+def test_an_agent_gets_the_options_of_its_node(tmp_path: Path) -> None:
     done = agent(tmp_path, "yes", "datapath", "tunnel-address")
     assert done.stdout == f"{tmp_path}/neutron-agent {' '.join(AGENT[1:])} --config-dir {tmp_path}/tmp/node.d\n"
     text = (tmp_path / "tmp/node.d/node.conf").read_text()
     assert text == "[DEFAULT]\nhost = node1\n[ovs]\nlocal_ip = 10.9.0.1\ndatapath_type = netdev\n"
 
 
-def test_an_agent_waits_for_all_that_the_switch_tells(tmp_path: Path) -> None:
+def test_an_agent_waits_for_all_facts_of_the_switch(tmp_path: Path) -> None:
     done = agent(tmp_path, "yes", "datapath")
     assert done.returncode == 1
     assert "Open vSwitch on node node1 is not ready after 1 s" in done.stderr

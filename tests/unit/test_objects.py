@@ -30,13 +30,13 @@ def test_an_object_of_ours_names_its_owner_and_carries_our_labels():
     assert label(obj, "extra") == "yes"
 
 
-def test_a_label_is_no_longer_than_a_label_may_be_and_still_names_one_owner():
+def test_a_label_has_a_valid_length_and_identifies_one_owner():
     long = [{**OWNER, "metadata": {**OWNER["metadata"], "name": f"{'o' * 60}{end}"}} for end in "ab"]
     assert {len(owner_label(each)) for each in long} == {63}
     assert owner_label(long[0]) != owner_label(long[1])
 
 
-def test_a_field_that_is_added_to_the_users_spec_goes_to_just_this_object_and_alone():
+def test_a_field_added_to_the_users_spec_is_applied_alone_to_this_object():
     obj = {"metadata": {"name": "x", "namespace": "n", "uid": "u", "labels": {"a": "b"}}, "spec": {"theirs": 1}}
     (action,) = completed(CONFIGMAP, obj, {"ours": 2})
     assert action.obj["metadata"] == {"name": "x", "namespace": "n", "uid": "u"}
@@ -44,7 +44,7 @@ def test_a_field_that_is_added_to_the_users_spec_goes_to_just_this_object_and_al
     assert completed(CONFIGMAP, {**obj, "spec": {"theirs": 1, "ours": 2}}, {"ours": 2}) == ()
 
 
-def test_what_is_absent_changed_or_edited_is_applied_and_what_is_as_wanted_is_not():
+def test_only_absent_changed_or_edited_objects_are_applied():
     (action,) = ensure(CONFIGMAP, wanted(), None)
     assert action.why == "absent"
     assert ensure(CONFIGMAP, wanted(), wanted()) == ()
@@ -55,7 +55,7 @@ def test_what_is_absent_changed_or_edited_is_applied_and_what_is_as_wanted_is_no
     assert action.why == "edited by someone else"
 
 
-def test_what_is_being_deleted_is_not_written_to():
+def test_an_object_in_deletion_is_not_written():
     current = wanted()
     current["metadata"]["deletionTimestamp"] = "now"
     assert is_deleting(current)

@@ -29,24 +29,24 @@ ODD = {field: mutated(GIVEN[field], VERSION, VERSION[:-1] + b"\x09") for field i
 
 
 @pytest.mark.parametrize("field", ODD)
-def test_a_certificate_of_a_version_that_there_is_not_is_refused(field: str) -> None:
+def test_a_certificate_of_an_unknown_version_is_rejected(field: str) -> None:
     assert problems(GIVEN) == {}
     assert list(problems(GIVEN | {field: ODD[field]})) == [field]
 
 
 @given(st.sampled_from(sorted(GIVEN)), st.data())
-def test_a_text_in_which_bytes_differ_is_taken_or_refused(field: str, data: st.DataObject) -> None:
+def test_a_certificate_with_changed_bytes_is_accepted_or_rejected(field: str, data: st.DataObject) -> None:
     lines = GIVEN[field].strip().splitlines()
     der = bytearray(base64.b64decode("".join(lines[1:-1])))
     for place in data.draw(st.lists(st.integers(0, len(der) - 1), min_size=1, max_size=4)):
         der[place] = data.draw(st.integers(0, 255))
     text = "\n".join([lines[0], base64.b64encode(bytes(der)).decode(), lines[-1]])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what a later version of the library refuses
+        warnings.simplefilter("ignore")  # rejected by a later version of the library
         assert set(problems(GIVEN | {field: text})) <= set(GIVEN)
 
 
-def test_an_authority_that_a_user_gives_is_refused_by_a_value_error_only() -> None:
+def test_an_invalid_ca_of_a_user_raises_only_a_value_error() -> None:
     for other in ({"ca.crt": ODD["ca_cert"]}, {"ca.key": "-----BEGIN PRIVATE KEY-----"}):
         with pytest.raises(ValueError):
             x509.issue(AUTHORITY | other, ("a.example",), (), NOW)

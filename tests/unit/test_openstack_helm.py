@@ -1,4 +1,4 @@
-"""The mapping of our values to OpenStack-Helm's: complete, as documented, and what it refuses."""
+"""The mapping of our values to OpenStack-Helm's: completeness, documentation, and rejected values."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def result(chart: str, more: dict | None = None) -> Translated:
 
 
 def said(chart: str) -> dict:
-    """All that our chart is told, without what says nothing."""
+    """All values of our chart except empty ones."""
     return {
         ".".join(path): value
         for path, value in leaves(merged_layers(defaults(chart), values(chart)))
@@ -71,7 +71,7 @@ def test_every_value_is_carried_over_or_listed_with_a_reason(chart):
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_what_is_copied_is_copied_as_it_is(chart):
+def test_copied_values_are_unchanged(chart):
     there = dict(leaves(result(chart).values))
     for path, value in said(chart).items():
         rule = next(rule for rule in rules(chart) if rule.fits(tuple(path.split("."))))
@@ -89,7 +89,7 @@ def test_each_rule_has_its_use(chart):
     assert not idle
 
 
-# What our charts take and no cloud of tests/golden/values asks for.
+# Values of our charts that no cloud of tests/golden/values uses.
 TAKEN = {
     "images": {"pull_secrets": []},
     "network": {"policies": {"api": []}},
@@ -110,13 +110,13 @@ TAKEN = {
 }
 
 
-def test_a_large_number_goes_as_text_for_their_charts_would_write_it_with_an_exponent():
+def test_a_large_number_is_text_because_their_charts_would_write_an_exponent():
     done = result("glance", {"conf": {"glance": {"DEFAULT": {"image_size_cap": 1099511627776, "debug": True}}}})
     assert done.values["conf"]["glance"]["DEFAULT"]["image_size_cap"] == "1099511627776"
     assert done.values["conf"]["glance"]["DEFAULT"]["debug"] is True
 
 
-def test_without_a_volume_there_is_none():
+def test_without_a_volume_none_is_rendered():
     done = result("glance", {"volume": {"store": None}})
     assert done.values["storage"] == "ephemeral"
     assert "default_backend" not in done.values["conf"]["glance"]["glance_store"]
@@ -131,7 +131,7 @@ def test_a_rule_for_the_network_switches_their_policy_on_and_nothing_else(chart)
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_sensitive_options_are_read_last_where_there_are_any(chart):
+def test_sensitive_options_are_read_last(chart):
     def files(conf: dict | None) -> list[tuple[str, str]]:
         done = result(chart, {"secrets": {"conf": conf}})
         sources = [each["secret"] for each in done.values["pod"]["etcSources"][f"{chart}_api"]]
@@ -156,12 +156,12 @@ def test_sensitive_options_are_read_last_where_there_are_any(chart):
         ),
     ],
 )
-def test_what_their_chart_cannot_be_told_is_refused_by_its_name(chart, more, path):
+def test_a_value_without_an_equivalent_is_rejected_by_name(chart, more, path):
     with pytest.raises(ValueError, match=re.escape(path)):
         result(chart, more)
 
 
-def test_there_is_no_mapping_for_other_charts():
+def test_other_charts_have_no_mapping():
     with pytest.raises(ValueError, match="supported charts: keystone, glance"):
         translate("nova", {}, {})
 
@@ -173,7 +173,7 @@ def test_the_page_shows_the_table(chart):
     assert rows == table(chart)
 
 
-def test_the_page_shows_what_their_charts_add():
+def test_the_page_shows_the_additions_of_their_charts():
     section = PAGE.read_text().partition("## What their charts add\n")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     wanted = [f"| `{c}` | `[{s}] {o}` | {why} |" for c in CHARTS for (s, o), why in ADDED[c].items()]
@@ -220,7 +220,7 @@ def test_the_command_prints_values_of_our_chart(cloud):
     assert yaml.safe_load(done.stdout)["network"]["ingress"]["domain"] == "cloud.example"
 
 
-def test_the_command_prints_values_for_theirs_and_tells_what_stays_behind(cloud):
+def test_the_command_prints_their_values_and_reports_omitted_ones(cloud):
     done = run("glance", "-f", cloud, "--for", "openstack-helm", "-o", "json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
@@ -236,13 +236,13 @@ def test_the_command_prints_values_for_theirs_and_tells_what_stays_behind(cloud)
         (("nova", "--for", "openstack-helm"), "no translation for OpenStack-Helm"),
     ],
 )
-def test_the_command_says_what_it_cannot_do(cloud, args, message):
+def test_the_command_reports_unsupported_requests(cloud, args, message):
     done = run(*args, "-f", cloud)
     assert done.exit_code == 1
     assert message in done.stderr
 
 
-def test_the_command_wants_one_cloud(tmp_path):
+def test_the_command_requires_one_cloud(tmp_path):
     (tmp_path / "two.yaml").write_text(f"{CLOUD}---{CLOUD.replace('name: cloud}', 'name: other}')}")
     done = run("keystone", "-f", str(tmp_path / "two.yaml"))
     assert done.exit_code == 1

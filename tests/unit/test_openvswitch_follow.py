@@ -1,4 +1,6 @@
-"""What follow.sh does with ports whose devices go, come and are down, on a switch and a clock of functions."""
+"""The handling of ports in follow.sh whose devices are deleted, appear or are down, with stand-ins for switch and
+clock.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "charts/openvswitch/bin/follow.sh"
-# `row` is the port in the database, `device` whether there is one; each second `tick` may change either.
+# `row` is the port in the database, `device` whether it exists; `tick` may change either each second.
 WORLD = """
 set -u
 row=one device= now=0 gone_port=
@@ -39,7 +41,7 @@ sleep() { now=$((now + $1)); tick; }
         pytest.param("row=", False, id="its port is gone already"),
     ],
 )  # fmt: skip
-def test_only_a_port_that_stays_without_a_device_goes(tick: str, gone: bool) -> None:
+def test_only_a_port_without_a_device_is_deleted(tick: str, gone: bool) -> None:
     text = f'{WORLD}\ntick() {{ {tick or ":"}; }}\n{SCRIPT.read_text()}\nforget tap1\necho "gone:$gone_port"'
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=20, check=True)
     assert done.stdout.strip().rpartition("gone:")[2] == ("tap1" if gone else ""), done.stderr
@@ -72,8 +74,8 @@ UP, DOWN = "BROADCAST,MULTICAST,UP,LOWER_UP", "BROADCAST,MULTICAST"
         ([link("qvo1", DOWN), link("eth0", UP, deleted=True)], []),
     ],
 )
-def test_what_the_kernel_tells_of_taps_is_acted_on(lines: list[str], did: list[str]) -> None:
-    """LOWER_UP alone is no UP. What came again is opened anew once."""
+def test_kernel_events_of_taps_are_handled(lines: list[str], did: list[str]) -> None:
+    """LOWER_UP alone is no UP. A returned device is opened again once."""
     told = "\n".join(lines)
     stubs = "".join(f'{name}() {{ echo "{name} $1"; }}\n' for name in ("raise", "forget", "reopen"))
     assert ran(f"{stubs}ip() {{ cat <<'END'\n{told}\nEND\n}}\nfollow_devices") == did
@@ -89,7 +91,7 @@ def test_what_the_kernel_tells_of_taps_is_acted_on(lines: list[str], did: list[s
         ("exists() { false; }", DOWN, False),
     ],
 )
-def test_only_the_tap_of_a_machine_that_stays_down_is_raised(world: str, now: str, raised: bool) -> None:
+def test_only_a_tap_of_a_machine_that_stays_down_is_set_up(world: str, now: str, raised: bool) -> None:
     """That of a DHCP server is vswitchd's own."""
     ip = f"ip() {{ case $1 in -oneline) echo '7: tap1: <{now}> mtu 1450' ;; link) echo \"ip $*\" ;; esac; }}"
     found = ran(f"{ip}\nexists() {{ true; }}\n{world}\nraise tap1")

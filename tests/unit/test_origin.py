@@ -7,7 +7,7 @@ from typing import Any
 from stackwright.adapters.openstack.tenant.things import MARK
 from stackwright.controllers.infra.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
 from stackwright.core.objects import FINALIZER, OWNER, owner_label
-from stackwright.core.openstack.clouds import SERVER_KEY, mark
+from stackwright.core.openstack.resources import SERVER_KEY, mark
 
 
 def obj(name: str = "m", namespace: str = "ns", kind: str = "OpenStackServer", **meta: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def test_the_origin_that_is_written_down_counts_in_another_cluster() -> None:
     assert identity(moved, origin_here("two", moved)) == identity(obj(), there)
 
 
-def test_what_an_earlier_version_marked_by_the_uid_keeps_its_mark_as_long_as_it_has_that_uid() -> None:
+def test_a_mark_with_the_uid_of_an_earlier_version_is_kept_while_the_uid_is_unchanged() -> None:
     before = obj(uid="before", finalizers=[FINALIZER])
     there = origin_here("one", before)
     assert identity(before, there) == "before"
@@ -48,20 +48,20 @@ def test_what_an_earlier_version_marked_by_the_uid_keeps_its_mark_as_long_as_it_
     assert identity({**moved, "metadata": {**moved["metadata"], "uid": "later"}}, "") == identity(moved, "")
 
 
-def test_an_origin_that_names_the_identity_of_another_object_does_not_lead_to_it() -> None:
+def test_an_origin_with_the_identity_of_another_object_gives_no_access_to_it() -> None:
     for victim in (identity(obj(namespace="victim"), "o"), "uid-of-an-earlier-version"):
         forged = obj(namespace="mine", annotations={ORIGIN: f"uid:{victim}"})
         assert identity(forged, "") not in (victim, "u")
 
 
-def test_a_forged_origin_does_not_lead_into_another_namespace() -> None:
+def test_a_forged_origin_gives_no_access_to_another_namespace() -> None:
     victim = origin_here("one", obj(namespace="victim"))
     forged = obj(namespace="mine", annotations={ORIGIN: victim})
     assert identity(forged, "") != identity(obj(namespace="victim"), victim)
     assert identity(forged, "") != identity(obj(namespace="mine"), origin_here("one", obj(namespace="mine")))
 
 
-def test_nothing_is_made_before_finalizer_and_origin_are_there() -> None:
+def test_nothing_is_created_before_finalizer_and_origin() -> None:
     assert not is_guarded(obj(), "o")
     assert not is_guarded(obj(finalizers=[FINALIZER]), "o")
     assert not is_guarded(obj(annotations={ORIGIN: "o"}), "o")
@@ -70,7 +70,7 @@ def test_nothing_is_made_before_finalizer_and_origin_are_there() -> None:
     assert (inherited(guarded), inherited(obj())) == ({ORIGIN: "o"}, {})
 
 
-def test_what_was_restored_is_known_by_its_label_and_is_of_nobody_else() -> None:
+def test_a_restored_object_is_identified_by_its_label_and_owner() -> None:
     owner = obj(kind="OpenStackMachine")
     label = {OWNER: owner_label(owner)}
     before = {"kind": "OpenStackMachine", "name": "m", "uid": "before"}

@@ -79,7 +79,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("fields", "told"), WRONG)
-def test_what_a_chart_would_refuse_is_told_with_its_place_in_the_manifest(fields, told):
+def test_a_value_that_the_chart_rejects_is_reported_with_its_place_in_the_manifest(fields, told):
     for errors in (errors_of(cloud(**fields), settings=SETTINGS), check(cloud(**fields), "openstack")[1]):
         assert errors[0].startswith(told)
         assert len(errors) == 1
@@ -89,7 +89,7 @@ RIGHT = [
     {},
     keystone(pod={"replicas": {"api": 3}}, conf={"keystone": {"ldap": {"password": MINE}}}),
     keystone(pod={"replicas": {"api": 3.0}}),
-    # Only a template finds what is wrong here; tests/e2e/packs/bad_input sees what becomes of it.
+    # Only a template detects this error; tests/e2e/packs/bad_input covers the result.
     keystone(conf={"keystone": {"token": {"allow_rescope": {"type": "many", "values": ["true"]}}}}),
     keystone(pod={"replicas": {"api": None}}, replicas=None),
     keystone(conf={"keystone": {"any": {"option": [1, "~x"]}}}),
@@ -101,12 +101,12 @@ RIGHT = [
 
 
 @pytest.mark.parametrize("fields", RIGHT)
-def test_what_a_chart_takes_is_taken(fields):
+def test_values_that_the_chart_accepts_are_accepted(fields):
     assert errors_of(cloud(**fields), settings=SETTINGS) == []
     assert check(cloud(**fields), "openstack")[1] == []
 
 
-def test_all_errors_of_all_levels_are_told_at_once():
+def test_all_errors_of_all_levels_are_reported_together():
     fields = keystone(pod={"replicas": {"api": "two"}}, release_group=5)
     fields["common"] = {"openstack": {"releases": {"glance": {"values": {"pod": 1}}}}}
     assert [error.split(":")[0] for error in errors_of(cloud(**fields), settings=SETTINGS)] == [
@@ -150,8 +150,8 @@ def test_values_of_other_kinds_are_checked_too(kind, api, spec, told):
     assert errors == ([told] if told else [])
 
 
-def test_a_controller_does_not_stop_a_cloud_for_what_was_admitted_before():
-    """A newer chart may refuse more; Helm then says so of one release."""
+def test_a_controller_does_not_block_a_cloud_for_earlier_admitted_values():
+    """A newer chart may reject more; Helm then reports it for one release."""
     assert errors_of(cloud(**keystone(pod={"replicas": {"api": "two"}}))) == []
 
 
@@ -167,7 +167,7 @@ def keywords(schema: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("chart", SCHEMAS)
-def test_the_schemas_of_the_charts_say_nothing_that_is_not_understood(chart):
+def test_the_schemas_of_the_charts_use_only_supported_keywords(chart):
     assert keywords(SCHEMAS[chart]) <= KEYWORDS
     for pattern in re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(SCHEMAS[chart])):
         re.compile(json.loads(f'"{pattern}"'))
@@ -190,7 +190,7 @@ VALUES = st.recursive(ANYTHING, lambda children: st.dictionaries(NAMES, children
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=3))
-def test_whatever_an_override_is_it_gets_an_answer(values):
+def test_any_override_gets_a_result(values):
     for fields in (keystone(**values), {"common": {"charts": {"values": values}}}):
         errors = errors_of(cloud(**fields), settings=SETTINGS)
         assert all(error.startswith("spec.") and ": " in error for error in errors)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-import sys
 from pathlib import Path
 
+import packs
 import pytest
+from packs import Pack, Run
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import packs  # noqa: E402
-from packs import Pack, Run  # noqa: E402
-
 E2E = ROOT / "tests/e2e"
 NEEDS = {
     "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},
@@ -44,7 +40,7 @@ THREE = Pack("three", 1, "full", ("charts/*/values.yaml",))
 
 
 def fixtures(folder: Path) -> set[str]:
-    """That its tests and its own fixtures ask for."""
+    """Fixtures that its tests and its own fixtures use."""
     found = set()
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -68,12 +64,12 @@ def test_every_end_to_end_test_belongs_to_the_core_or_to_one_pack() -> None:
     assert len(names) == len(set(names)), "pytest knows a module by its name"
 
 
-def test_every_pack_names_paths_that_are_there() -> None:
+def test_every_pack_names_existing_paths() -> None:
     nothing = [(pack.name, glob) for pack in packs.load() for glob in pack.paths if not any(ROOT.glob(glob))]
     assert nothing == []
 
 
-def test_every_source_is_what_a_pack_is_about_or_only_the_core_runs_it() -> None:
+def test_every_source_belongs_to_a_pack_or_only_to_the_core() -> None:
     """A folder that is new belongs to one of both."""
     found = (path for source in SOURCES for path in (ROOT / source).rglob("*") if path.is_file())
     files = [path.relative_to(ROOT).as_posix() for path in found if not IGNORED & {*path.parts, path.name}]
@@ -119,18 +115,18 @@ def chosen(
     return [pack.name for pack in packs.choose(ALL, record, changed, ages, count)]
 
 
-def test_a_run_takes_at_most_two_packs_whose_sources_changed_the_oldest_first() -> None:
+def test_a_run_has_at_most_two_packs_with_changed_sources_oldest_first() -> None:
     changed = {"one": ["src/a/deep/y.py"], "two": ["src/a/x.py"], "three": ["charts/nova/values.yaml"]}
     assert chosen(changed, {**YOUNG}) == ["two", "three"]
 
 
-def test_without_a_change_packs_take_turns_by_the_count_of_commits() -> None:
+def test_without_a_change_packs_rotate_by_the_count_of_commits() -> None:
     turns = [chosen({"one": ["docs/x.md"]}, {**YOUNG}, count=count) for count in range(4)]
     assert turns == [["one"], ["two"], ["three"], ["one"]]
 
 
-def test_a_pack_that_is_nearly_overdue_runs_before_those_whose_sources_changed() -> None:
-    """Else changes elsewhere would keep it away until `make test` fails because nobody ran it."""
+def test_a_nearly_overdue_pack_runs_before_those_with_changed_sources() -> None:
+    """Otherwise changes elsewhere would displace it until `make test` fails because it never ran."""
     changed = {"one": ["src/a/y.py"], "two": ["src/b/x.py"]}
     assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS + 1}) == ["three", "two"]
     assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS}) == ["two", "one"]
@@ -154,7 +150,7 @@ def test_a_pack_that_passed_more_than_40_commits_ago_is_overdue() -> None:
 
 
 @pytest.mark.parametrize(("minutes", "late"), [(1.0, False), (1.5, False), (1.6, True)])
-def test_a_pack_is_late_that_takes_half_as_long_again_as_it_declares(minutes: float, late: bool) -> None:
+def test_a_pack_is_late_if_it_takes_1_5_times_its_declared_minutes(minutes: float, late: bool) -> None:
     assert packs.is_late(ONE, minutes) is late
 
 
@@ -169,14 +165,14 @@ def test_the_record_is_read_as_it_was_written_and_names_packs_only() -> None:
     assert set(packs.read(packs.RECORD.read_text())) <= {pack.name for pack in packs.load()}
 
 
-def test_the_table_tells_of_a_pack_that_never_ran() -> None:
+def test_the_table_shows_a_pack_that_never_ran() -> None:
     told = packs.table([ONE, TWO], {"one": Run("passed", "a" * 40, "", 1.25, "a" * 40)}, {"one": 3, "two": None})
     one, two = told.splitlines()[1:]
     assert one.split() == ["one", "passed", "1.2", "3", "a" * 12]
     assert two.split() == ["two", "never", "run", "-", "unknown", "-"]
 
 
-def test_durations_are_summed_by_tier_and_the_slowest_come_first() -> None:
+def test_durations_are_summed_by_tier_with_the_slowest_first() -> None:
     cases = {
         "core": [{"name": "slow", "time": "90"}, {"name": "fast", "time": "30"}],
         "unit": [{"name": "x", "time": "60"}],

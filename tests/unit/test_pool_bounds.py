@@ -14,7 +14,8 @@ from stackwright.controllers.infra.managed_resources import unlisted
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.conditions import Condition
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import CloudCall, CloudResource, ProjectView, mark
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource, ProjectView, mark
 from stackwright.core.plan import Apply, Object, Plan
 
 ORIGINAL = f"uid:{UID}"
@@ -48,7 +49,7 @@ def address(name: str, ip: str) -> Object:
 def pool(
     *things: CloudResource, claims: tuple[str, ...] = (), served: dict[str, str] | None = None, **spec: Any
 ) -> Plan:
-    """What is decided of a pool that has recorded nothing."""
+    """The decision for a pool without a record."""
     addresses = tuple(address(name, ip) for name, ip in (served or {}).items())
     taken = frozenset((served or {}).values())
     return decide(
@@ -73,7 +74,7 @@ def creations(plan: Plan) -> list[CloudCall]:
     return [each for each in plan.actions if isinstance(each, CloudCall) and each.do == "create"]
 
 
-def test_however_many_floating_ips_have_its_mark_a_decision_takes_a_moment_and_the_status_stays_small() -> None:
+def test_with_any_number_of_marked_floating_ips_a_decision_is_fast_and_the_status_small() -> None:
     things = [floating(number) for number in range(10_000)]
     for policy in ("Retain", "Delete"):
         began = time.process_time()
@@ -83,7 +84,7 @@ def test_however_many_floating_ips_have_its_mark_a_decision_takes_a_moment_and_t
         assert "9948 more floating IPs have the pool's mark" in stage(plan).message
 
 
-def test_of_many_that_have_its_mark_those_in_use_come_first() -> None:
+def test_marked_floating_ips_in_use_are_adopted_first() -> None:
     """As after a restore of a backup."""
     others = [floating(number, port_id="of somebody") for number in range(100)]
     plan = pool(*others, floating(100), floating(101), claims=("a",), served={"a": "10.0.0.101"})
@@ -91,14 +92,14 @@ def test_of_many_that_have_its_mark_those_in_use_come_first() -> None:
     assert plan.status is not None and plan.status["claimedIPs"] == ["10.0.0.101"]
 
 
-def test_no_further_one_is_made_while_two_have_one_address() -> None:
+def test_no_floating_ip_is_created_while_two_have_one_address() -> None:
     plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a", "b"), served={"a": "192.0.2.7"})
     assert not creations(plan)
     assert stage(plan).reason == "BlockedAddressesOfNoUse"
     assert "id-0 and id-1 have the same address, 192.0.2.7" in stage(plan).message
 
 
-def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
+def test_no_floating_ip_is_created_while_many_are_unusable() -> None:
     few = [floating(number, port_id="of somebody") for number in range(SPARE)]
     assert creations(pool(*few, claims=("a",)))
     plan = pool(*few, floating(SPARE, port_id="of somebody"), claims=("a",))
@@ -107,7 +108,7 @@ def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
     assert "All 51 floating IPs of the pool are in use" in stage(plan).message
 
 
-def test_a_claim_is_served_whatever_else_is_of_no_use() -> None:
+def test_a_claim_is_served_despite_unusable_addresses() -> None:
     plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a",))
     assert [type(each) for each in plan.actions if isinstance(each, Apply)] == [Apply]
     assert stage(plan).status

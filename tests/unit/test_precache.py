@@ -1,4 +1,4 @@
-"""Image pre-caching: what the DaemonSet holds, and when the nodes hold enough of it."""
+"""Image pre-caching: the content of the DaemonSet, and when enough nodes have the images."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def on(count, ready=None):
         (holder(updatedNumberScheduled=1, numberReady=2), [CONTROL, COMPUTE], ["a"],
          "images on 1 of 2 nodes (DaemonSet image-precaching)"),
         (holder(), [CONTROL], [], "images on 1 of 1 nodes (DaemonSet image-precaching)"),
-        # A status about an earlier list of images says nothing.
+        # A status of an earlier list of images does not count.
         (holder(generation=3, **on(1)), [CONTROL], [], "images on 1 of 1 nodes (DaemonSet image-precaching)"),
         # Nodes that are away, or no part of the cloud, are not waited for.
         (holder(**on(1)), [CONTROL, LOST], ["a"], ""),
@@ -53,11 +53,11 @@ def on(count, ready=None):
         (holder(), [], [], ""),
     ],
 )  # fmt: skip
-def test_what_is_still_awaited(found, nodes, images, expected):
+def test_nodes_without_the_images_are_awaited(found, nodes, images, expected):
     assert precache.lacking(found, nodes, images) == expected
 
 
-def test_its_pods_hold_each_image_once_and_mount_none():
+def test_its_pods_have_each_image_once_and_mount_none():
     made = precache.daemonset(CLOUD, {"b", "a", "c"}, "pause")
     pod = made["spec"]["template"]["spec"]
     assert [volume["image"]["reference"] for volume in pod["volumes"]] == ["a", "b", "c"]
@@ -65,12 +65,12 @@ def test_its_pods_hold_each_image_once_and_mount_none():
     assert container["image"] == "pause" and "volumeMounts" not in container
 
 
-def test_the_same_images_are_the_same_object_in_whatever_order():
+def test_the_same_images_in_any_order_are_the_same_object():
     assert precache.daemonset(CLOUD, ["a", "b"], "p") == precache.daemonset(CLOUD, ["b", "a"], "p")
     assert precache.daemonset(CLOUD, ["a"], "p") != precache.daemonset(CLOUD, ["b"], "p")
 
 
-def test_its_pods_have_no_rights_and_go_at_once():
+def test_its_pods_have_no_rights_and_end_at_once():
     made = precache.daemonset(CLOUD, ["a"], "pause")
     pod = made["spec"]["template"]["spec"]
     assert pod["automountServiceAccountToken"] is False

@@ -1,4 +1,4 @@
-"""What uWSGI's master imports before it makes workers: nothing of it may be open."""
+"""Imports of uWSGI's master before the fork: none may leave anything open."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def preloaded(folder: Path, second: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_modules_are_imported_and_left_alone_by_the_garbage_collector(tmp_path: Path) -> None:
+def test_modules_are_imported_and_excluded_from_garbage_collection(tmp_path: Path) -> None:
     done = preloaded(tmp_path, "")
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, ["True", "True", "True"], "")
 
@@ -42,7 +42,7 @@ def test_modules_are_imported_and_left_alone_by_the_garbage_collector(tmp_path: 
         ("import no_such_module\n", "No module named 'no_such_module'"),
     ],
 )
-def test_what_workers_must_not_share_ends_uwsgi(tmp_path: Path, module: str, told: str) -> None:
+def test_resources_that_workers_must_not_share_end_uwsgi(tmp_path: Path, module: str, told: str) -> None:
     done = preloaded(tmp_path, module)
     assert done.returncode == 1
     assert told in done.stderr

@@ -22,7 +22,7 @@ CACHE = ("tools/kubernetes-fd16747d548b", "images/nova-a7d657d65432", "store/01e
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalCluster:
-    """Whose machine has nothing to stop."""
+    """A machine without running processes."""
     made = LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run")
     monkeypatch.setattr(LocalCluster, "discover", classmethod(lambda cls, environ=None: made))
     for name in ("stop_agents", "clean", "end_pods", "end_processes"):
@@ -35,7 +35,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalCluster:
 
 @pytest.fixture
 def made(cluster: LocalCluster) -> LocalCluster:
-    """As `up` of an earlier version left it: no mark was made on purpose."""
+    """As `up` of an earlier version left it, intentionally without a mark."""
     for folder, parts in ((cluster.state, STATE), (cluster.cache, CACHE)):
         for part in parts:
             (folder / part).mkdir(parents=True)
@@ -50,7 +50,7 @@ def down(*words: str) -> Any:
 
 
 @pytest.mark.parametrize("gone", [[], ["kubeconfig"], ["kubeconfig", "cluster.json"], ["pki", "kubeconfig"]])
-def test_it_asks_whatever_is_left_of_the_data(made: LocalCluster, gone: list[str]) -> None:
+def test_purge_prompts_for_any_remaining_data(made: LocalCluster, gone: list[str]) -> None:
     for name in gone:
         (made.state / name).rename(made.state.parent / name)
     result = down("--cache")
@@ -62,14 +62,14 @@ def test_it_asks_whatever_is_left_of_the_data(made: LocalCluster, gone: list[str
 
 
 @pytest.mark.parametrize("cache", [True, False])
-def test_with_yes_data_of_any_version_is_gone_and_the_cache_if_it_is_named(made: LocalCluster, cache: bool) -> None:
+def test_yes_deletes_data_of_any_version_and_the_cache_if_named(made: LocalCluster, cache: bool) -> None:
     (made.state / "cluster.json.new").touch()
     assert down("--yes", *["--cache"] * cache).exit_code == 0
     assert (made.state.exists(), made.cache.exists()) == (False, not cache)
     assert down().exit_code == 0, "nothing is there, and nobody is asked"
 
 
-def test_at_a_terminal_who_agrees_is_obeyed(made: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_a_terminal_a_confirmed_purge_runs(made: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stackwright.cli.change.confirm.sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("stackwright.cli.change.confirm.confirm", lambda lost, refused: None)
     assert down().exit_code == 0
@@ -88,7 +88,7 @@ def test_at_a_terminal_who_agrees_is_obeyed(made: LocalCluster, monkeypatch: pyt
 )
 @pytest.mark.parametrize("words", [["--yes"], ["--yes", "--cache"], []])
 @pytest.mark.parametrize("which", ["state", "cache"])
-def test_a_folder_of_somebody_else_is_refused_whatever_the_answer(
+def test_a_foreign_folder_is_rejected_with_any_answer(
     made: LocalCluster, monkeypatch: pytest.MonkeyPatch, names: list[str], words: list[str], which: str
 ) -> None:
     if which == "cache" and "--cache" not in words:
@@ -116,7 +116,9 @@ def test_of_a_folder_with_files_of_others_these_are_kept_and_named(made: LocalCl
     assert [each.name for each in made.cache.iterdir()] == ["photos"]
 
 
-def test_what_cannot_be_deleted_is_told_and_the_mark_stays(made: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_deletion_is_reported_and_the_mark_remains(
+    made: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(home.shutil, "rmtree", lambda *words, **more: None)
     result = down("--yes")
     assert result.exit_code == 1
@@ -137,7 +139,7 @@ def test_a_link_to_the_data_is_followed_and_none_in_it(made: LocalCluster) -> No
 
 
 @pytest.mark.parametrize("step", range(len(home.home(LocalCluster(Path("s"), Path("c"))).names)))
-def test_who_dies_while_it_deletes_can_go_on(made: LocalCluster, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+def test_an_interrupted_purge_can_continue(made: LocalCluster, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
     names = home.home(made).names
     for name in names[:step]:
         path = made.state / name
@@ -146,7 +148,7 @@ def test_who_dies_while_it_deletes_can_go_on(made: LocalCluster, monkeypatch: py
     assert not made.state.exists()
 
 
-def test_up_begins_no_cluster_beside_files_of_others(cluster: LocalCluster) -> None:
+def test_up_creates_no_cluster_next_to_foreign_files(cluster: LocalCluster) -> None:
     assert machine._foreign_home(cluster) == []
     (cluster.state / "lost+found").mkdir(parents=True)
     (cluster.state / "pki").mkdir()
@@ -162,7 +164,7 @@ def test_up_begins_no_cluster_beside_files_of_others(cluster: LocalCluster) -> N
     assert machine._foreign_home(cluster) == [], "a cluster that is there goes on"
 
 
-def test_a_check_of_nothing_is_none(tmp_path: Path) -> None:
+def test_an_empty_or_missing_folder_passes_the_check(tmp_path: Path) -> None:
     for place in (tmp_path / "none", tmp_path):
         home.home(LocalCluster(place, place)).check()
         home.cache(LocalCluster(place, place)).check()

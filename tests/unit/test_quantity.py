@@ -18,7 +18,7 @@ def test_a_quantity_is_a_number(text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Gi", "5 Gi", "-1Gi", "5gi", "1e", "0x5", "5GiB", "5Gi\n", "٥Gi"])  # noqa: RUF001
-def test_what_is_none_is_refused(text: str) -> None:
+def test_an_invalid_quantity_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="such as 20Gi"):
         amount(text)
 

@@ -22,7 +22,7 @@ async def test_an_item_that_is_added_often_is_worked_on_once():
     assert len(queue) == 0
 
 
-async def test_an_item_that_is_added_while_it_is_worked_on_comes_again_afterwards_and_not_before():
+async def test_an_item_added_during_its_processing_is_processed_again_afterwards():
     queue = KeyedQueue()
     queue.add("a")
     assert await queue.get() == "a"
@@ -38,7 +38,7 @@ async def test_an_item_that_is_added_while_it_is_worked_on_comes_again_afterward
     assert queue.idle
 
 
-async def test_a_delayed_item_comes_when_it_is_due(looptime):
+async def test_a_delayed_item_is_returned_when_it_is_due(looptime):
     queue = KeyedQueue()
     queue.add("later", 7)
     queue.add("sooner", 3)
@@ -47,7 +47,7 @@ async def test_a_delayed_item_comes_when_it_is_due(looptime):
 
 
 async def test_a_delay_shorter_than_a_timer_can_wait_passes_time_all_the_same(looptime):
-    """Else who finds a trace of the wait left, and asks for that, is looked at again at the same moment."""
+    """Otherwise a caller that finds a remaining wait and requests it again is returned at the same moment."""
     queue, left, looks = KeyedQueue(), 3.0, 0
     queue.add("a", left)
     while left > 0 and looks < 10:
@@ -60,7 +60,7 @@ async def test_a_delay_shorter_than_a_timer_can_wait_passes_time_all_the_same(lo
     assert looks == 2
 
 
-async def test_of_two_delays_the_shorter_holds_and_an_event_is_sooner_than_both(looptime):
+async def test_the_shorter_of_two_delays_counts_and_an_event_precedes_both(looptime):
     queue = KeyedQueue()
     queue.add("a", 50)
     queue.add("a", 5)
@@ -85,7 +85,7 @@ async def test_a_worker_that_waits_is_woken_by_an_item_that_is_due_sooner(loopti
     assert (await waiting, looptime) == ("soon", 3)
 
 
-async def test_failures_double_the_delay_up_to_the_limit_and_a_success_starts_anew(looptime):
+async def test_failures_double_the_delay_up_to_the_limit_and_a_success_resets_it(looptime):
     queue = KeyedQueue(first=1, longest=10)
     delays = []
     for _ in range(6):
@@ -98,7 +98,7 @@ async def test_failures_double_the_delay_up_to_the_limit_and_a_success_starts_an
     assert queue.retry("a") == 1
 
 
-async def test_whoever_says_when_to_come_back_is_not_asked_sooner(looptime):
+async def test_an_item_with_a_requested_delay_is_not_returned_earlier(looptime):
     queue = KeyedQueue(first=1, longest=10)
     assert queue.retry("a", after=30) == 30, "beyond the longest delay too"
     assert (await queue.get(), looptime) == ("a", 30)
@@ -120,7 +120,7 @@ async def test_an_echo_wakes_its_item_unless_that_has_failed_which_only_an_event
     assert (await queue.get(), looptime) == ("a", 8)
 
 
-async def test_an_echo_that_comes_while_its_item_is_worked_on_waits_for_how_that_ends(looptime):
+async def test_an_echo_during_the_processing_of_its_item_waits_for_the_result(looptime):
     queue = KeyedQueue(first=8)
     queue.add("a")
     await queue.get()
@@ -161,7 +161,7 @@ async def test_the_jitter_spreads_failures():
     assert [queue.retry("a"), queue.retry("b")] == [0.8, 1.2]
 
 
-async def test_all_workers_get_work_and_none_of_them_the_same_item():
+async def test_all_workers_get_work_and_no_two_the_same_item():
     queue = KeyedQueue()
     working, most, done = set(), 0, []
 
@@ -189,7 +189,7 @@ async def test_all_workers_get_work_and_none_of_them_the_same_item():
     assert not any(worker.done() for worker in workers)
 
 
-async def test_a_cancellation_is_not_swallowed_when_it_comes_together_with_an_item():
+async def test_a_cancellation_that_coincides_with_an_item_is_not_lost():
     queue = KeyedQueue()
     waiting = asyncio.create_task(queue.get())
     await asyncio.sleep(1)
@@ -206,7 +206,7 @@ def with_urgent(*urgent):
     return queue
 
 
-async def test_urgent_items_come_first_and_a_reserved_worker_takes_nothing_else():
+async def test_urgent_items_are_first_and_a_reserved_worker_serves_only_them():
     queue = with_urgent("u", "v")
     for item in ("a", "u", "b", "v"):
         queue.add(item)
@@ -220,7 +220,7 @@ async def test_urgent_items_come_first_and_a_reserved_worker_takes_nothing_else(
     assert await queue.get() == "c"
 
 
-async def test_an_urgent_item_that_is_delayed_or_comes_again_is_urgent_still(looptime):
+async def test_an_urgent_item_stays_urgent_after_a_delay_or_a_repetition(looptime):
     queue = with_urgent("u")
     queue.add("u", 5)
     assert (await queue.get(urgent=True), looptime) == ("u", 5)
@@ -263,7 +263,7 @@ async def test_items_of_a_share_are_not_for_other_workers_nor_the_other_way_roun
             await queue.get_shared(1, 64)
 
 
-async def test_pools_have_workers_and_turns_of_their_own():
+async def test_pools_have_their_own_workers_and_order():
     queue = with_shares()
     queue.pool = lambda item: "numbers" if item[1].isdigit() else "letters"
     for item in ("a1", "a2", "b1", "ax", "ay"):
@@ -278,7 +278,7 @@ async def test_pools_have_workers_and_turns_of_their_own():
     assert await waiting == "ay"
 
 
-async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_workers_than_it_may(looptime):
+async def test_shares_are_served_in_turn_within_their_limit_of_workers(looptime):
     queue = with_shares()
     for item in ("a1", "a2", "a3", "a4", "b1", "b2", "c1"):
         queue.add(item)
@@ -297,7 +297,7 @@ async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_work
 
 
 async def rounds(queue, item, number, get):
-    """When an item is worked on that asks for it again each time."""
+    """The times at which an item is processed that is requeued each time."""
     loop, at = asyncio.get_running_loop(), []
     queue.add(item)
     for _ in range(number):
@@ -308,7 +308,7 @@ async def rounds(queue, item, number, get):
     return at
 
 
-async def test_an_item_of_a_share_that_comes_again_and_again_has_pauses_and_no_other_has():
+async def test_only_an_item_of_a_share_that_repeats_without_end_is_delayed():
     queue = with_shares("u")
 
     def shared():
@@ -331,7 +331,7 @@ async def test_an_item_of_a_share_that_comes_again_and_again_has_pauses_and_no_o
         assert await queue.get() == other
 
 
-async def test_of_items_that_do_not_come_again_nothing_is_kept():
+async def test_items_that_do_not_return_leave_no_state():
     queue = with_shares()
     for name in ("a1", "b1", "c1", "d1"):
         queue.add(name)
@@ -346,7 +346,7 @@ async def test_of_items_that_do_not_come_again_nothing_is_kept():
         max_size=25,
     )
 )
-def test_however_long_the_items_of_a_share_take_nothing_else_is_late(steps):
+def test_slow_items_of_a_share_delay_no_other_item(steps):
     """Work of share `a` takes an hour here, all other work a millisecond."""
 
     async def scenario():
@@ -401,7 +401,7 @@ def test_however_long_the_items_of_a_share_take_nothing_else_is_late(steps):
     held=st.integers(1, 4),
     steps=st.lists(st.tuples(st.sampled_from("abcdefuv"), st.sampled_from([0.0, 0.0, 0.4, 2.0])), max_size=25),
 )
-def test_however_long_ordinary_workers_are_held_urgent_items_are_never_late(held, steps):
+def test_urgent_items_are_never_late_even_if_ordinary_workers_are_busy(held, steps):
     """Ordinary work takes an hour here, urgent work a millisecond."""
 
     async def scenario():
@@ -450,7 +450,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_whatever_happens_every_item_that_was_added_is_worked_on_after_it_was_added_and_never_twice_at_once(steps):
+def test_every_added_item_is_processed_afterwards_and_never_concurrently(steps):
     async def scenario():
         queue, loop = KeyedQueue(), asyncio.get_running_loop()
         working, owed = set(), {}  # item → when it is due at the latest
@@ -458,7 +458,7 @@ def test_whatever_happens_every_item_that_was_added_is_worked_on_after_it_was_ad
         async def take():
             item = await queue.get()
             assert item not in working
-            owed.pop(item, None)  # it may come once more than asked for, when it was asked for with a delay
+            owed.pop(item, None)  # it may return once more if it was added with a delay
             working.add(item)
 
         for step in steps:
@@ -498,8 +498,8 @@ def test_whatever_happens_every_item_that_was_added_is_worked_on_after_it_was_ad
         loop.close()
 
 
-async def test_a_delay_of_before_brings_no_later_one_forward(looptime):
-    """Such as that of the next look at an object, which an event made come sooner and then failed."""
+async def test_an_earlier_delay_does_not_bring_a_later_one_forward(looptime):
+    """For example that of the next reconcile of an object, which an event brought forward and which then failed."""
     queue = KeyedQueue(first=60)
     queue.add("a", 5)
     queue.add("a")
@@ -508,6 +508,6 @@ async def test_a_delay_of_before_brings_no_later_one_forward(looptime):
     assert (await queue.get(), looptime) == ("a", 60)
 
 
-async def test_those_who_are_told_when_to_come_back_do_not_all_come_at_once():
+async def test_items_with_a_requested_delay_are_spread_by_jitter():
     queue = KeyedQueue(jitter=lambda: 1.5)
     assert [queue.retry("a", after) for after in (None, 100)] == [0.75, 150]

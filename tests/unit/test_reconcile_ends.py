@@ -20,7 +20,7 @@ class Panic(BaseException):
 
 
 @pytest.mark.parametrize("raised", [SystemExit(1), Panic(), ValueError()])
-async def test_what_a_controller_raises_brings_its_key_back(raised: BaseException) -> None:
+async def test_an_exception_of_a_controller_requeues_its_key(raised: BaseException) -> None:
     looked = []
 
     async def observe(_: Any, key: Any, __: Any) -> None:

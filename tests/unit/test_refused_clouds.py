@@ -14,7 +14,7 @@ def errors(**features):
     return errors_of({"kind": "OpenStackDeployment", "metadata": {"name": "c", "namespace": "n"}, "spec": spec})
 
 
-def test_a_service_that_others_need_cannot_be_taken_away():
+def test_a_service_that_others_require_cannot_be_removed():
     (told,) = errors(services=["~database"])
     assert told == (
         "spec.features.services: ~database removes a service that identity, image, placement, block-storage, "
@@ -35,7 +35,7 @@ def test_a_service_that_others_need_cannot_be_taken_away():
         (["~dashboard", "~memcached"], []),
     ],
 )
-def test_only_what_the_others_need_is_refused(asked, lost):
+def test_only_the_removal_of_required_services_is_rejected(asked, lost):
     told = errors(services=asked)
     assert [each.split("~")[1].split()[0] for each in told] == lost
 
@@ -67,7 +67,7 @@ def test_a_gateway_is_outside_its_pool(gateway, refused):
 
 
 @pytest.mark.parametrize("mtu", [-1, 0, 67, 65536, 10**9])
-def test_an_mtu_is_one_that_a_network_can_have(mtu):
+def test_an_mtu_is_valid_for_a_network(mtu):
     external = [{"physnet": "p", "bridge": "br-ex", "network_types": ["flat"], "mtu": mtu}]
     assert (
         "spec.features.neutron.external_networks[0].mtu: must be at"
@@ -76,7 +76,7 @@ def test_an_mtu_is_one_that_a_network_can_have(mtu):
 
 
 @pytest.mark.parametrize("mtu", [-1, 1, 67, 65536, 10**9])
-def test_an_mtu_of_a_cluster_is_one_that_a_network_can_have_or_none(mtu):
+def test_an_mtu_of_a_cluster_is_valid_for_a_network_or_absent(mtu):
     for field, value in (("networkMTU", mtu), ("managedNetwork", {"mtu": mtu})):
         assert any("mtu: must be " in told.lower() for told in errors_of(cluster(field, value))), field
     assert not errors_of(cluster("networkMTU", 0))
@@ -115,7 +115,7 @@ def test_sizes_that_are_right(size):
         ("1-2-3 * * * *", "minute '1-2-3' is not within"),
     ],
 )
-def test_a_schedule_is_one_that_cron_can_read(schedule, told):
+def test_a_schedule_is_valid_for_cron(schedule, told):
     (error,) = errors(database={"cleanup": {"nova": {"schedule": schedule}}})
     assert error.startswith("spec.features.database.cleanup.nova.schedule: ")
     assert told in error

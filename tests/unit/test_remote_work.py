@@ -1,4 +1,4 @@
-"""Clouds of users that let the operator wait hold up their own namespace, and nobody else. In simulated time."""
+"""Slow clouds of users delay only their own namespace. In simulated time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, CloudResource, Done, ProjectView, mark
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Done
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, mark
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
 from stackwright.runtime.cluster.cache import Store
@@ -100,7 +102,7 @@ class Operator:
 
 
 @pytest.mark.looptime
-async def test_a_namespace_whose_clouds_are_slow_holds_up_nothing_else() -> None:
+async def test_a_namespace_with_slow_clouds_delays_no_other() -> None:
     operator = Operator("slow", calls=10)
     operator.add("slow", 500)
     await asyncio.sleep(30)
@@ -117,7 +119,7 @@ async def test_a_namespace_whose_clouds_are_slow_holds_up_nothing_else() -> None
 
 
 @pytest.mark.looptime
-async def test_a_namespace_that_keeps_helm_busy_holds_up_nothing_else_and_slow_clouds_do_not_hold_up_helm() -> None:
+async def test_a_namespace_with_busy_helm_delays_no_other_and_slow_clouds_do_not_delay_helm() -> None:
     busy = [f"busy-{n}" for n in range(100)]
     operator = Operator("busy", *busy)
     operator.add("busy", 200, name="helmbundle")
@@ -133,12 +135,12 @@ async def test_a_namespace_that_keeps_helm_busy_holds_up_nothing_else_and_slow_c
     await operator.close()
 
 
-def test_what_waits_for_helm_says_so() -> None:
+def test_controllers_that_wait_for_helm_declare_it() -> None:
     assert [each.name for each in controllers(Settings({}, {}), clouds=Mock()) if each.helm] == ["helmbundle"]
 
 
 @pytest.mark.looptime
-async def test_however_many_namespaces_have_slow_clouds_what_asks_none_is_worked_on_at_once() -> None:
+async def test_slow_clouds_of_many_namespaces_do_not_delay_other_work() -> None:
     slow = [f"slow-{n}" for n in range(100)]
     operator = Operator(*slow)
     for each in slow:
@@ -173,7 +175,7 @@ async def test_many_namespaces_with_slow_clouds_leave_workers_for_others(count: 
 
 
 @pytest.mark.looptime
-async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None:
+async def test_helm_on_all_workers_delays_no_cloud_of_a_user() -> None:
     operator = Operator()
     held = asyncio.Event()
     course = operator.runtime.reconcile
@@ -191,8 +193,8 @@ async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None
 
 
 @pytest.mark.looptime
-async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() -> None:
-    """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
+async def test_a_plan_deletes_a_few_resources_and_the_next_reconcile_the_rest() -> None:
+    """The cloud determines how many resources have our mark: 25,000 deletions held a worker until all were done."""
     operator = Operator()
     mine = mark(UID, ("port", "root"))
     there = {f"v{n}": CloudResource("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}
@@ -220,7 +222,7 @@ async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() 
     await operator.close()
 
 
-def test_who_removes_something_looks_again_after_a_moment() -> None:
+def test_a_removal_is_followed_by_a_reconcile_soon() -> None:
     cloud = CloudRef(("ns", "clouds"), "mine")
     made, gone = (CloudCall(cloud, do, ("port", "0"), UID) for do in ("create", "delete"))
     assert bounded(Plan((made,), requeue=0.0)).requeue == 0.0
@@ -229,7 +231,7 @@ def test_who_removes_something_looks_again_after_a_moment() -> None:
         assert bounded(Plan((gone,), requeue=requeue)).requeue == requeue
 
 
-def test_whatever_asks_clouds_of_users_says_so() -> None:
+def test_controllers_that_use_users_clouds_declare_it() -> None:
     clouds = Mock()
     asking = {
         each.name: each.remote

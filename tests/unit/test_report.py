@@ -1,4 +1,4 @@
-"""What is written to a status, and when not."""
+"""What is written to a status, and when nothing is written."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def conditions(cluster):
     return {c["type"]: c for c in cluster.peek(Memcached.KIND, KEY)["status"]["conditions"]}
 
 
-async def test_a_report_that_says_nothing_new_writes_nothing(cluster):
+async def test_an_unchanged_report_writes_nothing(cluster):
     wanted = plan(waiting("A", "for a"), state="WAITING", progress="0/1")
     assert await write(cluster, wanted)
     writes = len(cluster.writes)
@@ -54,7 +54,7 @@ async def test_a_report_that_says_nothing_new_writes_nothing(cluster):
         plan(waiting("A", "for a"), done("B"), state="WAITING"),
     ],
 )
-async def test_a_report_that_says_anything_new_is_written(cluster, changed):
+async def test_a_changed_report_is_written(cluster, changed):
     await write(cluster, plan(waiting("A", "for a"), state="WAITING"))
     assert await write(cluster, changed)
 
@@ -76,7 +76,7 @@ async def test_the_transition_time_is_that_of_the_status_and_not_of_the_words(cl
     assert conditions(cluster)["A"]["lastTransitionTime"] == "1970-01-01T00:05:00Z"
 
 
-async def test_conditions_of_another_controller_stay(cluster):
+async def test_conditions_of_another_controller_are_kept(cluster):
     await report(
         replace(CONTROLLER, name="node"),
         Plan(conditions=(done("Nodes"),)),
@@ -95,7 +95,7 @@ async def test_empty_fields_that_were_never_written_are_not_worth_a_write(cluste
     assert status_of(Plan(status={"a": {}}), {"metadata": {}, "status": {"a": {"x": 1}}}, 0) == {"a": {}}
 
 
-async def test_events_tell_of_turns_and_of_new_causes_of_a_block_only(cluster):
+async def test_events_report_only_transitions_and_new_causes_of_a_block(cluster):
     for stage in (
         waiting("A", "for a"),
         waiting("A", "for b"),
@@ -114,7 +114,7 @@ async def test_events_tell_of_turns_and_of_new_causes_of_a_block_only(cluster):
     ]
 
 
-def test_after_a_failure_its_words_are_those_of_ready_and_the_fields_stay_as_they_were():
+def test_after_a_failure_ready_has_its_message_and_other_fields_are_kept():
     current = {"metadata": {}, "status": {"state": "WAITING", "other": 1}}
     failed = after_failure(
         CONTROLLER, plan(done("A"), state="APPLIED", release="epoxy"), current, TransientError("the API sleeps")
@@ -131,13 +131,13 @@ def test_after_a_refusal_a_human_must_act():
     assert (ready.reason, ready.message, progressing.status) == ("BlockedRefused", "no", False)
 
 
-def test_a_stage_that_was_done_before_stays_done_after_a_failure():
+def test_a_finished_stage_stays_done_after_a_failure():
     current = {"metadata": {}, "status": {"conditions": [{"type": "A", "status": "True"}]}}
     *_, stage = after_failure(CONTROLLER, plan(done("A")), current, TransientError("x")).conditions
     assert stage.status is True
 
 
-def test_what_was_only_seen_is_told_as_it_was_seen_after_a_failure():
+def test_after_a_failure_observed_conditions_are_reported_unchanged():
     told = after_failure(
         CONTROLLER, plan(done("A", reason="Serving"), done("B")), {"metadata": {}}, TransientError("x")
     ).conditions
@@ -150,7 +150,7 @@ def test_a_controller_that_does_not_speak_of_ready_does_not_begin_with_a_failure
         assert after_failure(controller, plan, {"metadata": {}}, error).conditions == ()
 
 
-def test_a_removal_that_fails_says_why_because_it_holds_the_finalizer():
+def test_a_failed_removal_reports_why_it_keeps_the_finalizer():
     removal = Plan((Finalizer(Memcached.KIND, {"metadata": {"name": "x"}}, False),))
     going = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
     for controller in (CONTROLLER, replace(ANOTHER, finalizes=True)):
@@ -169,7 +169,7 @@ class OlderCluster(MemoryCluster):
 
 
 @pytest.mark.parametrize("with_ready", [True, False])
-async def test_fields_that_an_older_crd_lacks_are_named_also_where_nobody_writes_ready(with_ready):
+async def test_fields_that_an_older_crd_lacks_are_named_also_without_ready(with_ready):
     cluster = OlderCluster(clock=FrozenClock())
     cluster.put(Memcached.KIND, {"metadata": {"namespace": "n", "name": "x"}, "spec": {}})
     conditions = summary([waiting("A", "for a")]) if with_ready else ()

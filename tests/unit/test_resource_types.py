@@ -1,4 +1,4 @@
-"""The two tables of resource types agree, and a type needs nothing beside its two entries."""
+"""The two tables of resource types agree, and a type needs only its two entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 import pytest
-from tests.unit.test_adapter_openstack_clouds import Response, Services
+from test_adapter_openstack_clouds import Response, Services
 
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run as request
@@ -25,24 +25,14 @@ from stackwright.controllers.infra.managed_resources import (
     plan_removal,
 )
 from stackwright.controllers.infra.references import Resolver
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    Clouds,
-    ProjectView,
-    Query,
-    ResourceKey,
-    Subscription,
-    ids,
-    look,
-    mark,
-    resolve_pending,
-    run,
-)
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
+from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, run
 from stackwright.core.openstack.errors import Reason, TransientCloudError
-from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order, owned_types
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order
+from stackwright.core.openstack.resources import CloudRef, ProjectView, ResourceKey, ids, mark
+from stackwright.runtime.memory import FrozenClock
 from stackwright.runtime.memory.forecast import ForecastClouds
+from support.openstack import MemoryClouds, owned_types
 
 CLOUD, UID = CloudRef(("ns", "clouds"), "mine"), "5b6c1d0e-0000-4000-8000-000000000001"
 OWNER = Owner(CLOUD, UID)
@@ -82,7 +72,7 @@ def test_each_filter_of_a_spec_has_one_of_the_api(what: str, filters: type[NameF
 
 
 @pytest.mark.parametrize("what", owned_types())
-def test_what_is_compared_is_read(what: str) -> None:
+def test_compared_fields_are_read(what: str) -> None:
     raw = {"id": "1", "name": "a", **dict.fromkeys(TYPES[what].compared, "a"), "metadata": {"a": "b"}, "tags": ["a"]}
     thing = thing_of(what, raw)
     assert set(TYPES[what].compared) - {"name"} <= thing.facts.keys()
@@ -145,7 +135,7 @@ async def test_a_made_up_type_is_created_recognized_and_deleted_in_memory(record
 
 
 @pytest.mark.usefixtures("made_up")
-async def test_changes_of_a_made_up_type_are_set_back() -> None:
+async def test_changes_of_a_made_up_type_are_reverted() -> None:
     clouds = MemoryClouds(FrozenClock())
     record = await create(clouds)
     clouds.become(clouds.things["shelf", record[SHELF]], "", size=2)

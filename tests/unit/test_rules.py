@@ -1,4 +1,4 @@
-"""Rules over several fields, where a field has a wrong type: the field tells it, and no rule breaks over it."""
+"""Rules over several fields with a wrong type: the field reports it, and no rule raises an exception."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RIGHT: dict[str, Any] = {"names": ["a"], "part": {"x": "y"}, "size": 2}
         ({"names": ["a", "b"], "part": {}, "size": "x"}, {"names", "part", "size"}),
     ],
 )
-def test_a_wrong_type_is_told_by_its_field_together_with_all_other_errors(wrong: Any, fields: set[str]) -> None:
+def test_a_wrong_type_is_reported_by_field_with_all_other_errors(wrong: Any, fields: set[str]) -> None:
     assert Network.model_validate(RIGHT)
     with pytest.raises(ValidationError) as caught:
         Network.model_validate(RIGHT | wrong)

@@ -1,4 +1,4 @@
-"""The loop itself: what wakes it, and what a failure leads to. In memory and in simulated time."""
+"""The loop: wake-ups, and the results of failures. In memory and in simulated time."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ def plan(*actions):
 
 
 class Operator:
-    """A runtime over a cluster in memory whose watches tell of each change at once, unless they are deaf."""
+    """A runtime over a cluster in memory whose watches report each change at once, unless they are deaf."""
 
     def __init__(self, *controllers, latency=0.0):
         self.cluster = MemoryCluster(clock=FrozenClock())
@@ -112,7 +112,7 @@ WORDS = itertools.count()
 @pytest.mark.parametrize("latency", [0.0, 0.2])
 @pytest.mark.parametrize("kind", [TransientError, TerminalError])
 async def test_a_failure_whose_message_differs_each_time_is_retried_with_backoff(kind, latency):
-    """Whatever is in the message, the status that we write must not bring the retry forward."""
+    """With any message, the status that we write must not bring the retry forward."""
     operator = Operator(controller(decide=lambda seen: plan(SAME)), latency=latency)
     put(operator)
     failing(operator, lambda: kind(f"attempt {'x' * next(WORDS)} failed"))
@@ -121,7 +121,7 @@ async def test_a_failure_whose_message_differs_each_time_is_retried_with_backoff
     assert operator.condition()["message"].startswith("attempt")
 
 
-async def test_a_change_by_somebody_else_still_brings_a_retry_forward():
+async def test_a_foreign_change_brings_a_retry_forward():
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
     failing(operator, lambda: TransientError(f"attempt {'x' * next(WORDS)} failed"))
@@ -145,8 +145,10 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
-async def test_a_change_that_a_watch_tells_together_with_our_own_report_brings_a_retry_forward(changed):
-    """Kopf tells the last of several versions: the change was taken for our own write, and seen a minute later."""
+async def test_a_change_in_the_event_of_our_own_report_brings_a_retry_forward(changed):
+    """Kopf reports only the last of several versions: the change was treated as our own write, and detected a minute
+    later.
+    """
     operator = Operator(controller(decide=lambda seen: plan(SAME)))
     put(operator)
     failing(operator, lambda: TransientError(f"attempt {'x' * next(WORDS)} failed"))
@@ -168,7 +170,7 @@ async def test_a_change_that_a_watch_tells_together_with_our_own_report_brings_a
     await running
 
 
-async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
+async def test_the_status_of_a_failing_controller_wakes_another_one():
     heard = []
 
     def hear(seen):
@@ -187,8 +189,8 @@ async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
     assert len(heard) >= 2
 
 
-async def test_a_success_is_not_looked_at_again_when_its_own_report_differs_in_words_only():
-    """What it looks at may say something else each time."""
+async def test_a_success_is_not_reconciled_again_when_its_report_differs_only_in_messages():
+    """The observed state may have another message each time."""
     operator = Operator(
         controller(decide=lambda seen: Plan((), (*summary([waiting("Made", "x" * (next(WORDS) + 1))]),)))
     )
@@ -203,7 +205,7 @@ def told(reason="Waiting", message="one", **status):
 
 
 class Neighbour(Operator):
-    """A controller that has failed for a while, and next to it an object whose status another one of ours writes."""
+    """A controller that has failed for a while, and an object whose status another of our controllers writes."""
 
     def __init__(self):
         watches = [Watch(Memcached.KIND, lambda obj, lookup: [key_of(obj)])]
@@ -257,14 +259,14 @@ async def test_a_status_with_another_message_only_brings_no_retry_forward():
         told(endpoints=["a"]),
     ],
 )
-async def test_a_status_that_says_something_else_brings_a_retry_forward(status):
+async def test_a_changed_status_brings_a_retry_forward(status):
     async with neighbour(told()) as operator:
         await operator.write(status)
         assert await operator.tried() == 1
 
 
-async def test_a_message_that_a_watch_tells_together_with_something_else_brings_a_retry_forward():
-    """A watch may tell the last of several versions only."""
+async def test_a_message_with_another_change_in_one_event_brings_a_retry_forward():
+    """A watch may report only the last of several versions."""
     async with neighbour(told()) as operator:
         operator.deaf = True
         await operator.write(told(reason="Installing"))
@@ -273,7 +275,7 @@ async def test_a_message_that_a_watch_tells_together_with_something_else_brings_
         assert await operator.tried() == 1
 
 
-async def test_a_message_that_a_watch_tells_together_with_a_label_brings_a_retry_forward():
+async def test_a_message_with_a_changed_label_brings_a_retry_forward():
     async with neighbour(told()) as operator:
         operator.deaf = True
         live = operator.cluster.peek(Memcached.KIND, KEY)
@@ -305,8 +307,8 @@ async def test_another_value_in_a_secret_brings_a_retry_forward():
     await running
 
 
-async def test_a_success_is_looked_at_again_when_its_own_report_comes_back():
-    """Some decide one step at a time, and read the last one from their own status."""
+async def test_a_success_is_reconciled_again_with_the_event_of_its_report():
+    """Some controllers decide one step per reconcile, and read the last step from their own status."""
 
     def decide(seen):
         step = int((seen.obj.get("status") or {}).get("progress") or 0)
@@ -341,7 +343,7 @@ def ids():
         lambda: f"{'ab cd ef ' * 400} ({ids()}{'-0' * (next(WORDS) % 7)}) {'ab cd ef ' * 200}",
     ],
 )
-def test_what_differs_at_each_attempt_is_not_in_a_message(text):
+def test_a_message_has_no_part_that_varies_per_attempt(text):
     first, second = text(), text()
     assert first != second
     assert steady(first) == steady(second)
@@ -358,7 +360,7 @@ def test_what_differs_at_each_attempt_is_not_in_a_message(text):
         "version 10.11.6 is older than 11.4",
     ],
 )
-def test_what_a_message_says_is_kept(text):
+def test_the_text_of_a_message_is_kept(text):
     assert steady(text) == text
 
 
@@ -373,7 +375,7 @@ def test_what_a_message_says_is_kept(text):
     ],
     ids=["not to be printed", "lines", "long", "spaces", "words"],
 )
-def test_a_message_is_one_short_line_whatever_it_repeats(text, line):
+def test_a_message_is_one_short_line_with_any_content(text, line):
     """A tenant's OpenStack gives a server's fault: 40,000 spaces held up the operator for minutes."""
     assert steady(text).strip() == line.strip()
     assert steady(steady(text)) == steady(text)
@@ -383,7 +385,7 @@ def test_a_message_is_one_short_line_whatever_it_repeats(text, line):
 @pytest.mark.parametrize(
     "unit", [" ", "\t ", "(", "1", "1.", "req-", "request id ", " at 0x1", "2026-01-01T", "/tmp/", "-"]
 )
-def test_a_message_takes_no_time_to_be_steady(unit):
+def test_a_message_is_made_stable_fast(unit):
     began = time.process_time()
     steady(unit * 1_000_000)
     assert time.process_time() - began < 5.0  # gross: it would be hours
@@ -397,7 +399,7 @@ async def test_a_message_with_a_request_id_is_written_once():
     assert [write.verb for write in operator.cluster.writes].count("apply_status") == 1
 
 
-async def test_an_event_asks_only_the_watches_for_owners_that_the_object_has(monkeypatch):
+async def test_an_event_uses_only_watches_of_existing_owners(monkeypatch):
     """A Secret may belong to an object of thirty kinds; at 5,000 Secrets a call for each would be 150,000 calls."""
     asked = []
     works = ByOwner.__call__

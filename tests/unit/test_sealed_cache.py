@@ -1,4 +1,4 @@
-"""What services keep in memcached: whoever else reaches it can neither read nor make it, nor run code through it."""
+"""Entries of services in memcached: other clients can neither read nor create them, nor run code through them."""
 
 import pickle
 import runpy
@@ -30,7 +30,7 @@ class Evil:
 
 
 class Memcached:
-    """python-memcached's client: what is not bytes goes as a pickle."""
+    """python-memcached's client: values other than bytes are pickled."""
 
     stored: dict[str, tuple[bool, bytes]]
 
@@ -76,7 +76,7 @@ def _nothing_ran() -> Iterator[None]:
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """What Keystone's cache makes its connections of."""
+    """The class from which Keystone's cache creates its connections."""
     memcache = ModuleType("memcache")
     memcache.Client = type("Client", (Memcached,), {"__init__": Memcached.__init__})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "memcache", memcache)
@@ -101,7 +101,7 @@ def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     return made
 
 
-def test_keystone_reads_what_it_wrote_and_nobody_else_does(client: Any) -> None:
+def test_only_clients_with_the_key_read_cache_entries(client: Any) -> None:
     stored: dict[str, tuple[bool, bytes]] = {}
     keystone = client("secret", stored)
     keystone.set("a", ("value", 1))
@@ -113,7 +113,7 @@ def test_keystone_reads_what_it_wrote_and_nobody_else_does(client: Any) -> None:
     assert client("rotated", stored).get_multi(["a", "b"]) == {}
 
 
-def test_keystone_believes_nothing_that_others_put_there(client: Any) -> None:
+def test_keystone_ignores_cache_entries_of_others(client: Any) -> None:
     stored: dict[str, tuple[bool, bytes]] = {}
     keystone = client("secret", stored)
     keystone.set("admin", "roles of admin")
@@ -141,8 +141,8 @@ def test_values_of_before_the_seal_are_neither_read_nor_replaced(client: Any) ->
     assert before.get("a") == {"role": "member"}
 
 
-def test_what_bootstrap_changes_is_no_longer_answered_as_before(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks Keystone during its bootstrap makes it cache that the administrator has no role."""
+def test_results_that_bootstrap_changes_are_not_cached(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request to Keystone during its bootstrap makes it cache that the administrator has no role."""
     stored: dict[str, tuple[bool, bytes]] = {}
     api = client("secret", stored)
     api.set("region of assignments", "before")
@@ -163,8 +163,8 @@ def test_what_bootstrap_changes_is_no_longer_answered_as_before(client: Any, mon
     assert api.get("region of assignments") == "after"
 
 
-def test_no_client_of_memcached_unpickles_what_it_reads(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """keystonemiddleware looks at signatures after its client has made values of what a server sent."""
+def test_no_client_of_memcached_unpickles_entries(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """keystonemiddleware checks signatures only after its client has deserialized the response of a server."""
     monkeypatch.syspath_prepend(str(BIN / "lib/bin"))
     __import__("no_pickles").install()
     stored = {"pickle": (True, pickle.dumps(Evil()))}
@@ -195,7 +195,7 @@ def serde(monkeypatch: pytest.MonkeyPatch) -> Any:
     return __import__("session_cache").Serde
 
 
-def test_a_session_of_horizon_comes_back_as_it_was(serde: Any) -> None:
+def test_a_session_of_horizon_is_read_unchanged(serde: Any) -> None:
     token = Token("t", datetime(2026, 1, 1, tzinfo=UTC), {"name": "demo"})
     session = {"token": token, "allowed": {"valid_for": token, "panel": True}, "start": "2026-01-01"}
     raw, flags = serde("secret").serialize(b":1:session", session)

@@ -1,4 +1,4 @@
-"""A Secret that has an owner is written for nobody else: names of Secrets are the choice of users."""
+"""A Secret with an owner is written for no other object: users choose the names of Secrets."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ WHOSE: dict[str, Callable[[Object], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("whose", WHOSE)
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_the_secret_of_another_owner_is_refused_by_name_and_stays_as_it_is(
+async def test_the_secret_of_another_owner_is_rejected_by_name_and_unchanged(
     ports: Any, action: str, whose: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner, other = made(ports, "mine", monkeypatch), made(ports, "other", monkeypatch)
@@ -107,10 +107,10 @@ async def test_the_secret_of_another_owner_is_refused_by_name_and_stays_as_it_is
 
 
 @pytest.mark.parametrize("action", [each for each in ACTIONS if each not in NOBODYS])
-async def test_what_belongs_to_the_operator_itself_is_refused_too(
+async def test_names_of_the_operators_own_secrets_are_rejected_too(
     ports: Any, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as the authority of a cloud, and what an external gateway of Ceph gets."""
+    """For example the CA of a cloud, and the credentials of an external gateway of Ceph."""
     before = copy.deepcopy(there(ports, labels=MANAGED))
     with pytest.raises(TerminalError, match=r"^Secret n/keystone-admin belongs to stackwright; "):
         await execute([ACTIONS[action](made(ports, "mine", monkeypatch))], ports, "m")
@@ -118,7 +118,7 @@ async def test_what_belongs_to_the_operator_itself_is_refused_too(
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_one_that_a_user_put_there_first_is_taken_over_and_written_again(
+async def test_an_existing_secret_of_a_user_is_adopted_and_rewritten(
     ports: Any, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there(ports, labels={"app.kubernetes.io/managed-by": "Helm"})
@@ -132,7 +132,7 @@ async def test_one_that_a_user_put_there_first_is_taken_over_and_written_again(
 
 
 @pytest.mark.parametrize("action", [each for each in ACTIONS if each not in NOBODYS])
-async def test_what_an_earlier_owner_of_the_name_left_is_written(
+async def test_leftovers_of_an_earlier_owner_of_the_name_are_overwritten(
     ports: Any, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = made(ports, "mine", monkeypatch)

@@ -1,4 +1,4 @@
-"""Values of Secrets in configuration: one line each, quoted where it is read back; told by key, never repeated."""
+"""Values of Secrets in configuration: one line each, quoted for their reader; reported by key, never repeated."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_a_value_of_several_lines_is_refused_by_its_key(ports, owner, acti
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\r\n"])
-async def test_one_line_break_at_the_end_is_no_part_of_it(ports, owner, end) -> None:
+async def test_a_trailing_line_break_is_removed(ports, owner, end) -> None:
     given(ports, "p w\t=" + end)
     await execute([copy(owner)], ports, "m")
     assert made(ports) == {"x.conf": "[ldap]\npassword = p w\t=\n"}
@@ -99,14 +99,14 @@ async def test_one_line_break_at_the_end_is_no_part_of_it(ports, owner, end) -> 
     assert made(ports)["password"] == "p w\t="
 
 
-async def test_what_is_no_text_is_refused_by_its_key(ports, owner) -> None:
+async def test_a_value_that_is_no_text_is_rejected_by_its_key(ports, owner) -> None:
     given(ports, b"\xff\xfe")
     with pytest.raises(TerminalError, match="key k of Secret n/mine: must be UTF-8 text"):
         await execute([copy(owner)], ports, "m")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-async def test_a_password_that_was_there_first_is_one_line_where_it_is_not_quoted(ports, owner, text) -> None:
+async def test_an_existing_password_must_be_one_line_where_it_is_not_quoted(ports, owner, text) -> None:
     data = {"password": base64.b64encode(text.encode()).decode()}
     ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "x"}, "data": data})
     with pytest.raises(TerminalError, match="field password of Secret n/x: must be one line") as told:
@@ -117,7 +117,7 @@ async def test_a_password_that_was_there_first_is_one_line_where_it_is_not_quote
 
 
 @pytest.mark.parametrize("region", ["NO", "1", "a: b", "x # y", '"', "{password}", "R\n  other: {}"])
-async def test_clouds_yaml_says_what_was_written(ports, owner, region) -> None:
+async def test_clouds_yaml_contains_the_written_values(ports, owner, region) -> None:
     settings = KeystoneSettings.model_validate({"users": {"admin": {"project_name": "yes"}}})
     spec = ServiceSpec().model_copy(update={"region": region})  # even if nothing had refused it before
     context = Context("keystone", "n", spec, {}, settings)
@@ -157,14 +157,14 @@ def identity(sections: list[str], region: str = "RegionOne") -> dict[str, str]:
 @for_all(st.lists(st.text("ax{}:.![]<>09", min_size=1, max_size=9).map(lambda text: f"s{text}s"), max_size=4))
 @example(["x{username:>3000000000}x"])
 @example(["x{password}", "x{y}", "x{", "x}x"])
-def test_names_of_sections_stand_there_as_they_are(sections: list[str]) -> None:
+def test_names_of_sections_are_unchanged(sections: list[str]) -> None:
     sections = [name for name in sections if OPTION.matches(name)]
     text = identity(sections)["auth.conf"]
     assert [line[1:-1] for line in text.splitlines() if line.startswith("[")] == sections
     assert len(text) <= 300 * len(sections) + sum(map(len, sections))
 
 
-def test_what_a_user_says_once_and_is_written_for_each_section_is_short() -> None:
+def test_a_users_value_that_is_repeated_per_section_has_a_short_limit() -> None:
     with pytest.raises(ValidationError, match="region"):
         identity(["x"], region="r" * 256)
     with pytest.raises(ValidationError, match="sections"):
@@ -180,7 +180,7 @@ def test_what_a_user_says_once_and_is_written_for_each_section_is_short() -> Non
         ("mon_endpoints", "192.0.2.1:6789\nevil = x"),
     ],
 )
-def test_what_a_ceph_hands_over_is_one_line_too(field: str, text: str) -> None:
+def test_values_from_ceph_must_be_one_line_too(field: str, text: str) -> None:
     spec = {"client": "cinder", "pools": [{"name": "v", "role": "volumes"}], "options": {"rbd": {"p": "pool:volumes"}}}
     handed = {"mon_endpoints": "192.0.2.1:6789\n", "cinder": "client.c;A==\n;a:volumes:hdd", field: text}
     with pytest.raises(ValueError, match=f"field {field}: must be one line") as told:

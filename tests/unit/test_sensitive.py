@@ -9,14 +9,14 @@ def reference(name="s", key="k"):
     return {"value_from": {"secret_key_ref": {"name": name, "key": key}}}
 
 
-def test_references_are_cut_out_and_the_rest_stays_as_it_is():
+def test_references_are_removed_and_the_rest_is_unchanged():
     values = {"conf": {"keystone": {"ldap": {"password": reference(), "user": "u"}}}, "pod": {"replicas": {"api": 2}}}
     clean, sections = cut(values, "keystone")
     assert clean == {"conf": {"keystone": {"ldap": {"user": "u"}}}, "pod": {"replicas": {"api": 2}}}
     assert sections == {"ldap": {"password": ("s", "k")}}
 
 
-def test_an_explicit_none_stays_because_it_removes_a_value():
+def test_an_explicit_none_is_kept_because_it_removes_a_value():
     assert cut({"a": None, "b": {"c": None}}, None)[0] == {"a": None, "b": {"c": None}}
 
 

@@ -1,4 +1,4 @@
-"""Whatever others do to a server, and whenever: it is whole again once they leave it alone, or says what was lost."""
+"""Any changes of a server by others, at any time: it is complete again afterwards, or reports the loss."""
 
 from __future__ import annotations
 
@@ -17,21 +17,17 @@ from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
 from stackwright.core.controller import Controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import (
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    ProjectView,
-    Subscription,
-    resolve_pending,
-)
+from stackwright.core.openstack.calls import CloudCall, resolve_pending
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.cycle.report import after_failure
-from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.runtime.memory import FrozenClock
+from support.openstack import MemoryClouds
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")
@@ -42,8 +38,8 @@ WHOLE = [
 
 
 class Clouds(MemoryClouds):
-    """young   the process has just begun: who waits for nothing is told of servers only
-    hidden  what is there and not listed yet
+    """young   the process has just begun: objects that wait for nothing see only servers
+    hidden  existing resources that are not listed yet
     """
 
     young = False
@@ -64,7 +60,7 @@ CONTROLLER = Controller("server", "servers", KIND, (), cast(Any, None), decide)
 
 
 class Walk:
-    """A server, its cloud, and whoever reconciles it."""
+    """A server, its cloud, and its controller."""
 
     def __init__(self, policy: str) -> None:
         self.clock = FrozenClock()
@@ -129,7 +125,7 @@ class Walk:
         return sorted(f"{thing.what} {thing.name}" for thing in self.ours())
 
     async def act(self, act: str, number: int) -> None:
-        """What somebody else does, or what goes wrong."""
+        """An action of another client, or a fault."""
         found = self.ours()
         thing = found[number % len(found)] if found else None
         match act:
@@ -141,7 +137,8 @@ class Walk:
                 for server in self.clouds.all("server"):
                     self.clouds.become(server, server.state, block_device_mapping_v2=[])
                     self.clouds.remove("server", server.id)
-            # By a request that seemed to fail. Without an answer to the other one nobody could tell it from a copy.
+            # By a request that seemed to fail. Without a response to the other one it could not be distinguished from a
+            # copy.
             case "double" if thing and (thing.what == "port" or thing.facts.get("answered")):
                 twin = replace(thing, id=f"{thing.id}-{number}", facts={**thing.facts, "device_id": ""})
                 self.clouds.things[twin.what, twin.id] = twin
@@ -167,11 +164,11 @@ class Walk:
         self.clouds.lose.clear()
         for thing in self.clouds.all("server"):
             if thing.state not in ("ACTIVE", "BUILD") and not thing.facts.get("task_state"):
-                self.clouds.become(thing, "ACTIVE")  # somebody starts it
+                self.clouds.become(thing, "ACTIVE")  # another client starts it
 
 
 def _takes_one_of_two(thing: CloudResource, found: list[CloudResource]) -> bool:
-    """Whether one of two volumes with one mark goes with it: a server takes its disks along."""
+    """Whether one of two volumes with one mark is deleted with it: a server deletes its disks."""
     goes = {thing.id, *(each["uuid"] for each in thing.facts.get("block_device_mapping_v2") or ())}
     volumes = [each for each in found if each.what == "volume"]
     marks = Counter(each.mark for each in volumes)
@@ -206,8 +203,8 @@ async def gone(walk: Walk) -> None:
 @example("Always", [(20, "restart", 0), (0, "leave", 0), (1, "calm", 0)])  # the next one got its disks
 @example("Always", [(20, "hide", 6), (5, "calm", 0)])  # a server that is not listed yet is not lost
 @example("Always", [(0, "die", 3)])
-@example("Always", [(1, "die", 3), (10, "remove", 4)])  # a server that was not recorded yet had what is lost
-async def test_it_is_whole_in_the_end_or_says_what_was_lost(policy: str, steps: list[tuple[int, str, int]]) -> None:
+@example("Always", [(1, "die", 3), (10, "remove", 4)])  # an unrecorded server had the lost resource
+async def test_a_server_is_complete_or_reports_its_loss(policy: str, steps: list[tuple[int, str, int]]) -> None:
     walk = await walked(policy, steps)
     await walk.run(15)
     walk.calm()
@@ -220,12 +217,12 @@ async def test_it_is_whole_in_the_end_or_says_what_was_lost(policy: str, steps: 
     else:
         assert policy == "Never"
         assert ready.reason in ("BlockedInstanceNotFound", "BlockedResourceNotFound"), ready.message
-        assert len(walk.clouds.all("server")) <= 1  # what else is there twice goes when somebody has decided
+        assert len(walk.clouds.all("server")) <= 1  # other duplicates are deleted after a user's decision
     assert not any(one & other for one, other in itertools.combinations(walk.disks.values(), 2))
     await gone(walk)
 
 
 @given(st.sampled_from(["Always", "Never"]), STEPS)
 @example("Always", [(13, "remove", 0), (0, "remove", 0), (0, "double", 2), (0, "remove", 4)])  # a disk and its server
-async def test_it_goes_without_a_rest_in_the_middle_of_anything(policy: str, steps: list[tuple[int, str, int]]) -> None:
+async def test_a_server_is_deleted_from_any_intermediate_state(policy: str, steps: list[tuple[int, str, int]]) -> None:
     await gone(await walked(policy, steps))

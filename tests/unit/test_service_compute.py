@@ -1,4 +1,4 @@
-"""Values, contracts and conditions of Nova and its hypervisors, from what a cloud asks of them."""
+"""Values, contracts and conditions of Nova and its hypervisors, derived from a cloud."""
 
 import json
 from dataclasses import replace
@@ -69,7 +69,7 @@ def test_the_certificates_are_for_all_compute_nodes() -> None:
     assert proxy.names == ("nova-novncproxy",)
 
 
-def test_libvirt_lets_in_libvirt_and_nobody_else_with_a_certificate_of_the_cloud() -> None:
+def test_libvirt_accepts_no_certificate_of_the_cloud_except_libvirts() -> None:
     own, qemu, proxy = nova.SERVICE.certificates(context())
     daemon = values("libvirt")
     assert daemon["conf"]["libvirtd"]["tls_allowed_dn_list"] == [f"CN={own.subject}"]
@@ -84,7 +84,7 @@ def test_no_certificate_without_compute_nodes() -> None:
     assert nova.SERVICE.certificates(context(nodes=())) == ()
 
 
-def test_nova_asks_for_three_databases_in_two_accounts() -> None:
+def test_nova_requests_three_databases_in_two_accounts() -> None:
     first, second, *others = nova.SERVICE.contracts(context(messaging_instance="rabbitmq"))
     assert (first.name, first.spec["additionalDatabases"]) == ("nova", ["nova_cell0"])
     assert (second.name, second.spec["database"], second.spec["section"]) == ("nova-api", "nova_api", "api_database")
@@ -102,7 +102,7 @@ def test_disk_of_a_node_is_reserved_where_machines_use_it() -> None:
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_consoles_are_there_or_not(enabled: bool) -> None:
+def test_consoles_can_be_enabled_or_disabled(enabled: bool) -> None:
     built = values("nova", ingress=True, console={"novnc": {"enabled": enabled}})
     assert built["manifests"]["deployment_novncproxy"] is enabled
     assert built["conf"]["nova"]["vnc"] == {"enabled": enabled}
@@ -120,20 +120,20 @@ def test_emulating_nodes_are_named_with_the_reason() -> None:
     assert told((pod("a", answer("kvm")),))[0].status is True
 
 
-def test_what_is_no_answer_tells_nothing() -> None:
+def test_an_invalid_report_is_ignored() -> None:
     told = nova.SERVICE.pod_conditions
     assert told is not None
     silent = pod("a", answer("qemu"), code=1), pod("b", "Error"), pod("c", answer("qemu"), "node"), {"metadata": {}}
     assert told(silent) == ()
 
 
-def test_migrations_come_in_where_the_nodes_say_and_the_certificate_is_for_that_too() -> None:
+def test_migrations_use_the_address_of_the_node_and_its_certificate_includes_it() -> None:
     told = (pod("node1", json.dumps({"address": "192.0.2.9", "virt_type": "kvm"})), pod("node2", answer("kvm"), code=1))
     certificate, *_ = nova.SERVICE.certificates(replace(context(), pods=told))
     assert certificate.addresses == ("10.0.0.1", "10.0.0.2", "192.0.2.9")
 
 
 def test_nova_only_reads_images_in_ceph() -> None:
-    """Of these it makes clones; with a right to write it could change what everybody boots from."""
+    """It clones images; with write access it could change the boot disks of all users."""
     (disks,) = [each for each in nova.SERVICE.contracts(context(images={"backend": "ceph"})) if each.stage == "Storage"]
     assert {pool["role"]: pool["readOnly"] for pool in disks.spec["pools"]} == {"vms": False, "images": True}

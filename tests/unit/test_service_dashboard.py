@@ -1,4 +1,4 @@
-"""Horizon's values, and the script of its chart that turns them into settings: data only, whatever is in it."""
+"""Horizon's values, and the script of its chart that turns them into settings: only data, with any content."""
 
 import json
 import runpy
@@ -37,7 +37,7 @@ def test_behind_an_ingress_cookies_are_for_tls_only() -> None:
     assert built["SESSION_COOKIE_SECURE"] is built["CSRF_COOKIE_SECURE"] is True
 
 
-def test_the_theme_is_one_of_the_image() -> None:
+def test_the_theme_exists_in_the_image() -> None:
     assert settings(default_theme="material")["DEFAULT_THEME"] == "material"
     with pytest.raises(ValueError, match="default_theme"):
         settings(default_theme="neon")

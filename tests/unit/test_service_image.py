@@ -1,4 +1,4 @@
-"""Values of Glance and Placement, from what a cloud asks of them."""
+"""Values of Glance and Placement, derived from a cloud."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def store(**volume: str) -> dict[str, object]:
     return {"file": {"fast": {"default": True, "pvc": {"size": "50Gi", **volume}}}}
 
 
-def test_a_cloud_that_says_nothing_keeps_images_on_a_local_volume() -> None:
+def test_by_default_images_are_on_a_local_volume() -> None:
     built = values(glance.SERVICE)
     assert built["volume"] == {"store": "images", "class_name": "local", "size": "10Gi"}
 
@@ -52,7 +52,7 @@ def test_a_project_may_fill_the_volume_of_images_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_one_volume_is_for_one_pod_of_glance(size: Size) -> None:
+def test_one_volume_allows_one_pod_of_glance(size: Size) -> None:
     assert values(glance.SERVICE, size)["pod"]["replicas"] == {"api": 1}
 
 
@@ -63,7 +63,7 @@ def test_larger_clouds_have_more_workers() -> None:
         assert workers[0] == 1
 
 
-def test_placement_asks_for_a_database_of_its_own_section_and_no_bus() -> None:
+def test_placement_requests_a_database_for_its_own_section_and_no_bus() -> None:
     asked = placement.SERVICE.contracts(context(placement.SERVICE))
     assert [contract.kind.kind for contract in asked] == ["DatabaseAccount", "KeystoneService"]
     assert asked[0].spec["section"] == "placement_database"

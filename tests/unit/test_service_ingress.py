@@ -19,7 +19,7 @@ def test_without_a_certificate_of_the_user_every_name_below_the_domain_gets_one(
     assert SERVICE.certificates(context()) == (wanted,)
 
 
-def test_the_users_own_certificate_is_taken_from_where_it_is():
+def test_the_users_own_certificate_is_read_from_its_secret():
     def ref(key):
         return {"value_from": {"secret_key_ref": {"name": "mine", "key": key}}}
 

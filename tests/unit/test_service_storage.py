@@ -1,4 +1,4 @@
-"""Values of Cinder and etcd, from what a cloud asks of them."""
+"""Values of Cinder and etcd, derived from a cloud."""
 
 import re
 
@@ -39,7 +39,7 @@ def volumes(**backends: dict[str, object]) -> dict[str, object]:
     return {"volume": {"backends": backends}, "backup": {"enabled": False}}
 
 
-def test_a_cloud_that_says_nothing_keeps_volumes_in_ceph() -> None:
+def test_by_default_volumes_are_in_ceph() -> None:
     built = values()
     assert list(built["conf"]["backends"]) == ["rbd"]
     assert built["conf"]["backends"]["rbd"]["volume_driver"] == RBD
@@ -58,7 +58,7 @@ def test_a_cloud_that_says_nothing_keeps_volumes_in_ceph() -> None:
     )
 
 
-def test_ceph_is_asked_for_what_back_ends_and_backups_need() -> None:
+def test_back_ends_and_backups_request_their_pools_from_ceph() -> None:
     spec = contracts()["CephClient"].spec
     assert {pool["role"]: pool["readOnly"] for pool in spec["pools"]} == {
         "volumes": False,
@@ -71,7 +71,7 @@ def test_ceph_is_asked_for_what_back_ends_and_backups_need() -> None:
     }
 
 
-def test_a_pool_of_ones_own_is_not_asked_for() -> None:
+def test_a_users_own_pool_is_not_requested() -> None:
     own = backend(fast={"volume_driver": RBD, "rbd_pool": "fast"})
     assert contracts(**volumes(fast=own))["CephClient"].spec["options"]["fast"].keys() == {
         "rbd_user",
@@ -79,7 +79,7 @@ def test_a_pool_of_ones_own_is_not_asked_for() -> None:
     }
 
 
-def test_backups_go_to_object_storage_where_there_is_any() -> None:
+def test_backups_are_stored_in_object_storage_if_present() -> None:
     options = values(services=["object-storage"])["conf"]["cinder"]["DEFAULT"]
     assert options["backup_driver"] == SWIFT_BACKUP
     assert options["swift_catalog_info"] == "object-store:swift:internalURL"
@@ -90,7 +90,7 @@ def test_backups_go_to_object_storage_where_there_is_any() -> None:
     assert values()["conf"]["cinder"]["DEFAULT"]["backup_driver"] == CEPH_BACKUP
 
 
-def test_back_ends_without_ceph_need_none() -> None:
+def test_back_ends_without_ceph_request_no_client() -> None:
     asked = volumes(files=backend(files={"volume_driver": NFS, "nas_host": "192.0.2.1"}))
     built = values(**asked)
     assert built["secrets"]["ceph"] == {"cinder": None}
@@ -122,7 +122,7 @@ def test_volume_types_are_named_after_back_ends() -> None:
     assert list(built["conf"]["backends"]) == ["section", "a", "b", "c"]
 
 
-def test_a_cloud_describes_volume_types_of_its_own() -> None:
+def test_a_cloud_describes_additional_volume_types() -> None:
     limited = {"backend": "rbd", "qos": {"specs": {"total_iops_sec": 100}}, "public": False}
     asked = {
         "shared": {"multi_attach": True, "extra_specs": {"a": "b"}},
@@ -143,7 +143,7 @@ def test_a_cloud_describes_volume_types_of_its_own() -> None:
     }
 
 
-def test_a_type_of_the_clouds_own_is_not_for_those_who_ask_for_none() -> None:
+def test_a_hidden_volume_type_is_not_the_default() -> None:
     hidden = volumes(one=backend(create_volume_type=False, a={"volume_driver": NFS}))
     assert values(volume_types={"x": {}}, **hidden)["bootstrap"]["default_type"] is None
     assert values(volume_types={"rbd": {"public": False}})["bootstrap"]["default_type"] is None
@@ -163,12 +163,12 @@ def test_a_type_of_the_clouds_own_is_not_for_those_who_ask_for_none() -> None:
         ({"shared": True}, "x.shared"),
     ],
 )
-def test_a_volume_type_that_cinder_would_not_take_is_refused(kind: dict[str, object], part: str) -> None:
+def test_a_volume_type_that_cinder_would_reject_is_rejected(kind: dict[str, object], part: str) -> None:
     with pytest.raises(ValidationError, match=re.escape(part)):
         CinderFeatures.model_validate({"volume_types": {"x": kind}})
 
 
-def test_names_that_cinder_would_not_take_are_refused() -> None:
+def test_names_that_cinder_would_reject_are_rejected() -> None:
     with pytest.raises(ValidationError, match=r"volume_types\.' x': takes a name"):
         CinderFeatures.model_validate({"volume_types": {" x": {}}})
     for name in ([], 7, ""):
@@ -193,7 +193,7 @@ def test_options_of_back_ends_reach_the_configuration() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_only_with_common_locks_are_there_several_for_the_same_volumes(size: Size) -> None:
+def test_several_processes_serve_the_same_volumes_only_with_shared_locks(size: Size) -> None:
     alone, locked = values(size), values(size, services=LOCKED)
     assert alone["pod"]["replicas"]["volume"] == 1
     assert "cluster" not in alone["conf"]["cinder"]["DEFAULT"]
@@ -217,7 +217,7 @@ def test_locks_are_in_etcd_with_a_certificate() -> None:
 
 
 @pytest.mark.parametrize(("ingress", "url"), [(True, "https://cinder.cloud.example"), (False, "http://cinder-api.")])
-def test_the_catalog_has_the_type_that_clients_of_this_release_look_for(ingress: bool, url: str) -> None:
+def test_the_catalog_has_the_type_that_clients_of_this_release_use(ingress: bool, url: str) -> None:
     spec = contracts(ingress=ingress)["KeystoneService"].spec
     assert (spec["serviceName"], spec["serviceType"], spec["username"]) == ("cinderv3", "volumev3", "cinder")
     assert spec["endpoints"]["public"].startswith(url)

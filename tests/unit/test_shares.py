@@ -7,7 +7,7 @@ import random
 from stackwright.core.shares import Shares
 
 
-def test_users_have_their_turn_one_after_the_other() -> None:
+def test_users_are_served_in_turn() -> None:
     shares: Shares[str] = Shares(1, 1)
     for item in ("a1", "a2", "a3", "b1", "c1", "c2"):
         shares.wait(item[0], item)
@@ -20,7 +20,7 @@ def test_users_have_their_turn_one_after_the_other() -> None:
     assert shares.unused
 
 
-def test_of_one_user_the_lower_rank_comes_first() -> None:
+def test_the_lower_rank_of_one_user_comes_first() -> None:
     shares: Shares[str] = Shares(1, 1)
     for item, rank in (("large", 9), ("small", 1), ("larger", 10), ("later", 1)):
         shares.wait("a", item, rank=rank)
@@ -31,7 +31,7 @@ def test_of_one_user_the_lower_rank_comes_first() -> None:
     assert begun == ["small", "later", "large", "larger"]
 
 
-def test_a_large_item_gets_its_turn_while_small_ones_keep_coming() -> None:
+def test_a_large_item_is_served_despite_a_stream_of_small_ones() -> None:
     shares: Shares[str] = Shares(10, 8)
     for number in range(8):
         shares.wait("small", f"s{number}")
@@ -44,7 +44,7 @@ def test_a_large_item_gets_its_turn_while_small_ones_keep_coming() -> None:
     assert shares.begin() == "large"
 
 
-def test_an_item_that_is_larger_than_a_share_is_the_only_one_of_its_user() -> None:
+def test_an_item_larger_than_a_share_runs_alone_for_its_user() -> None:
     shares: Shares[str] = Shares(10, 4)
     shares.wait("a", "a1", size=20)
     shares.wait("a", "a2", size=20)

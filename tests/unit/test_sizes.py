@@ -64,7 +64,7 @@ def test_the_bus_fits_into_its_limit_and_its_volume(size: str) -> None:
     found = values(size, "rabbitmq")
     watermark = mebibytes(found["conf"]["rabbitmq"]["vm_memory_high_watermark"]["absolute"])
     assert watermark * 1.4 <= limit(found, "server")
-    assert mebibytes(found["volume"]["size"]) >= 2 * watermark  # what is in memory may be written out
+    assert mebibytes(found["volume"]["size"]) >= 2 * watermark  # memory may be written to disk
 
 
 @each_size
@@ -86,7 +86,7 @@ def test_the_cache_fits_into_its_limit(size: str) -> None:
 
 @each_size
 def test_a_project_stores_no_more_images_than_the_volume_has(size: str) -> None:
-    """The volume may be a directory of a node, with the databases of the control plane beside it."""
+    """The volume may be a directory of a node that also has the databases of the control plane."""
     found = values(size, "glance")
     conf = found["conf"]["glance"]["DEFAULT"]
     volume = mebibytes(found["volume"]["size"]) * 2**20

@@ -1,4 +1,4 @@
-"""A cloud that is slow, out of ill will or not, holds no worker for longer than it may, and what it answers is kept."""
+"""A slow cloud, malicious or not, holds no worker longer than permitted, and its responses are kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
-from tests.unit.server_objects import GOOD, ID, obj
+from server_objects import GOOD, ID, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -30,8 +30,10 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, CloudResource, ProjectView
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import LATE, LONGEST
 from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
@@ -49,10 +51,10 @@ from stackwright.runtime.memory import (
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 
-# openstacksdk warns of what it tries to import.
+# openstacksdk warns about its optional imports.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 SIMULATED = pytest.mark.looptime(noop_cycles=3)  # nothing here is done in a thread
-SLOW = 55.0  # seconds of an answer that comes just in time
+SLOW = 55.0  # seconds of a response that arrives just in time
 RECORD = {
     "instanceID": "s",
     "resources": {f"{what}s": [{"name": f"{n}", "id": f"{what}-{n}"} for n in range(64)] for what in ("port", "trunk")},
@@ -91,14 +93,14 @@ async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: 
 
 @SIMULATED
 @pytest.mark.parametrize("name", [each.name for each in REMOTE])
-async def test_a_look_at_a_cloud_that_never_answers_ends_and_says_so(name: str) -> None:
+async def test_a_look_at_an_unresponsive_cloud_times_out_and_reports_it(name: str) -> None:
     seen = await looked(lambda *_: asyncio.sleep(1e6), lambda *_: asyncio.sleep(1e6), name)
     assert now() == LONGEST
     assert (seen.trouble.reason, seen.trouble.message) == ("Unreachable", LATE)
 
 
 @SIMULATED
-async def test_a_look_ends_though_each_of_its_many_questions_is_answered_in_time() -> None:
+async def test_a_look_times_out_even_if_each_of_its_many_queries_is_fast_enough() -> None:
     async def find(*_: Any) -> tuple[CloudResource, ...]:
         await asyncio.sleep(25.0)
         return (CloudResource("network", ID),)
@@ -116,7 +118,7 @@ async def at_once(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class Cloud:
-    """What threads would ask in simulated time: each request takes SLOW, an action `takes`; `there` are its things."""
+    """Requests of threads in simulated time: each request takes SLOW, an action `takes`; `there` are the resources."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.there: set[tuple[str, str]] = set()
@@ -183,7 +185,7 @@ class World:
         return self.cluster.peek(OpenStackServer.KIND, ("b", "a")) is not None
 
     async def run(self, hours: float) -> list[str]:
-        """What /healthz says meanwhile, and ends when the server is gone."""
+        """The responses of /healthz in the meantime; ends with the server."""
         causes: list[str] = []
         await self.runtime.load()
         task = asyncio.create_task(self.runtime.run(workers=1))
@@ -200,7 +202,7 @@ class World:
 
 @SIMULATED
 async def test_a_slow_cloud_that_lost_everything_is_believed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """129 ids are asked for twice each: one look took so long that the operator was taken for dead."""
+    """129 ids need two requests each: one look took so long that the operator counted as dead."""
     cloud = Cloud(monkeypatch)
     world = World(cloud)
     await world.make()
@@ -211,7 +213,7 @@ async def test_a_slow_cloud_that_lost_everything_is_believed_in_the_end(monkeypa
 
 @SIMULATED
 async def test_a_hostile_cloud_never_has_the_operator_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What its lists lack is there when it is asked for, and to take it away takes ever so long."""
+    """Resources that its lists lack exist on request, and their deletion takes very long."""
     cloud = Cloud(monkeypatch)
     cloud.there = {(what, f"{what}-{n}") for what in ("port", "trunk") for n in range(64)} | {("server", "s")}
     cloud.takes = 1e6
@@ -223,7 +225,7 @@ async def test_a_hostile_cloud_never_has_the_operator_restarted(monkeypatch: pyt
 
 
 @SIMULATED
-async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_worker_is_still_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(Cloud(monkeypatch))
     await world.make()
     world.runtime.reader.get = lambda *_: asyncio.sleep(1e6)  # type: ignore[method-assign, assignment]
@@ -232,7 +234,7 @@ async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch
 
 
 @SIMULATED
-async def test_what_waits_for_its_turn_at_a_slow_cloud_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_queued_request_to_a_slow_cloud_times_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
     Cloud(monkeypatch)
     line = Line(Login("d", {"auth": {}}, "", 0.0))
     monkeypatch.setattr(connection_pool, "in_thread_of", lambda *_: asyncio.sleep(1e6))
@@ -311,8 +313,8 @@ def line(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
     made.close()
 
 
-async def test_an_action_of_very_many_requests_is_given_up_and_goes_on_next_time(neutron: Neutron, line: Line) -> None:
-    """It is for a cloud to say how many interfaces a router has: 1000 were 1000 requests of one action."""
+async def test_an_action_of_very_many_requests_times_out_and_continues_next_time(neutron: Neutron, line: Line) -> None:
+    """A cloud determines how many interfaces a router has: 1000 interfaces were 1000 requests of one action."""
     await warm(neutron, line)
     left = len(neutron.ports)
     attempts = 0
@@ -335,7 +337,9 @@ async def test_an_action_of_very_many_requests_is_given_up_and_goes_on_next_time
 
 
 @pytest.mark.parametrize("takes", [0.1, 5.0])
-async def test_neither_redirects_nor_an_answer_make_it_longer(neutron: Neutron, line: Line, takes: float) -> None:
+async def test_neither_redirects_nor_a_slow_response_extend_the_timeout(
+    neutron: Neutron, line: Line, takes: float
+) -> None:
     await warm(neutron, line)
     neutron.turns, neutron.takes = True, takes
     began = time.monotonic()
@@ -346,5 +350,5 @@ async def test_neither_redirects_nor_an_answer_make_it_longer(neutron: Neutron, 
 
 
 async def warm(neutron: Neutron, line: Line) -> None:
-    """Libraries are imported when the first connection is made."""
+    """The first connection imports libraries."""
     await line.do("compute", lambda made: made.session, queues=False)

@@ -1,4 +1,4 @@
-"""What watches do beside bringing events, with a list and a watch that the test plays; and /healthz."""
+"""Tasks of watches besides events, with a list and a watch controlled by the test; and /healthz."""
 
 import asyncio
 import contextlib
@@ -54,7 +54,7 @@ class Stage:
         self.watches.listen()
 
     def _listing(self, kind):
-        """What a list shows, by how many had begun before it."""
+        """The content of a list, by the number of earlier lists."""
         begun = self.begun
         return lambda obj: self.shown.append((begun, obj["metadata"]["name"]))
 
@@ -81,7 +81,7 @@ class Stage:
                 await consume()
 
 
-async def test_after_each_list_it_is_told_what_is_there(monkeypatch):
+async def test_after_each_list_the_existing_keys_are_passed_on(monkeypatch):
     first = [*listed("a", "b"), LISTED, {"type": "ADDED", "object": obj("c")}]
     stage = Stage(monkeypatch, first, [*listed("b"), LISTED], [LISTED])
     await stage.run(5)
@@ -90,7 +90,7 @@ async def test_after_each_list_it_is_told_what_is_there(monkeypatch):
     assert stage.shown == [(0, "a"), (0, "b"), (1, "b")], "compared with what was known before the list began"
 
 
-async def test_a_list_that_breaks_off_tells_nothing(monkeypatch):
+async def test_an_interrupted_list_is_ignored(monkeypatch):
     stage = Stage(monkeypatch, listed("a"), [*listed("b"), LISTED])
     await stage.run(5)
     assert stage.told == [(KIND, {("n", "b")})]
@@ -104,7 +104,7 @@ async def test_a_list_that_breaks_off_tells_nothing(monkeypatch):
         ValueError("Chunk too big"),
     ],
 )
-async def test_an_error_of_a_watch_starts_it_anew_and_ends_nothing(monkeypatch, error):
+async def test_an_error_restarts_a_watch_and_ends_nothing(monkeypatch, error):
     stage = Stage(monkeypatch, [LISTED, error], [error], [*listed("a"), LISTED])
     with structlog.testing.capture_logs() as logs:
         await stage.run(3 * PAUSE)
@@ -113,7 +113,7 @@ async def test_an_error_of_a_watch_starts_it_anew_and_ends_nothing(monkeypatch, 
     assert [entry["event"] for entry in logs] == ["watch failed"] * 2
 
 
-async def test_a_watch_of_kopfs_own_is_none_of_ours(monkeypatch):
+async def test_kopfs_own_watches_are_ignored(monkeypatch):
     stage = Stage(monkeypatch, [*listed("a"), LISTED])
     await stage.run(5, Resource("", "v1", "namespaces"))
     assert not stage.told and len(stage.events) == 2
@@ -148,7 +148,7 @@ async def test_a_watch_that_never_begins_is_dead_and_its_cause_is_known(monkeypa
 
 @contextlib.asynccontextmanager
 async def loaded(*names):
-    """An operator that knows these objects, and whose workers do nothing but what follows a list."""
+    """An operator that knows these objects, and whose workers process only the results of lists."""
     operator = Operator(controller())
     for name in names:
         operator.cluster.put(KIND, {"metadata": {"namespace": "n", "name": name}, "spec": {}})
@@ -162,7 +162,7 @@ async def loaded(*names):
     running.cancel()
 
 
-async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
+async def test_a_deletion_without_an_event_is_detected_at_the_next_list():
     async with loaded("x") as operator:
         operator.deaf = True
         operator.cluster.remove(KIND, KEY)
@@ -173,7 +173,7 @@ async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
         assert await operator.runtime.queue.get() == ("test", KEY)
 
 
-async def test_what_a_list_of_a_restored_etcd_shows_is_taken_at_once():
+async def test_a_list_of_a_restored_etcd_is_accepted_at_once():
     async with loaded("x") as operator:
         older = operator.runtime.store.get(KIND, KEY)
         operator.cluster.put(KIND, {**older, "spec": {"size": "small"}})
@@ -187,7 +187,7 @@ async def test_what_a_list_of_a_restored_etcd_shows_is_taken_at_once():
         assert await operator.runtime.queue.get() == ("test", KEY)
 
 
-async def test_what_was_made_since_the_list_stays():
+async def test_objects_created_since_the_list_remain():
     async with loaded("x") as operator:
         await operator.runtime.on_listed(KIND, set())
         await asyncio.sleep(0.01)
@@ -195,7 +195,7 @@ async def test_what_was_made_since_the_list_stays():
 
 
 async def partly_watched(change):
-    """What a reader sees of a Secret, after `change` that no watch told of; also its store's keys."""
+    """A reader's view of a Secret after a `change` without a watch event; also the keys of its store."""
     cluster, store = MemoryCluster(), Store()
     store.watch(SECRET)
     ports = SimpleNamespace(cluster=cluster, clock=None)
@@ -227,12 +227,12 @@ def unlabelled(cluster, first):
 
 
 @pytest.mark.parametrize("change", [made_anew({}), made_anew({"app.kubernetes.io/managed-by": "Helm"}), unlabelled])
-async def test_a_secret_that_its_watch_tells_of_no_more_is_read_from_the_api(change):
-    """A user made one of that name, or took our label away, while nobody listened."""
+async def test_a_secret_that_left_its_watch_is_read_from_the_api(change):
+    """A user created one of that name, or removed our label, while no watch was active."""
     assert await partly_watched(change) == ({"new": "eQ=="}, set())
 
 
-async def test_another_object_of_the_name_is_not_the_one_that_a_list_lacked():
+async def test_another_object_of_the_name_is_not_the_missing_one():
     async with loaded("x") as operator:
         operator.deaf = True
         operator.cluster.remove(KIND, KEY)
@@ -243,7 +243,7 @@ async def test_another_object_of_the_name_is_not_the_one_that_a_list_lacked():
 
 
 @pytest.mark.parametrize("error", [TransientError("away"), TerminalError("no"), RuntimeError("odd")])
-async def test_a_deletion_of_which_nobody_can_be_asked_holds_up_no_other_and_is_asked_of_again(error):
+async def test_an_unconfirmed_deletion_blocks_no_other_and_is_queried_again(error):
     """Long before the resync, and also where several attempts fail."""
     async with loaded("x", "y", "z") as operator:
         operator.deaf, real, failed = True, operator.cluster.get, []
@@ -266,8 +266,8 @@ async def test_a_deletion_of_which_nobody_can_be_asked_holds_up_no_other_and_is_
         assert failed[2] - failed[1] > failed[1] - failed[0] > 0.1, "each delay is longer than the one before"
 
 
-async def test_after_a_conflict_the_object_that_conflicted_is_looked_at_too():
-    """Its deletion was missed by the watch, so nothing else would mend the picture."""
+async def test_after_a_conflict_the_conflicting_object_is_read_too():
+    """The watch missed its deletion, so nothing else would correct the cache."""
     other = Keystone.KIND
     seen_there = []
 
@@ -299,7 +299,7 @@ class Silence:
         return {KIND: " ".join(self.texts.values())} if self.texts else {}
 
 
-async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_none(monkeypatch):
+async def test_a_hanging_worker_is_a_cause_and_a_slow_one_is_not(monkeypatch):
     now = [1000.0]
     monkeypatch.setattr(reconcile.time, "perf_counter", lambda: now[0])
     hang = asyncio.Event()
@@ -332,7 +332,7 @@ async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_non
         (NotServed("no such kind"), False),
     ],
 )
-async def test_a_silent_watch_is_a_cause_only_where_the_api_server_answers(answer, dead):
+async def test_a_silent_watch_is_a_cause_only_if_the_api_server_responds(answer, dead):
     operator = Operator(controller())
 
     async def get(kind, key):
@@ -343,7 +343,7 @@ async def test_a_silent_watch_is_a_cause_only_where_the_api_server_answers(answe
     assert await Health(operator.runtime, Silence(one="it is silent")).causes() == (["it is silent"] if dead else [])
 
 
-async def test_an_api_server_that_does_not_answer_in_time_is_no_cause():
+async def test_an_api_server_that_does_not_respond_in_time_is_no_cause():
     operator = Operator(controller())
 
     async def get(kind, key):
@@ -356,7 +356,7 @@ async def test_an_api_server_that_does_not_answer_in_time_is_no_cause():
 
 
 @pytest.mark.looptime(False)
-async def test_healthz_answers_with_the_cause(unused_tcp_port):
+async def test_healthz_returns_the_cause(unused_tcp_port):
     silence = Silence()
     serving = asyncio.create_task(Health(Operator(controller()).runtime, silence).serve(unused_tcp_port))
     async with aiohttp.ClientSession(f"http://127.0.0.1:{unused_tcp_port}") as session:

@@ -1,4 +1,4 @@
-"""The run of all tests: what its record says of a history, and that it leaves no cloud starting."""
+"""The run of all tests: its record of the history, and that it leaves no cloud starting."""
 
 from __future__ import annotations
 
@@ -10,19 +10,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
+import packs
 import pytest
+import suite
+from packs import Pack, Run
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import packs  # noqa: E402
-import suite  # noqa: E402
-from packs import Pack, Run  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
 def _interruptible() -> Iterator[None]:
-    """A shell starts what it puts in the background deaf to Ctrl-C; that would be inherited."""
+    """A shell starts background jobs with SIGINT ignored, which they would inherit."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -77,7 +75,7 @@ def test_a_pack_that_never_passed_is_as_old_as_its_declaration(history: Path) ->
     assert suite.report() == 0
 
 
-def test_what_changed_since_a_pack_passed_is_known_also_if_it_is_not_committed(history: Path) -> None:
+def test_changes_since_a_pack_passed_include_uncommitted_ones(history: Path) -> None:
     at = commit(history, "src/old.py")
     passed(at)
     commit(history, "src/new.py")
@@ -86,7 +84,7 @@ def test_what_changed_since_a_pack_passed_is_known_also_if_it_is_not_committed(h
     assert suite.ages([one()], suite.read_record()) == {"one": 1}
 
 
-def test_a_run_of_everything_goes_on_with_packs_that_did_not_pass_on_this_code(history: Path) -> None:
+def test_a_complete_run_continues_with_packs_that_did_not_pass_on_this_code(history: Path) -> None:
     one = packs.load()
     first = git(history, "rev-parse", "HEAD")
     record = {"one": Run("passed", first, "2026-11-20T10:00:00Z", 1.0, first)}
@@ -112,7 +110,7 @@ def test_a_pack_that_failed_after_it_passed_on_this_code_runs_again(
     assert suite.unproven([one()], suite.read_record()) == [one()]
 
 
-def test_a_file_that_is_not_committed_is_a_change_and_an_ignored_one_is_none(history: Path) -> None:
+def test_an_uncommitted_file_is_a_change_and_an_ignored_one_is_not(history: Path) -> None:
     (history / ".gitignore").write_text("out/\n")
     passed(commit(history, "src/old.py"))
     for path in ("out/log", "src/new.py"):
@@ -151,7 +149,7 @@ def test_a_record_that_is_too_old_or_of_another_history_fails(
     assert "not in this history" in capsys.readouterr().out
 
 
-def test_a_shallow_clone_cannot_say_and_does_not_fail(
+def test_a_shallow_clone_has_no_ages_and_does_not_fail(
     history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     passed(git(history, "rev-parse", "HEAD"))
@@ -163,7 +161,7 @@ def test_a_shallow_clone_cannot_say_and_does_not_fail(
     assert "shallow" in capsys.readouterr().out
 
 
-def test_what_is_not_committed_is_not_recorded(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uncommitted_code_is_not_recorded(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
     passed(git(history, "rev-parse", "HEAD"))  # the record itself does not count
     assert suite.is_clean()
@@ -208,7 +206,7 @@ def test_a_run_with_other_tests_than_the_packs_own_is_not_recorded(
     assert suite.read_record() == {}
 
 
-def test_a_tree_of_which_git_says_nothing_is_not_taken_for_clean(history: Path) -> None:
+def test_a_tree_unknown_to_git_does_not_count_as_clean(history: Path) -> None:
     assert suite.is_clean()
     (history / ".git").rename(history / "gone")
     assert not suite.is_clean()
@@ -250,7 +248,7 @@ class Steps:
 
 @pytest.fixture
 def started(history: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The program that starts the cloud, which comes up at once; the cluster runs before and after."""
+    """The program that starts the cloud, which is up at once; the cluster runs before and afterwards."""
     program = history.parent / "clouds.py"
     program.write_text("")
     monkeypatch.setattr(suite, "CLOUDS", program)
@@ -361,7 +359,7 @@ def test_a_pack_runs_its_own_tests_and_those_that_it_names_elsewhere(
 
 
 @pytest.mark.parametrize(("verb", "pure"), [(suite.test, "unit"), (suite.everything, "sweep")])
-def test_style_and_types_come_before_pure_and_functional_tests(
+def test_style_and_types_precede_pure_and_functional_tests(
     history: Path, monkeypatch: pytest.MonkeyPatch, verb: Callable[[], int], pure: str
 ) -> None:
     """Of all tests, all cases of the pure ones."""
@@ -371,7 +369,7 @@ def test_style_and_types_come_before_pure_and_functional_tests(
     assert [tuple(first) for first in asked] == [("lint", pure, "functional")]
 
 
-def test_what_each_step_says_of_its_tests_is_of_this_run(
+def test_the_test_counts_of_each_step_are_of_this_run(
     started: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(suite, "JUNIT", tmp_path / "junit")
@@ -395,7 +393,7 @@ def test_an_interrupted_run_has_not_passed(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 @pytest.mark.parametrize("words", [[], ["tests"], ["test", "one"], ["e2e", "nothing"]])
-def test_wrong_words_are_told_and_run_nothing(
+def test_invalid_arguments_are_reported_and_run_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     monkeypatch.setattr(suite, "JUNIT", tmp_path)
@@ -413,7 +411,7 @@ def test_a_step_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPat
     assert made.summary() == 1
 
 
-def test_a_pack_that_took_far_longer_than_it_declares_is_marked(
+def test_a_pack_that_far_exceeds_its_declared_minutes_is_marked(
     history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
@@ -457,7 +455,7 @@ def test_a_cloud_that_still_starts_is_ended_as_by_ctrl_c(tmp_path: Path, monkeyp
     assert "interrupted" in log.read_text()
 
 
-def test_a_cloud_that_does_not_start_is_told_with_what_it_said(
+def test_a_cloud_that_does_not_start_is_reported_with_its_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = tmp_path / "clouds.py"
@@ -472,9 +470,7 @@ def test_a_cloud_that_does_not_start_is_told_with_what_it_said(
     assert made.summary() == 1
 
 
-def test_a_cloud_that_never_is_there_is_not_waited_for_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wait_for_a_cloud_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "clouds.py"
     program.write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setattr(suite, "ROOT", tmp_path)
@@ -491,7 +487,7 @@ def test_a_cloud_that_never_is_there_is_not_waited_for_without_end(
 DEAF = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
 
 
-def test_who_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_ignores_sigterm_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "STOP_LIMIT", 0.2)
     command = [sys.executable, "-c", DEAF]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:

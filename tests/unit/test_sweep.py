@@ -33,7 +33,7 @@ def test_a_full_sweep_tries_each_case(at, monkeypatch: pytest.MonkeyPatch) -> No
     assert list(sampled(range(18))) == list(range(18))
 
 
-def test_without_git_there_is_a_sample_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_git_a_sample_is_selected_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*args: object, **more: object) -> None:
         raise FileNotFoundError
 

@@ -1,23 +1,19 @@
-"""What is around Tempest: its configuration, its exclusions and their reasons, its results. Tempest itself is e2e."""
+"""The harness of Tempest: its configuration, its exclusions and their reasons, its results. Tempest itself is e2e."""
 
 from __future__ import annotations
 
 import configparser
 import json
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tempest import conf, exclusions, job
+from tempest.facts import Facts
+from tempest.report import parse
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests/e2e"))
-
-from tempest import conf, exclusions, job  # noqa: E402
-from tempest.facts import Facts  # noqa: E402
-from tempest.report import parse  # noqa: E402
-
 FACTS = Facts(
     admin={
         "username": "admin",
@@ -46,7 +42,7 @@ def read(facts: Facts) -> configparser.RawConfigParser:
     return found
 
 
-def test_the_configuration_says_what_the_cloud_has() -> None:
+def test_the_configuration_contains_the_facts_of_the_cloud() -> None:
     found = read(FACTS)
     assert found["identity"]["uri_v3"] == "https://keystone.cloud.example/v3"
     assert found["network"]["public_network_id"] == "net-id"
@@ -62,7 +58,7 @@ def test_the_configuration_says_what_the_cloud_has() -> None:
     }
 
 
-def test_the_configuration_tells_of_storage_where_there_is_some() -> None:
+def test_the_configuration_contains_storage_if_present() -> None:
     found = read(replace(FACTS, services=FACTS.services | {"block-storage", "object-storage"}))
     assert found["service_available"]["cinder"] == "true"
     assert found["service_available"]["swift"] == "true"
@@ -72,7 +68,7 @@ def test_the_configuration_tells_of_storage_where_there_is_some() -> None:
 
 
 @pytest.mark.parametrize(("computes", "moves"), [(1, "false"), (2, "true")])
-def test_machines_move_where_there_is_somewhere_to_go(computes: int, moves: str) -> None:
+def test_migrations_are_enabled_with_several_nodes(computes: int, moves: str) -> None:
     found = read(replace(FACTS, computes=computes))
     assert found["compute-feature-enabled"]["live_migration"] == moves
     assert found["compute-feature-enabled"]["cold_migration"] == moves
@@ -114,7 +110,7 @@ def test_the_docs_show_the_exclusions() -> None:
     assert exclusions.table(exclusions.load()) in page, "copy tests/e2e/tempest/exclusions.txt to the table of the page"
 
 
-def test_what_is_slow_runs_when_all_is_asked_for() -> None:
+def test_slow_tests_run_in_a_complete_run() -> None:
     found = exclusions.parse("# time: three boots\nslow\n# no Cinder\nvolume\n")
     assert exclusions.patterns(found, slow_too=False) == "slow\nvolume\n"
     assert exclusions.patterns(found, slow_too=True) == "volume\n"

@@ -30,7 +30,7 @@ BAD = [
 ]
 
 
-def test_those_of_values_are_as_they_are_written_less_what_kubernetes_would_refuse():
+def test_tolerations_of_values_are_unchanged_except_invalid_ones():
     assert of_values(values(*GOOD, *BAD)) == GOOD
     given = {"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5, "value": None}
     assert of_values(values(given)) == [GOOD[1]]
@@ -49,7 +49,7 @@ def test_those_of_values_are_as_they_are_written_less_what_kubernetes_would_refu
         values(GOOD[0], enabled="yes"),
     ],
 )
-def test_values_of_any_shape_give_none(odd):
+def test_values_of_any_type_have_no_tolerations(odd):
     assert of_values(odd) == []
 
 
@@ -78,7 +78,7 @@ MAINTENANCE = {"key": "maintenance", "effect": "NoSchedule"}
         ([{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}], [], False),
     ],
 )
-def test_a_node_is_tolerated_if_each_taint_is_that_keeps_pods_away(taints, tolerations, expected):
+def test_a_node_is_tolerated_if_each_of_its_effective_taints_is(taints, tolerations, expected):
     assert is_tolerated(node(*taints), tolerations) is expected
 
 
@@ -96,7 +96,7 @@ def holder(*tolerations):
     return made
 
 
-def test_nodes_that_nobody_tolerates_are_not_waited_for_and_others_are():
+def test_only_nodes_with_tolerated_taints_are_awaited():
     up = {"conditions": [{"type": "Ready", "status": "True"}]}
     nodes = [{**node(), "status": up}, {**node(MAINTENANCE), "status": up}]
     for each in nodes:
@@ -108,7 +108,7 @@ def test_nodes_that_nobody_tolerates_are_not_waited_for_and_others_are():
     assert told == "DaemonSet image-precaching to tolerate maintenance"
 
 
-def test_the_daemonset_has_each_toleration_once_and_none_where_none_is_asked_for():
+def test_the_daemonset_has_each_requested_toleration_once():
     spec = holder(*GOOD, *reversed(GOOD))["spec"]["template"]["spec"]
     assert len(spec["tolerations"]) == len(GOOD)
     assert holder(*GOOD) == holder(*reversed(GOOD))

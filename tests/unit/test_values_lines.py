@@ -1,4 +1,4 @@
-"""Options in free-form values are one line: told by level and path where values are built, before a chart is used."""
+"""Options in free-form values are one line: checked by level and path when values are built."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stackwright.services.values import merged_values
 
 CHARTS = Path(__file__).parents[2] / "charts"
 CASES = [(declared, chart) for declared in SERVICES for chart in declared.charts]
-# What makes a file of options of values: each line is one of them.
+# Builders of option files from values: each option is one line.
 MAKERS = r'include "(?:lib\.(?:oslo_conf|uwsgi_conf|dotted)|libvirt\.conf|nova\.ssh_conf)" [^}]*?\.Values\.conf\.(\w+)'
 
 
@@ -39,7 +39,7 @@ def test_each_file_of_options_is_declared(declared, chart) -> None:
 
 
 def everywhere(text: str) -> list[tuple[dict[str, Any], str]]:
-    """Values with a text at an option, in each of its parts; and what is told."""
+    """Values with a text at an option, in each of its parts; and the message."""
     return [
         ({"conf": {"nova": {"DEFAULT": {"a": text}}}}, "conf.nova.DEFAULT.a"),
         ({"conf": {"nova": {"DEFAULT": {"a": ["ok", text]}}}}, "conf.nova.DEFAULT.a[1]"),
@@ -65,7 +65,7 @@ def test_an_option_of_several_lines_is_refused_with_its_path(text: str) -> None:
         assert "evil" not in str(told.value)
 
 
-def test_what_is_no_option_may_have_lines() -> None:
+def test_values_other_than_options_may_have_several_lines() -> None:
     values = {"pod": {"annotations": {"api": {"note": "a\nb"}}}, "conf": {"wsgi_placement": "<Virtual>\n</Virtual>"}}
     assert built("placement", {"placement": values})["conf"]["wsgi_placement"] == "<Virtual>\n</Virtual>"
     text = "[mysqld]\nmax_connections = 1\n"
@@ -74,7 +74,7 @@ def test_what_is_no_option_may_have_lines() -> None:
 
 
 @pytest.mark.parametrize("name", ["a\nb = c", "a]\n[b", "a = b", "#", ""])
-def test_a_sensitive_option_has_a_name_that_is_one(name: str) -> None:
+def test_a_sensitive_option_has_a_valid_name(name: str) -> None:
     secret = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
     for conf in ({"DEFAULT": {name: secret}}, {name: {"a": secret}}):
         with pytest.raises(ValueError, match="is not a valid name in a configuration file"):

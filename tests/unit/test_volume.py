@@ -1,4 +1,4 @@
-"""Decisions of the local volume provisioner: whom it serves, and what it never touches."""
+"""Decisions of the local volume provisioner: which claims it serves, and which objects it never changes."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_claim_that_has_its_volume_needs_nothing() -> None:
         ({"dataSource": {"kind": "VolumeSnapshot", "name": "x"}}, "dataSource"),
     ],
 )
-def test_what_no_directory_can_give_is_said(asked: Object, word: str) -> None:
+def test_unsupported_requests_of_a_claim_are_reported(asked: Object, word: str) -> None:
     (warning,) = decide_claim(Claim(PLACE, claim(spec=asked), storage_class())).actions
     assert isinstance(warning, Warn)
     assert word in warning.message
@@ -153,15 +153,15 @@ def test_a_released_volume_loses_its_directory_and_then_itself() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Available", "Bound", "Failed"])
-def test_a_volume_that_is_not_released_stays(phase: str) -> None:
+def test_a_volume_that_is_not_released_is_kept(phase: str) -> None:
     assert decide_volume(look(pv(phase))) == Plan()
 
 
-def test_a_retained_volume_stays() -> None:
+def test_a_retained_volume_is_kept() -> None:
     assert decide_volume(look(pv(spec={"persistentVolumeReclaimPolicy": "Retain"}))) == Plan()
 
 
-def test_a_volume_whose_claim_is_still_here_stays() -> None:
+def test_a_volume_with_an_existing_claim_remains() -> None:
     assert decide_volume(look(pv(), owner=claim())) == Plan()
 
 
@@ -180,7 +180,7 @@ def test_volumes_of_other_nodes_and_provisioners_are_not_ours() -> None:
     assert not ours(PLACE, pv(metadata={"annotations": {PROVISIONED_BY: None}}))
 
 
-def test_a_lost_directory_is_made_again_only_before_its_volume_was_used() -> None:
+def test_a_lost_directory_is_recreated_only_before_its_volume_was_used() -> None:
     (made,) = decide_volume(look(pv("Available"), directory=False)).actions
     assert isinstance(made, MakeDirectory)
     (warning,) = decide_volume(look(pv("Bound"), directory=False)).actions

@@ -1,4 +1,4 @@
-"""The file system under local volumes: what is made, what is removed, and what is refused."""
+"""The file system of local volumes: creation, removal, and rejected requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-async def test_make_is_for_owner_and_group_whatever_the_umask(root: Path) -> None:
+async def test_make_sets_the_mode_for_owner_and_group_with_any_umask(root: Path) -> None:
     before = os.umask(0o077)
     try:
         await LocalDirectories(str(root)).make(f"{root}/{UID}")
@@ -35,7 +35,7 @@ async def test_make_is_for_owner_and_group_whatever_the_umask(root: Path) -> Non
     assert mode(root / UID) == 0o770
 
 
-async def test_make_keeps_what_is_there(root: Path) -> None:
+async def test_make_keeps_existing_content(root: Path) -> None:
     (root / UID).mkdir()
     (root / UID / "data").write_text("kept")
     (root / UID).chmod(0o2770)
@@ -44,13 +44,13 @@ async def test_make_keeps_what_is_there(root: Path) -> None:
     assert (root / UID / "data").read_text() == "kept"
 
 
-async def test_make_finishes_what_a_crash_left(root: Path) -> None:
+async def test_make_completes_the_remains_of_a_crash(root: Path) -> None:
     (root / UID).mkdir(mode=0o700)
     await LocalDirectories(str(root)).make(f"{root}/{UID}")
     assert mode(root / UID) == 0o770
 
 
-async def test_remove_takes_all_that_is_in_it_and_nothing_beside(root: Path) -> None:
+async def test_remove_deletes_all_content_and_nothing_else(root: Path) -> None:
     (root / UID / "a" / "b").mkdir(parents=True)
     (root / UID / "a" / "file").write_text("x")
     (root / OTHER).mkdir()
@@ -78,7 +78,7 @@ async def test_a_path_elsewhere_is_refused(root: Path, path: str) -> None:
             await call(path.format(root=root))
 
 
-async def test_a_link_or_a_file_in_its_place_is_left_alone(root: Path) -> None:
+async def test_a_link_or_a_file_in_its_place_is_not_changed(root: Path) -> None:
     outside = root.parent / "outside"
     outside.mkdir()
     (outside / "precious").write_text("x")
@@ -93,7 +93,7 @@ async def test_a_link_or_a_file_in_its_place_is_left_alone(root: Path) -> None:
     assert (outside / "precious").exists()
 
 
-async def test_a_root_that_is_not_there_is_waited_for(root: Path) -> None:
+async def test_a_missing_root_causes_a_wait(root: Path) -> None:
     root.rmdir()
     directories = LocalDirectories(str(root))
     for call in (directories.make, directories.remove, directories.holds):

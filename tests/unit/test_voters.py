@@ -1,4 +1,4 @@
-"""Overrides never lower the number of servers that vote, at whatever level they stand."""
+"""Overrides never lower the number of voting servers, at any level."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_an_override_of_a_cloud_that_lowers_them_is_refused_by_its_path(old: Any
     assert found == told if told is not None else not any("majority" in error for error in found)
 
 
-def test_a_size_is_told_once() -> None:
+def test_a_size_is_reported_once() -> None:
     (error,) = errors_of(cloud("single"), cloud("tiny"))
     assert error.startswith("spec.size: cannot be reduced to single")
 
@@ -131,5 +131,5 @@ def test_the_charts_have_so_many_by_themselves(chart: Any) -> None:
     assert values == DEFAULT
 
 
-def test_whoever_has_volumes_and_votes_is_counted() -> None:
+def test_all_components_with_volumes_and_votes_are_counted() -> None:
     assert {chart.name for chart in VOTING} == {"etcd", "mariadb", "ceph"}

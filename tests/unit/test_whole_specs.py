@@ -1,4 +1,4 @@
-"""A manifest that is admitted never stops a controller, whatever is in it."""
+"""A manifest that was admitted never blocks a controller, with any content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and certificates: what an authority issues is what a client that trusts it accepts."""
+"""Keys and certificates: a client that trusts a CA accepts its certificates."""
 
 import datetime
 
@@ -24,7 +24,7 @@ def load(pem):
     return library.load_pem_x509_certificate(pem.encode())
 
 
-def test_a_client_that_trusts_the_authority_accepts_what_it_issued(issuer):
+def test_a_client_that_trusts_the_ca_accepts_its_certificates(issuer):
     made, _ = x509.issue(issuer, ["*.cloud.example"], [], NOW)
     when = datetime.datetime.fromtimestamp(NOW + DAY, datetime.UTC)
     policy = PolicyBuilder().store(Store([load(issuer["ca.crt"])])).time(when)

@@ -6,11 +6,13 @@ import asyncio
 import socket
 import ssl
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from stackwright.runtime import x509
 
 HOST = "webhook"
+PATIENCE = 30.0  # seconds
 
 
 def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -25,11 +27,25 @@ def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     return server, client
 
 
+async def until(condition: Callable[[], object]) -> None:
+    """Waits for what happens at once on an idle machine, and later on a busy one."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
 async def connected(port: int, address: str) -> socket.socket:
-    """A connection from an address of this machine. A server may listen at its port soon after it was closed."""
-    made = socket.socket()
-    made.setblocking(False)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.bind((address, 0))
-    await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", port))
-    return made
+    """A connection from an address of this machine, as soon as a server listens at the port."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            made = socket.socket()
+            made.setblocking(False)
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind((address, 0))
+            try:
+                await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", port))
+            except ConnectionRefusedError:
+                made.close()
+                await asyncio.sleep(0.01)
+            else:
+                return made

@@ -1,4 +1,4 @@
-"""Any spec of a cloud that its schema allows, with anything in free-form fields; and what controllers make of it."""
+"""Any spec of a cloud that its schema allows, with any content of free-form fields; and the controllers' results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def base(chart_name: str) -> Mapping[str, Any]:
 
 @st.composite
 def places(draw: Any, chart: str) -> list[str]:
-    """A path that the chart knows, so that what is there meets something."""
+    """A path that the chart knows, so that its value has an effect."""
     path: list[str] = []
     node: Any = base(chart)
     while isinstance(node, Mapping) and node and (not path or draw(st.integers(0, 4))):
@@ -96,7 +96,7 @@ def overridden(draw: Any) -> dict[str, Any]:
     }
     levels = draw(st.lists(st.sampled_from(LEVELS), min_size=1, max_size=3, unique=True).map(sorted))
     path = draw(places(chart)) or ["x"]
-    # A level may take away what lies below; then the next one puts there what it likes.
+    # A level may remove lower values; then the next one sets any value there.
     found = {level: at(path, draw(JUNK)) for level in levels}
     if draw(st.booleans()):
         found[levels[0]] = at(path, None)
@@ -122,7 +122,7 @@ def overridden(draw: Any) -> dict[str, Any]:
 
 
 def of_schema(schema: Mapping[str, Any], name: str = "") -> st.SearchStrategy[Any]:
-    """What an API server admits by this schema. Of optional fields only a few are there."""
+    """Specs that an API server admits by this schema, with only a few of the optional fields."""
     if schema.get(KEEP) and not schema.get("properties"):
         return st.dictionaries(KEYS | st.sampled_from(sorted(CHARTS)), JUNK, max_size=2)
     if "enum" in schema:
@@ -192,5 +192,5 @@ async def _decide(kind: Any, obj: dict[str, Any]) -> None:
         assert seen is not None
         decide_service(seen)
         if seen.context is not None:
-            with contextlib.suppress(ValueError):  # told as InvalidValues
+            with contextlib.suppress(ValueError):  # reported as InvalidValues
                 decide_helmbundle(Bundle(SETTINGS, bundle(seen, seen.context)))

@@ -1,22 +1,25 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
 // gate bounds the connections of all listeners together, and so the memory that they take. A connection carries one
-// request at a time. If there are too many, the one that has waited for its client the longest is closed; if a pod has
-// the requests of all, the new one is.
+// request at a time. If there are too many, an idle one is closed, and if there is none, one of the address that has most:
+// others keep theirs. That may be the new one; one whose response has begun is never closed.
 type gate struct {
-	total  int // of all clients
-	client int // of one address, behind which there may be many users
-	asking int // without a complete request
+	total   int // of all clients
+	client  int // of one address, behind which there may be many users
+	asking  int // without a complete request
+	backend int // with a request to one backend: one that hangs leaves the other connections to others
 
 	mutex   sync.Mutex
 	open    map[*connection]struct{}
@@ -26,26 +29,28 @@ type gate struct {
 type state int
 
 const (
-	asking  state = iota // the request, or a body that no pod has yet, is not complete
+	asking  state = iota // the request is not complete, or a part of its body is kept until a pod takes it
 	idle                 // between two requests
-	serving              // a pod has the request, or it is a console
+	waiting              // for the first byte of a response, or for a pod that takes a long body
+	serving              // a pod responds or takes a long body, or it is a console
 )
 
 func newGate(total int) *gate {
 	return &gate{
-		total: total, client: total / 2, asking: total / 4,
+		total: total, client: total / 2, asking: total / 4, backend: total / 4,
 		open: map[*connection]struct{}{}, clients: map[netip.Prefix]int{},
 	}
 }
 
 type connection struct {
 	net.Conn
-	gate  *gate
-	from  netip.Prefix
-	state state
-	since time.Time
-	gone  context.Context
-	end   context.CancelFunc
+	gate    *gate
+	from    netip.Prefix
+	backend string // that has its request; empty without one
+	state   state
+	since   time.Time
+	gone    context.Context
+	end     context.CancelFunc
 }
 
 type connectionKey struct{}
@@ -69,31 +74,64 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 }
 
-// enter returns nil if there is no room.
+// enter returns nil if the new connection is the one that is closed.
 func (g *gate) enter(conn net.Conn) *connection {
 	c := &connection{Conn: conn, gate: g, from: client(conn), since: time.Now()}
 	c.gone, c.end = context.WithCancel(context.Background())
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
-	of := func(o *connection) bool { return o.state != serving && o.from == c.from }
-	any := func(o *connection) bool { return o.state != serving }
-	if g.clients[c.from] >= g.client && !g.drop(of) || len(g.open) >= g.total && !g.drop(any) {
-		return nil
-	}
 	g.open[c] = struct{}{}
 	g.clients[c.from]++
+	if g.clients[c.from] > g.client {
+		g.drop(func(o *connection) bool { return o.state != serving && o.from == c.from })
+	}
+	if len(g.open) > g.total {
+		g.drop(func(o *connection) bool { return o.state != serving })
+	}
 	g.bound()
+	if _, found := g.open[c]; !found {
+		return nil
+	}
 	return c
 }
 
 // set tells what a connection waits for.
-func (g *gate) set(c *connection, to state) {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
+func (c *connection) set(to state) {
+	c.gate.mutex.Lock()
+	defer c.gate.mutex.Unlock()
+	c.become(to)
+}
+
+func (c *connection) become(to state) {
+	if to == idle {
+		c.backend = ""
+	}
 	if c.state != to {
 		c.state, c.since = to, time.Now()
-		g.bound()
+		c.gate.bound()
 	}
+}
+
+// ask tells whether a connection's request may go to a backend. Of its requests an address has no more than there is
+// room left for, so that a new address finds room.
+func (c *connection) ask(backend string, to state) bool {
+	c.gate.mutex.Lock()
+	defer c.gate.mutex.Unlock()
+	count := 0
+	for o := range c.gate.open {
+		if o.backend == backend {
+			count++
+			if o.from == c.from {
+				count++
+			}
+		}
+	}
+	if count >= c.gate.backend {
+		return false
+	}
+	c.backend = backend
+	c.become(to)
+	return true
 }
 
 func (g *gate) bound() {
@@ -108,20 +146,35 @@ func (g *gate) bound() {
 	}
 }
 
-// drop closes the connection that has waited the longest.
-func (g *gate) drop(match func(*connection) bool) bool {
-	var oldest *connection
+// drop closes one of those that match, an idle one if there is any, for it loses no request: the oldest of the address that
+// has most of them. If none is idle, one that waits for a pod is the last of its address.
+func (g *gate) drop(match func(*connection) bool) {
+	var closable, unused []*connection
 	for c := range g.open {
-		if match(c) && (oldest == nil || c.since.Before(oldest.since)) {
-			oldest = c
+		if match(c) {
+			closable = append(closable, c)
+			if c.state == idle {
+				unused = append(unused, c)
+			}
 		}
 	}
-	if oldest == nil {
-		return false
+	if len(unused) > 0 {
+		closable = unused
 	}
-	g.leave(oldest)
-	_ = oldest.Conn.Close()
-	return true
+	count := map[netip.Prefix]int{}
+	for _, c := range closable {
+		count[c.from]++
+	}
+	last := map[state]int{waiting: 1}
+	chosen := slices.MinFunc(closable, func(a, b *connection) int {
+		return cmp.Or(
+			cmp.Compare(count[b.from], count[a.from]),
+			cmp.Compare(last[a.state], last[b.state]),
+			a.since.Compare(b.since),
+		)
+	})
+	g.leave(chosen)
+	_ = chosen.Conn.Close()
 }
 
 func (g *gate) leave(c *connection) {
@@ -169,9 +222,9 @@ func watch(one *http.Server) {
 		c := connectionOf(conn)
 		switch state {
 		case http.StateActive:
-			c.gate.set(c, asking)
+			c.set(asking)
 		case http.StateIdle:
-			c.gate.set(c, idle)
+			c.set(idle)
 		}
 	}
 }

@@ -305,27 +305,6 @@ func TestOfTooManyConnectionsTheOneThatWaitedLongestIsClosed(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatAPodServesAreNotClosedForOthers(t *testing.T) {
-	end := make(chan struct{})
-	w := newWorld(t, 16, clients, func(w http.ResponseWriter, r *http.Request) { <-end })
-	var busy []net.Conn
-	for i := range 8 {
-		conn := w.dial()
-		w.send(conn, "GET")
-		w.until(func() bool { return int(w.held.Load()) == i+1 })
-		busy = append(busy, conn)
-	}
-	if status := w.get(); status != 0 {
-		t.Errorf("one more than the address may have: %d", status)
-	}
-	close(end)
-	for _, conn := range busy {
-		if status, _ := w.answer(conn, time.Second); status != http.StatusOK {
-			t.Error(status)
-		}
-	}
-}
-
 func TestOfConnectionsWithoutARequestTheOldestIsClosed(t *testing.T) {
 	w := newWorld(t, 16, clients, nil)
 	var conns []net.Conn
@@ -348,16 +327,23 @@ func TestOfConnectionsWithoutARequestTheOldestIsClosed(t *testing.T) {
 
 func TestAConnectionThatIsClosedWhileItWaitsForAPodTakesNoPlace(t *testing.T) {
 	w := newWorld(t, 16, clients, nil)
-	first := w.dial()
+	first, second := w.dial(), w.dial()
 	w.send(first, "PUT", "Content-Length: 200000")
 	w.until(func() bool { return w.held.Load() == 1 })
-	for range 5 { // the first four wait, and the oldest of them is closed for the last
-		conn := w.dial()
-		w.send(conn, "PUT", "Content-Length: 200000")
+	w.send(second, "PUT", "Content-Length: 200000")
+	w.wait(1, isWaiting)
+	w.gate.mutex.Lock()
+	w.gate.drop(isWaiting)
+	w.gate.mutex.Unlock()
+	if status, _ := w.answer(second, time.Second); status != 0 {
+		t.Error(status)
 	}
 	_ = first.Close()
-	w.until(func() bool { w.gate.mutex.Lock(); defer w.gate.mutex.Unlock(); return len(w.gate.open) == 4 })
-	w.until(func() bool { return w.held.Load() == 1 })
+	w.until(func() bool { return w.held.Load() == 0 })
+	time.Sleep(50 * time.Millisecond)
+	if held := w.held.Load(); held != 0 || len(w.proxy.uploads.busy) != 0 {
+		t.Error(held, w.proxy.uploads.busy)
+	}
 }
 
 func TestAConsoleIsLeftAloneHoweverLongItIsSilent(t *testing.T) {

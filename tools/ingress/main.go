@@ -8,7 +8,7 @@
 //
 // What protects it and the pods from clients:
 //
-//	connections.go  how many connections there are
+//	connections.go  how many connections there are, of each client and to each backend
 //	body.go         bodies of requests: short ones are read whole, long ones have a least rate
 //	uploads.go      how many long bodies each pod takes at a time
 package main
@@ -49,7 +49,7 @@ func flags() options {
 	flag.StringVar(&o.health, "health", ":10254", "address of /readyz and /livez")
 	flag.DurationVar(&o.dialTimeout, "dial-timeout", 3*time.Second, "wait for one pod to take a connection")
 	flag.DurationVar(&o.drain, "drain", 25*time.Second, "at the end, wait for requests under way")
-	flag.IntVar(&o.connections, "connections", 1024, "connections of clients, half of them of one address at most")
+	flag.IntVar(&o.connections, "connections", 1024, "connections of clients; see connections.go for shares")
 	flag.Parse()
 	return o
 }

@@ -31,8 +31,9 @@ type Proxy struct {
 	reverse *httputil.ReverseProxy
 }
 
-// call is a request with the connection to its pod.
+// call is a request with its connection and the one to its pod.
 type call struct {
+	from *connection
 	to   *backend
 	pod  net.Conn
 	slow atomic.Bool // the client
@@ -47,6 +48,10 @@ func newProxy(current *Current, port string, dialTimeout time.Duration) *Proxy {
 		Rewrite:      rewrite,
 		BufferPool:   &buffers{},
 		ErrorHandler: fail,
+		ModifyResponse: func(got *http.Response) error {
+			callOf(got.Request.Context()).from.set(serving)
+			return nil
+		},
 		Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return callOf(ctx).pod, nil },
 			// One connection a request: each finds a pod that is there now, and none is lost on a connection
@@ -183,10 +188,11 @@ func (p *Proxy) secure(w http.ResponseWriter, r *http.Request) {
 		http.Error(seen, "no pod is ready", http.StatusServiceUnavailable)
 		return
 	}
-	p.pass(seen, r, &call{to: to})
+	p.pass(seen, r, &call{from: r.Context().Value(connectionKey{}).(*connection), to: to})
 }
 
-// pass calls a pod once the client has done its part: a short body is complete, for a long one a pod has room.
+// pass calls a pod once the client has done its part: a short body is complete, for a long one a pod has room. A backend
+// that has many requests already gets no more of them.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, to *call) {
 	r = r.WithContext(context.WithValue(r.Context(), callKey{}, to))
 	long, err := receive(w, r, p.pace, &to.slow)
@@ -197,16 +203,22 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, to *call) {
 		refuse(w, http.StatusBadRequest)
 		return
 	}
+	next := waiting
+	if long && r.ContentLength < 0 { // the beginning of such a body is in memory
+		next = asking
+	}
+	if !to.from.ask(to.to.name, next) {
+		w.Header().Set("Retry-After", "5")
+		refuse(w, http.StatusServiceUnavailable)
+		return
+	}
 	if long {
 		var release func()
 		if to.pod, release, err = p.dialLong(r.Context(), to.to); err == nil {
 			defer release()
+			to.from.set(serving)
 		}
-	}
-	if from, ok := r.Context().Value(connectionKey{}).(*connection); ok {
-		from.gate.set(from, serving)
-	}
-	if !long {
+	} else {
 		to.pod, err = p.dial(r.Context(), to.to)
 	}
 	if err != nil {

@@ -3,7 +3,7 @@
 name: ceph-rgw-api
 component: api
 configmaps: [etc, bin]
-# A body that comes slowly holds none of its threads.
+# A slow request body does not occupy a thread.
 ingress: {host: object-store, port: api, uploads: 64}
 service:
   name: {{ include "lib.text" .Values.endpoints.object_store.hosts.default }}
@@ -22,13 +22,13 @@ containers:
     ports:
       - {name: api, containerPort: {{ $port }}}
     probes:
-      # Needs no log-in.
+      # This path needs no authentication.
       readiness:
         httpGet: {path: /swift/healthcheck, port: api}
         periodSeconds: 3
         timeoutSeconds: 5
         failureThreshold: 3
-      # Late, for it waits for Ceph, and makes its pools when it starts for the first time.
+      # Starts late: the gateway waits for Ceph, and creates its pools at the first start.
       liveness:
         httpGet: {path: /swift/healthcheck, port: api}
         initialDelaySeconds: 180

@@ -2,7 +2,7 @@
 name: ceph-mgr
 component: mgr
 configmaps: [etc, bin]
-# A second one of the same name would chase the first away, and back again.
+# A second daemon of the same name would replace the first, and the first the second.
 strategy: {type: Recreate}
 containers:
   - name: mgr

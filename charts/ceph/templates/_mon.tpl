@@ -2,7 +2,7 @@
 name: ceph-mon
 component: mon
 configmaps: [etc, bin]
-# Draining a node must not cost the quorum.
+# A node drain must not break the quorum.
 unhealthyPodEvictionPolicy: IfHealthyBudget
 claim: ceph-mon-data
 headless:
@@ -27,7 +27,7 @@ volumes:
   {{- include "ceph.volumes" . | nindent 2 }}
 {{- end }}
 
-{{/* ceph.mon.services (root): monitors are known by their addresses, so each has one that outlives its pod. */}}
+{{/* ceph.mon.services (root): clients know monitors by address, so each has a Service, whose address outlives the pod. */}}
 {{- define "ceph.mon.services" -}}
 {{- range $name := splitList " " (include "ceph.monitors" .) }}
 ---

@@ -2,7 +2,7 @@
 name: ceph-osd
 component: osd
 configmaps: [etc, bin]
-# An OSD that is down may hold the only copy: draining its node must wait until it is back.
+# An unavailable OSD may have the only copy: the drain of its node must wait until it has returned.
 unhealthyPodEvictionPolicy: IfHealthyBudget
 claim: ceph-osd-data
 headless:

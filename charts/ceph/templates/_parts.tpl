@@ -1,6 +1,6 @@
-{{/* What the pods of this chart share. */}}
+{{/* Parts that the pods of this chart share. */}}
 
-{{/* ceph.monitors (root): names of the monitors, which are those of their pods and Services. */}}
+{{/* ceph.monitors (root): names of the monitors, also of their pods and Services. */}}
 {{- define "ceph.monitors" -}}
 {{- range $i := until (int .Values.pod.replicas.mon) }}{{ if $i }} {{ end }}ceph-mon-{{ $i }}{{ end }}
 {{- end }}
@@ -35,7 +35,7 @@
     defaultMode: 0440
 {{- end }}
 
-{{/* ceph.token: what only the container that speaks to Kubernetes mounts, in place of automountServiceAccountToken. */}}
+{{/* ceph.token: the token volume, only for clients of the Kubernetes API, instead of automountServiceAccountToken. */}}
 {{- define "ceph.token" -}}
 - name: token
   projected:
@@ -46,7 +46,7 @@
 {{- end }}
 
 {{/*
-ceph.etc (root): ceph.conf. Options for which pool.* is the word come first, conf.ceph is merged over them.
+ceph.etc (root): ceph.conf. Options derived from pool.* come first; conf.ceph is merged over them.
 */}}
 {{- define "ceph.etc" -}}
 {{- $pool := dict "osd_pool_default_size" .Values.pool.size "osd_pool_default_pg_num" .Values.pool.pg_num }}

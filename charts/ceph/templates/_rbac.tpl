@@ -1,4 +1,4 @@
-{{/* ceph.rbac (root, component, rules): what the component may do in its namespace. To create cannot be held to a name. */}}
+{{/* ceph.rbac (root, component, rules): the component's rights in its namespace. RBAC cannot limit `create` to a name. */}}
 {{- define "ceph.rbac" -}}
 {{- $root := index . 0 -}}
 {{- $name := printf "ceph-%s" (index . 1) -}}

@@ -13,7 +13,7 @@ containers:
       - {name: WATCH_INTERVAL, value: {{ .Values.watch.interval | quote }}}
       - {name: WATCH_TIMEOUT, value: {{ .Values.watch.timeout | quote }}}
     probes:
-      # It looks, be it in vain.
+      # Alive while checks run, even if they fail.
       liveness:
         exec: {command: [sh, -c, 'test -n "$(find /tmp/alive -mmin -5)"']}
         periodSeconds: 60

@@ -17,13 +17,13 @@ containers:
     ports:
       - {name: api, containerPort: {{ $port }}}
     probes:
-      # By HTTP: uWSGI's master keeps the port open while its workers crash.
+      # By HTTP, because uWSGI's master keeps the port open while its workers crash.
       readiness:
         httpGet: {path: /healthcheck, port: api}
         periodSeconds: 3
         timeoutSeconds: 5
         failureThreshold: 3
-      # With much patience: all workers may wait for a back end for a minute.
+      # A high limit: all workers may wait for a back end for a minute.
       liveness:
         httpGet: {path: /healthcheck, port: api}
         initialDelaySeconds: 120

@@ -12,7 +12,7 @@
 {{ include "cinder.cron" (list . "service-cleaner" $c.schedule $command) }}
 {{- end }}
 
-{{/* Tells whoever bills by notifications which volumes there were in the hour that ended. */}}
+{{/* Sends notifications about the volumes that existed in the last hour, for billing. */}}
 {{- define "cinder.usage_audit" -}}
 {{ include "cinder.cron" (list . "usage-audit" .Values.cron.usage_audit.schedule (list "cinder-volume-usage-audit")) }}
 {{- end }}

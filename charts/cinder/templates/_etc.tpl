@@ -2,7 +2,7 @@
 {{- $computed := include "cinder.conf" . | fromYaml }}
 {{- $conf := include "lib.oslo_conf" (mergeOverwrite $computed (deepCopy .Values.conf.cinder)) }}
 {{- with .Values.secrets.conf.cinder }}
-{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- /* The digest in the file restarts the pods when a sensitive option changes. */}}
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 cinder.conf: {{ $conf | toJson }}
@@ -10,7 +10,7 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 cinder-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.cinder_api_uwsgi "api_modules") | toJson }}
 {{- end }}
 
-{{/* What follows from other values: the back ends, each a section of its name. conf.cinder has the last word. */}}
+{{/* Options derived from other values: a section per back end, of the same name. conf.cinder overrides them. */}}
 {{- define "cinder.conf" -}}
 {{- $backends := dict }}
 {{- range $name, $options := .Values.conf.backends }}
@@ -22,13 +22,13 @@ cinder-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.cinder_api_
 {{- toYaml (set $backends "DEFAULT" $default) }}
 {{- end }}
 
-{{/* cinder.mounts (root, parts…): what every process reads, and of locks and ceph what it needs. */}}
+{{/* cinder.mounts (root, parts…): the files of every process, and those of the parts `locks` and `ceph` if named. */}}
 {{- define "cinder.mounts" -}}
 {{- $s := (index . 0).Values.secrets -}}
 - {name: bin, mountPath: /opt/stackwright, readOnly: true}
 - {name: etc, mountPath: /etc/cinder/cinder.conf, subPath: cinder.conf, readOnly: true}
 - {name: etc, mountPath: /etc/cinder/logging.conf, subPath: logging.conf, readOnly: true}
-# One of oslo.config's own places, read after cinder.conf.
+# A default directory of oslo.config, read after cinder.conf.
 - {name: snippets, mountPath: /etc/cinder/cinder.conf.d, readOnly: true}
 {{- if and (has "locks" .) $s.tls.etcd }}
 - {name: locks, mountPath: /etc/cinder/etcd, readOnly: true}
@@ -39,8 +39,8 @@ cinder-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.cinder_api_
 {{- end }}
 
 {{/*
-cinder.volumes (root, parts…): locks is the certificate for etcd, ceph what is in /etc/ceph, the key a second time by the name
-that os-brick looks for. Directories: new keys, monitors and certificates come in without a restart.
+cinder.volumes (root, parts…): `locks` is the certificate for etcd; `ceph` is /etc/ceph, with the key also under the name
+that os-brick reads. Directories, so that new keys, monitors and certificates arrive without a restart.
 */}}
 {{- define "cinder.volumes" -}}
 {{- $root := index . 0 -}}
@@ -64,8 +64,8 @@ that os-brick looks for. Directories: new keys, monitors and certificates come i
 {{- end }}
 
 {{/*
-cinder.snippets (root, parts…): the volume with those parts of the configuration that are in Secrets. Each process gets what it
-needs and no more. Root's files, which fsGroup lets the cinder user read and nobody else.
+cinder.snippets (root, parts…): the volume with the parts of the configuration that are in Secrets. Each process gets only
+the parts that it needs. root owns the files; only the group (fsGroup) of the cinder user may read them.
 */}}
 {{- define "cinder.snippets" -}}
 {{- $root := index . 0 -}}
@@ -96,7 +96,7 @@ needs and no more. Root's files, which fsGroup lets the cinder user read and nob
       {{- end }}
 {{- end }}
 
-{{/* cinder.wait (root, image key, parts…): an init container; of locks and ceph the process needs what is named. */}}
+{{/* cinder.wait (root, image key, parts…): an init container; `parts` names what the process needs of `locks` and `ceph`. */}}
 {{- define "cinder.wait" -}}
 - name: wait
   image: {{ include "lib.text" (index . 1) }}

@@ -14,7 +14,7 @@ volumes:
   {{- include "cinder.snippets" (list . "database") | nindent 2 }}
 {{- end }}
 
-{{/* The volume types. Its own Job, made anew when values bootstrap.volume_types change. */}}
+{{/* The volume types: a separate Job, which is recreated when the values bootstrap.volume_types change. */}}
 {{- define "cinder.bootstrap" -}}
 name: cinder-bootstrap
 component: bootstrap

@@ -11,9 +11,9 @@
 {{- end }}
 
 {{/*
-cinder.worker (root, component, of locks and ceph what it needs, snippets). It is ready when it is connected to the message bus.
-There is no liveness probe: what can be asked for cheaply is the connection, and a bus that is away is no reason to start
-workers anew.
+cinder.worker (root, component, parts of locks and ceph, snippets). It is ready while connected to the message bus. There is
+no liveness probe: only the connection can be tested cheaply, and an unavailable bus is no reason to restart
+workers.
 */}}
 {{- define "cinder.worker" -}}
 {{- $root := index . 0 -}}
@@ -23,7 +23,7 @@ workers anew.
 name: cinder-{{ $component }}
 component: {{ include "lib.text" $component }}
 configmaps: [etc, bin]
-# By its pods' names Cinder knows its services: names that stay, so that a replaced pod is the same service and not one more.
+# Cinder identifies services by the names of pods. Stable names make a replaced pod the same service, not another one.
 headless: {name: cinder-{{ $component }}, ports: []}
 security: {{ ternary (dict "runAsNonRoot" false "runAsUser" 0 "runAsGroup" 0) (dict "runAsUser" 42407 "runAsGroup" 42407) $mounts | toJson }}
 initContainers:
@@ -33,15 +33,15 @@ containers:
     image: cinder_{{ $component }}
     command: [cinder-{{ $component }}]
     {{- if $mounts }}
-    # It mounts file systems, whose files belong to whom it says.
+    # It mounts file systems and sets the owners of their files.
     security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
     {{- end }}
     env:
-      # Before all: its `sudo`.
+      # Precedes other folders, because of its `sudo`.
       - {name: PATH, value: "/opt/stackwright:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
       {{- if not $mounts }}
-      # Helpers that run what only root may: here the cinder user, without any capability, which does for storage that needs
-      # no mounting.
+      # Helpers for operations of root. Here they run as the cinder user without capabilities, which suffices for storage that
+      # needs no mounts.
       - {name: OS_CINDER_SYS_ADMIN__CAPABILITIES, value: ""}
       - {name: OS_PRIVSEP_OSBRICK__CAPABILITIES, value: ""}
       {{- end }}
@@ -54,7 +54,7 @@ containers:
 volumes:
   - name: state
     {{- if $mounts }}
-    # What is mounted stays when the pod goes.
+    # Mounts outlive the pod.
     hostPath: {path: /var/lib/cinder, type: DirectoryOrCreate}
     {{- else }}
     emptyDir: {}

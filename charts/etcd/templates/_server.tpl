@@ -3,9 +3,9 @@
 name: etcd-server
 component: server
 configmaps: [bin]
-# All at once: they form the cluster when each has seen the others (bin/start.sh).
+# In parallel: the members form the cluster when each has contacted the others (bin/start.sh).
 podManagementPolicy: Parallel
-# A member that is down may be the one that the majority needs next.
+# An unavailable member may be the one that the majority needs next.
 unhealthyPodEvictionPolicy: IfHealthyBudget
 claim: etcd-data
 headless:
@@ -43,8 +43,8 @@ containers:
       - {name: {{ include "lib.text" $name }}, containerPort: {{ $number.default }}}
       {{- end }}
     probes:
-      # Whether there is a leader and this member reads what the majority has. There is no liveness probe: a member that waits
-      # for the others is well, and one that cannot write ends by itself.
+      # Ready if a leader exists and this member can read from the majority. There is no liveness probe: a member that waits
+      # for the others is healthy, and one that cannot write exits by itself.
       readiness:
         httpGet: {path: /health, port: metrics}
         periodSeconds: 3
@@ -53,7 +53,7 @@ containers:
     volumeMounts:
       - {name: etcd-data, mountPath: /var/lib/etcd}
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
-      # etcd reads its certificate at each handshake, so a renewed one needs no restart.
+      # etcd reads its certificate at each handshake, so renewal needs no restart.
       - {name: tls, mountPath: /etc/etcd/tls, readOnly: true}
 volumes:
   - name: tls

@@ -16,7 +16,7 @@ containers:
     command: [uwsgi, --ini, /etc/glance/glance-api-uwsgi.ini]
     {{- if not .Values.volume.store }}
     env:
-      # Without a common volume an upload waits in the pod that took it; the others send its import there.
+      # Without a shared volume, an upload waits in the pod that received it; other pods forward the import request to it.
       - name: POD_IP
         valueFrom: {fieldRef: {fieldPath: status.podIP}}
       - name: OS_DEFAULT__WORKER_SELF_REFERENCE_URL
@@ -25,13 +25,13 @@ containers:
     ports:
       - {name: api, containerPort: {{ .Values.endpoints.image.port.api.default }}}
     probes:
-      # By HTTP: uWSGI's master keeps the port open while its workers crash.
+      # By HTTP, because uWSGI's master keeps the port open while its workers crash.
       readiness:
         httpGet: {path: /healthcheck, port: api}
         periodSeconds: 3
         timeoutSeconds: 5
         failureThreshold: 3
-      # With much patience: uploads may keep all threads busy for a while.
+      # A high limit: uploads may occupy all threads for a while.
       liveness:
         httpGet: {path: /healthcheck, port: api}
         initialDelaySeconds: 120
@@ -64,8 +64,8 @@ volumes:
 {{- end }}
 
 {{/*
-What is in /etc/ceph: the client of RBD stores, and a key of Cinder's by the name that os-brick looks for, with which it opens
-the volumes of Cinder stores. Files of a directory: new keys and monitors come in without a restart.
+/etc/ceph: the client of RBD stores, and a key of Cinder under the name that os-brick reads, with which it opens
+the volumes of Cinder stores. A directory, so that new keys and monitors arrive without a restart.
 */}}
 {{- define "glance.ceph" -}}
 {{- with .Values.secrets.ceph.glance }}

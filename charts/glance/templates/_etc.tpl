@@ -2,7 +2,7 @@
 {{- $computed := include "glance.store" . | fromYaml }}
 {{- $conf := include "lib.oslo_conf" (mergeOverwrite $computed (deepCopy .Values.conf.glance)) }}
 {{- with .Values.secrets.conf.glance }}
-{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- /* The digest in the file restarts the pods when a sensitive option changes. */}}
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 glance-api.conf: {{ $conf | toJson }}
@@ -11,8 +11,8 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
 
 {{/*
-What follows from other values; conf.glance has the last word. The store on the volume is one of Glance's several, each a
-section of its name.
+Options derived from other values; conf.glance overrides them. The store on the volume is one of several stores, each a
+section of the same name.
 */}}
 {{- define "glance.store" -}}
 {{- with .Values.volume.store }}
@@ -21,15 +21,15 @@ glance_store: {default_backend: {{ . | quote }}}
 {{ . | quote }}: {filesystem_store_datadir: /var/lib/glance/images}
 {{- end }}
 {{- if .Values.secrets.ceph.cinder }}
-# Before os-brick opens a volume through librbd, it asks for what other kinds would need, by a helper that were root. It is
-# the glance user here, without any capability, which does for RBD.
+# Before os-brick opens a volume through librbd, it queries data that only other types of volumes need, by a helper for
+# root. Here the helper runs as the glance user without capabilities, which suffices for RBD.
 privsep_osbrick:
   capabilities: ","
   helper_command: privsep-helper --config-file /etc/glance/glance-api.conf
 {{- end }}
 {{- end }}
 
-{{/* What every Glance process reads. glance.conf.d is one of oslo.config's own places, read after glance-api.conf. */}}
+{{/* Files of every Glance process. glance.conf.d is a default directory of oslo.config, read after glance-api.conf. */}}
 {{- define "glance.mounts" -}}
 - {name: etc, mountPath: /etc/glance/glance-api.conf, subPath: glance-api.conf, readOnly: true}
 - {name: etc, mountPath: /etc/glance/logging.conf, subPath: logging.conf, readOnly: true}
@@ -37,8 +37,8 @@ privsep_osbrick:
 {{- end }}
 
 {{/*
-glance.volumes (root, parts…): the snippets, and besides those of every process these parts. Root's files, which fsGroup lets
-the glance user read and nobody else.
+glance.volumes (root, parts…): the snippets of every process, and those of the named parts. root owns the files; only the
+group (fsGroup) of the glance user may read them.
 */}}
 {{- define "glance.volumes" -}}
 {{- $s := (index . 0).Values.secrets -}}

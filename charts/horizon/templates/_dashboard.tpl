@@ -14,7 +14,7 @@ containers:
     ports:
       - {name: http, containerPort: {{ .Values.endpoints.dashboard.port.web.container }}}
     probes:
-      # By HTTP: uWSGI's master keeps the port open while its workers crash. Django answers to names it knows only.
+      # By HTTP, because uWSGI's master keeps the port open while its workers crash. Django serves only known host names.
       readiness:
         httpGet: &login
           path: /auth/login/

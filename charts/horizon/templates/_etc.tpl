@@ -1,4 +1,4 @@
-{{/* Settings are written as JSON and read as JSON (bin/local_settings.py): no value can become code. */}}
+{{/* Settings are written and read as JSON (bin/local_settings.py), so no value can become code. */}}
 {{- define "horizon.etc" -}}
 settings.json: {{ .Values.conf.horizon | mustToPrettyJson | toJson }}
 horizon-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.horizon_uwsgi | toJson }}

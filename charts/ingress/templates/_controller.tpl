@@ -1,7 +1,7 @@
 {{- define "ingress.controller" -}}
 name: ingress-controller
 component: controller
-# It watches the Ingresses of its namespace and what they name.
+# It watches the Ingresses of its namespace and the objects that they name.
 token: true
 security: {runAsUser: 65533, runAsGroup: 65533}
 containers:
@@ -17,7 +17,7 @@ containers:
     env:
       - name: POD_NAMESPACE
         valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-      # What Go keeps before it collects: well below the limit, which would kill the pod.
+      # Go's soft limit of memory, well below the pod's limit, which would kill the process.
       - {name: GOMEMLIMIT, value: {{ include "lib.text" .Values.conf.memory_target }}}
     ports:
       {{- with .Values.network.host_port.http }}

@@ -14,7 +14,7 @@ containers:
     ports:
       - {name: api, containerPort: {{ .Values.endpoints.identity.port.api.default }}}
     probes:
-      # By HTTP: uWSGI's master keeps the port open while its workers crash.
+      # By HTTP, because uWSGI's master keeps the port open while its workers crash.
       readiness:
         httpGet: {path: /v3, port: api}
         periodSeconds: 3

@@ -1,7 +1,7 @@
 {{- define "keystone.etc" -}}
 {{- $conf := include "lib.oslo_conf" .Values.conf.keystone }}
 {{- with .Values.secrets.conf.keystone }}
-{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- /* The digest in the file restarts the pods when a sensitive option changes. */}}
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 keystone.conf: {{ $conf | toJson }}
@@ -9,7 +9,7 @@ keystone-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.keystone_
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
 
-{{/* What every Keystone process reads. keystone.conf.d is one of oslo.config's own places, read after keystone.conf. */}}
+{{/* Files of every Keystone process. keystone.conf.d is a default directory of oslo.config, read after keystone.conf. */}}
 {{- define "keystone.mounts" -}}
 - {name: etc, mountPath: /etc/keystone/keystone.conf, subPath: keystone.conf, readOnly: true}
 - {name: etc, mountPath: /etc/keystone/logging.conf, subPath: logging.conf, readOnly: true}
@@ -18,7 +18,7 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 - {name: credential, mountPath: /etc/keystone/credential-keys, readOnly: true}
 {{- end }}
 
-{{/* Root's files, which fsGroup lets the keystone user read and nobody else. */}}
+{{/* root owns the files; only the group (fsGroup) of the keystone user may read them. */}}
 {{- define "keystone.volumes" -}}
 - name: snippets
   projected:
@@ -37,14 +37,14 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
           name: {{ include "lib.text" .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
-# Whole directories: when the operator rotates the keys, they change under the running processes, which look each time.
+# Whole directories: when the operator rotates the keys, the files change in running pods, whose processes read them each time.
 - name: fernet
   secret: {secretName: {{ include "lib.text" .Values.secrets.fernet }}, defaultMode: 0400}
 - name: credential
   secret: {secretName: {{ include "lib.text" .Values.secrets.credential }}, defaultMode: 0400}
 {{- end }}
 
-{{/* What a process that uses the cache has besides: the key, and the scripts that seal by it. */}}
+{{/* Further files of a process that uses the cache: the key, and the scripts that encrypt with it. */}}
 {{- define "keystone.cache.mounts" -}}
 - {name: bin, mountPath: /opt/stackwright, readOnly: true}
 - {name: cache-key, mountPath: /etc/keystone/cache-key, readOnly: true}

@@ -5,7 +5,7 @@ component: db-sync
 placement: job
 configmaps: [etc, bin]
 restartPolicy: OnFailure
-# Both steps change nothing when there is nothing to do, so they are safe to repeat.
+# Both steps are idempotent.
 initContainers:
   - name: db-sync
     image: keystone_db_sync
@@ -15,10 +15,10 @@ initContainers:
 containers:
   - name: bootstrap
     image: keystone_db_sync
-    # Everything by environment; an argument would show the password in the process list.
+    # The environment passes all values, because an argument would show the password in the process list.
     command: [python3, /opt/stackwright/manage.py, bootstrap]
     env:
-      # The API may have cached that the administrator has no role: a cache that was away a moment ago is tried again.
+      # The API may have cached that the administrator has no role, so a cache that was unavailable is tried again at once.
       - {name: OS_CACHE__MEMCACHE_DEAD_RETRY, value: "0"}
       - name: OS_BOOTSTRAP_USERNAME
         valueFrom: {secretKeyRef: {name: {{ include "lib.text" .Values.secrets.identity.admin }}, key: username}}

@@ -4,7 +4,7 @@ component: client
 containers:
   - name: keystone-client
     image: keystone_client
-    # PID 1 ignores TERM unless it has a handler; with one, deletion takes no time.
+    # PID 1 ignores SIGTERM unless it has a handler; with one, the pod ends at once.
     command: [sh, -c, "trap 'exit 0' TERM INT; sleep infinity & wait"]
     workingDir: /tmp
     env:
@@ -12,7 +12,7 @@ containers:
       - {name: OS_CLIENT_CONFIG_FILE, value: /etc/openstack/clouds.yaml}
       - {name: HOME, value: /tmp}
     volumeMounts:
-      # A directory, not a subPath: a rotated password is there without a restart.
+      # A directory, not a subPath, so that a rotated password arrives without a restart.
       - {name: clouds, mountPath: /etc/openstack, readOnly: true}
 volumes:
   - name: clouds

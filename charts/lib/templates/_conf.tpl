@@ -1,8 +1,8 @@
-{{/* Configuration files. Keys are sorted by Helm, so equal values make equal text. */}}
+{{/* Configuration files. Helm sorts keys, so equal values produce equal text. */}}
 
 {{/*
 lib.oslo_conf: {SECTION: {option: value}} to INI as oslo.config reads it. A list is joined by commas,
-{type: multistring, values: [...]} becomes one line a value, null leaves the option out. DEFAULT comes first.
+{type: multistring, values: [...]} becomes one line per value, null omits the option. DEFAULT is the first section.
 */}}
 {{- define "lib.oslo_conf" -}}
 {{- with .DEFAULT }}{{ include "lib.oslo_conf.section" (list "DEFAULT" .) }}{{ end }}
@@ -10,9 +10,9 @@ lib.oslo_conf: {SECTION: {option: value}} to INI as oslo.config reads it. A list
 {{- end }}
 
 {{/*
-lib.uwsgi_conf (conf, module, ...): uWSGI's INI of {uwsgi: {option: value}}. Where there are several workers, the master
-imports the modules before it makes them (lib/bin/preload.py). One worker has nobody to share them with: the master's copy
-would only cost memory. `shared-import` of the values has the last word.
+lib.uwsgi_conf (conf, module, ...): uWSGI's INI of {uwsgi: {option: value}}. With several workers, the master imports
+the modules before it forks them (lib/bin/preload.py). A single worker has no other to share them with: the master's copy
+would only use memory. `shared-import` in the values overrides this.
 */}}
 {{- define "lib.uwsgi_conf" -}}
 {{- $uwsgi := (index . 0).uwsgi -}}
@@ -38,7 +38,7 @@ would only cost memory. `shared-import` of the values has the last word.
 {{- end }}
 {{ end }}
 
-{{/* lib.oslo_conf.name (what, name): of a section or an option; one that would be read as something else is refused. */}}
+{{/* lib.oslo_conf.name (what, name): the name of a section or an option; rejects names with another meaning in INI. */}}
 {{- define "lib.oslo_conf.name" -}}
 {{- $name := toString (index . 1) -}}
 {{- if not (regexMatch `^[A-Za-z0-9_](?:[^\x00-\x1f\x7f\x{85}\x{2028}\x{2029}=\[\]]*[^\x00-\x20\x7f\x{85}\x{2028}\x{2029}=\[\]])?$` $name) }}
@@ -48,8 +48,8 @@ would only cost memory. `shared-import` of the values has the last word.
 {{- end }}
 
 {{/*
-lib.line (option, text): a text of one line. What follows a line break would be read as an option or section of its own;
-the text is not repeated, for it may be a secret.
+lib.line (option, text): a text of one line. The text after a line break would be another option or section. The message
+does not repeat the text, which may be a secret.
 */}}
 {{- define "lib.line" -}}
 {{- if regexMatch `[\x00-\x08\x0a-\x1f\x7f\x{85}\x{2028}\x{2029}]` (index . 1) }}
@@ -58,14 +58,14 @@ the text is not repeated, for it may be a secret.
 {{- index . 1 }}
 {{- end }}
 
-{{/* lib.scalar: a number is never written as 1e+06, which is how Helm holds numbers. */}}
+{{/* lib.scalar: writes numbers without an exponent; Helm would write 1e+06. */}}
 {{- define "lib.scalar" -}}
 {{- if kindIs "float64" . }}{{ if eq (floor .) . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}{{ else }}{{ . }}{{ end }}
 {{- end }}
 
 {{/*
-lib.text: a value as one YAML scalar that is read back as that text, also within { } and [ ]: plain where that is safe,
-else as JSON. `NO` stays a text, `1` does not become a number, and what follows a line break no field.
+lib.text: a value as one YAML scalar that parses to the same text, also within { } and [ ]: plain if that is safe,
+otherwise JSON. `NO` remains a text, `1` does not become a number, and text after a line break does not become a field.
 */}}
 {{- define "lib.text" -}}
 {{- $text := include "lib.scalar" (. | default "") -}}
@@ -77,8 +77,8 @@ else as JSON. `NO` stays a text, `1` does not become a number, and what follows 
 {{- end }}
 
 {{/*
-lib.once ({option: value}): refuses an option that is there in two spellings: of two lines a program takes the last, which
-is the default as often as not. An option that is null is not there.
+lib.once ({option: value}): rejects an option with two spellings: a program uses the last of two lines, which is often
+the default. Options with value null are ignored.
 */}}
 {{- define "lib.once" -}}
 {{- $seen := dict }}
@@ -137,7 +137,7 @@ data:
 {{- include "lib.configmap" (list $root "etc" (include (index . 1) $root | fromYaml)) }}
 {{- end }}
 
-{{/* lib.configmap_bin (root): all scripts of the chart's folder bin/, as they are. */}}
+{{/* lib.configmap_bin (root): all scripts of the chart's folder bin/, unchanged. */}}
 {{- define "lib.configmap_bin" -}}
 {{- $files := dict }}
 {{- range $path, $text := .Files.Glob "bin/*" }}{{ $_ := set $files (base $path) (toString $text) }}{{ end }}

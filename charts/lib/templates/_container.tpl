@@ -1,11 +1,11 @@
 {{/*
-lib.container (root, workload, container): a container of a workload's description, completed.
+lib.container (root, workload, container): completes a container of a workload's description.
   image       a key of images.tags
-  resources   a key of pod.resources, the component's if absent
-  probes      {readiness, liveness, startup}, each as in Kubernetes; pod.probes.<component> has the last word
-  security    what differs from the safe default
-Everything else is written as Kubernetes has it. /tmp is always writable, the rest only if `security` says so.
-Where the workload drains, a container with ports goes on serving for lib.drain seconds before it is asked to stop.
+  resources   a key of pod.resources; default: the component
+  probes      {readiness, liveness, startup}, each as in Kubernetes; pod.probes.<component> overrides them
+  security    differences from the safe default
+All other keys are as in Kubernetes. /tmp is always writable, other folders only if `security` allows it.
+If the workload has `drain`, a container with ports continues to serve for lib.drain seconds before its SIGTERM.
 */}}
 {{- define "lib.container" -}}
 {{- $root := index . 0 }}
@@ -37,8 +37,8 @@ Where the workload drains, a container with ports goes on serving for lib.drain 
 {{- end }}
 
 {{/*
-lib.drain: seconds between the deletion of a pod and its SIGTERM. Every node needs a moment to take the pod out of its
-Services; a server that closes its port sooner resets the connections that still arrive.
+lib.drain: seconds between the deletion of a pod and its SIGTERM. Each node needs a moment to remove the pod from its
+Services; a server that closes its port earlier would reset connections that still arrive.
 */}}
 {{- define "lib.drain" -}}
 10
@@ -51,9 +51,9 @@ Services; a server that closes its port sooner resets the connections that still
 {{- end }}
 
 {{/*
-lib.asked (command, seconds, patience): probes by a command. Every so many seconds, and three times as often while the
-container starts: each question is a process started in the container, which costs the node more than the answer, most
-of all while a whole cloud starts. A start may take as long as it likes, unless it is to end after `patience` seconds.
+lib.asked (command, seconds, patience): probes by a command, at this interval, and three times as often while the
+container starts. Each probe starts a process in the container, which is its main cost for the node, especially while
+a whole cloud starts. The time for a start is unlimited, unless `patience` limits it (in seconds).
 */}}
 {{- define "lib.asked" -}}
 {{- $exec := dict "command" (index . 0) | toJson -}}
@@ -70,7 +70,7 @@ readiness:
   failureThreshold: 2
 {{- end }}
 
-{{/* lib.overlay (maps…): later maps over earlier ones, one level deep. Unlike `merge`, a false has its say. */}}
+{{/* lib.overlay (maps…): merges later maps over earlier ones, one level deep. Unlike with `merge`, false overrides true. */}}
 {{- define "lib.overlay" -}}
 {{- $out := dict }}
 {{- range . }}{{ range $key, $value := . }}{{ $_ := set $out $key $value }}{{ end }}{{ end }}

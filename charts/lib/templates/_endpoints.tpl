@@ -1,4 +1,4 @@
-{{/* lib.endpoint_host (root, type, interface): the name others reach a service by. */}}
+{{/* lib.endpoint_host (root, type, interface): the host name of a service for its clients. */}}
 {{- define "lib.endpoint_host" -}}
 {{- $root := index . 0 -}}
 {{- $e := index $root.Values.endpoints (index . 1) -}}
@@ -20,7 +20,7 @@
 {{- if not $standard }}:{{ $port }}{{ end }}{{ include "lib.endpoint_value" (list $e.path $interface) }}
 {{- end }}
 
-{{/* lib.endpoint_value ({default, internal, public, admin}, interface): an interface without a word of its own takes the default. */}}
+{{/* lib.endpoint_value ({default, internal, public, admin}, interface): the value of the interface, or the default. */}}
 {{- define "lib.endpoint_value" -}}
 {{- $values := index . 0 | default dict -}}
 {{- $value := get $values (index . 1) -}}

@@ -1,16 +1,16 @@
-{{/* Labels. Every template takes a list: the root context first, then what it needs. */}}
+{{/* Labels. Each template has a list as argument: first the root context, then its other arguments. */}}
 
-{{/* lib.name (root): of the application: values name where several releases of a chart stand side by side, else the chart's. */}}
+{{/* lib.name (root): name of the application: values.name if a chart may have several releases, otherwise the chart's name. */}}
 {{- define "lib.name" -}}
 {{- .Values.name | default .Chart.Name }}
 {{- end }}
 
-{{/* lib.suffix (root): what ends the names of an agent's objects for single nodes; see lib.agent. */}}
+{{/* lib.suffix (root): suffix of the names of an agent's objects for some nodes only; see lib.agent. */}}
 {{- define "lib.suffix" -}}
 {{- with .Suffix }}-{{ . }}{{ end }}
 {{- end }}
 
-{{/* lib.selector (root, component): what finds a pod. Immutable in workloads, so it holds nothing that may change. */}}
+{{/* lib.selector (root, component): labels that select pods. Immutable in workloads, so they contain nothing variable. */}}
 {{- define "lib.selector" -}}
 {{- $root := index . 0 -}}
 application: {{ include "lib.text" (include "lib.name" $root) }}
@@ -20,7 +20,7 @@ stackwright.dev/override: {{ include "lib.text" . }}
 {{- end }}
 {{- end }}
 
-{{/* lib.pod_labels (root, component): the selector and what people search by, without versions: those would restart pods. */}}
+{{/* lib.pod_labels (root, component): the selector and labels for users, without versions, which would restart pods. */}}
 {{- define "lib.pod_labels" -}}
 {{- $root := index . 0 -}}
 {{ include "lib.selector" . }}
@@ -32,14 +32,14 @@ app.kubernetes.io/part-of: stackwright
 app.kubernetes.io/managed-by: {{ include "lib.text" $root.Release.Service }}
 {{- end }}
 
-{{/* lib.metadata (root, component, name): the metadata of any object in the release's namespace. */}}
+{{/* lib.metadata (root, component, name): the metadata of an object in the release's namespace. */}}
 {{- define "lib.metadata" -}}
 name: {{ include "lib.text" (index . 2) }}
 namespace: {{ include "lib.text" ((index . 0).Release.Namespace) }}
 {{ include "lib.metadata.labels" . }}
 {{- end }}
 
-{{/* lib.cluster_metadata (root, component, name): the same for an object of the whole cluster. */}}
+{{/* lib.cluster_metadata (root, component, name): the same for a cluster-scoped object. */}}
 {{- define "lib.cluster_metadata" -}}
 name: {{ include "lib.text" (index . 2) }}
 {{ include "lib.metadata.labels" . }}
@@ -52,8 +52,8 @@ labels:
 {{- end }}
 
 {{/*
-lib.annotations (root, workload): digests of the ConfigMaps a pod mounts, so that a changed file restarts the pod, and
-the user's own, of the component and of all (`default`). Only the data is hashed: a new label is no reason to restart.
+lib.annotations (root, workload): digests of the ConfigMaps that a pod mounts, so that a changed file restarts the pod,
+and the user's annotations, of the component and of all (`default`). Only data is hashed, so a new label causes no restart.
 */}}
 {{- define "lib.annotations" -}}
 {{- $root := index . 0 -}}

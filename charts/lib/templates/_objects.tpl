@@ -13,7 +13,7 @@ automountServiceAccountToken: false
 
 {{/*
 lib.service (root, workload, service): service is {name, ports, headless, selector}.
-A headless one answers for pods that are not ready too: it is for members that look for each other.
+A headless Service includes pods that are not ready, because members use it to find each other.
 */}}
 {{- define "lib.service" -}}
 {{- $root := index . 0 -}}
@@ -46,7 +46,7 @@ spec:
   {{- end }}
 {{- end }}
 
-{{/* lib.pdb (root, workload): how many pods an orderly node drain may take at a time. Broken pods never block it. */}}
+{{/* lib.pdb (root, workload): limits how many pods node drains evict at the same time. Unhealthy pods never block a drain. */}}
 {{- define "lib.pdb" -}}
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
@@ -63,9 +63,9 @@ spec:
 {{- end }}
 
 {{/*
-lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. Kubernetes lets
-nobody change it, so a StatefulSet that is there keeps both: others would make each upgrade fail. The operator makes its
-claims larger, one by one (controllers/service/volumes.py).
+lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from the values volume.{class_name,size}. It is
+immutable, so an existing StatefulSet keeps both, because other values would make each upgrade fail. The operator enlarges
+the claims one by one (controllers/service/volumes.py).
 */}}
 {{- define "lib.claim" -}}
 {{- $root := index . 0 -}}
@@ -91,15 +91,15 @@ claims larger, one by one (controllers/service/volumes.py).
 {{- end }}
 
 {{/*
-lib.uploads (conf of uWSGI): half of its workers, which long bodies of requests may hold; the others serve short requests.
+lib.uploads (conf of uWSGI): half of the workers, which long request bodies may occupy; the others serve short requests.
 */}}
 {{- define "lib.uploads" -}}
 {{ max 1 (div (mul (int .uwsgi.processes) (int .uwsgi.threads)) 2) }}
 {{- end }}
 
 {{/*
-lib.ingress (root, workload): the public name of an API, <ingress.host>.<network.ingress.domain>, with TLS. Nothing when
-the cloud has no ingress. Its annotation tells our ingress controller how many long bodies a pod takes at a time.
+lib.ingress (root, workload): the public name of an API, <ingress.host>.<network.ingress.domain>, with TLS. Empty if
+the cloud has no ingress. Its annotation limits the long request bodies that our ingress controller sends to a pod.
 */}}
 {{- define "lib.ingress" -}}
 {{- $root := index . 0 -}}
@@ -139,8 +139,8 @@ spec:
 {{- end }}
 
 {{/*
-lib.network_policy (root, workload): what a component's pods take, from network.policies.<component>: rules in Kubernetes'
-own form. A component without an entry takes everything; one with an empty list nothing.
+lib.network_policy (root, workload): the connections that a component's pods accept: network.policies.<component>, rules in
+Kubernetes' form. A component without an entry accepts all connections, one with an empty list none.
 */}}
 {{- define "lib.network_policy" -}}
 {{- $root := index . 0 -}}

@@ -1,16 +1,16 @@
 {{/*
-lib.workload (root, template): a workload's description, which a thin chart writes as YAML in a named template:
+lib.workload (root, template): the description of a workload, which a chart writes as YAML in a named template:
   name, component                     of the object and its pods; the ServiceAccount has the same name
   configmaps: [etc, bin]              mounted as volumes of these names, hashed into annotations
   containers, initContainers          see lib.container
-  volumes                             besides those and tmp
-  security                            what differs from the safe default, for the pod
-  token: true                         if its processes speak to Kubernetes
-  hostNetwork, hostPID                if its processes are the node's own; names of Services are known to them too
-  placement                           key of values labels, the component if absent
+  volumes                             further volumes, besides those and tmp
+  security                            differences from the safe default of the pod
+  token: true                         if its processes use the Kubernetes API
+  hostNetwork, hostPID                if its processes use those of the node; names of Services still resolve
+  placement                           key of the values `labels`; default: the component
   service, headless, claim, strategy  see the shapes
-  schedule                            when a CronJob runs; null: never
-  drain: true                         if it serves through a Service: see lib.drain; the shape lib.api sets it
+  schedule                            the schedule of a CronJob; null: never
+  drain: true                         if clients use it through a Service: see lib.drain; the shape lib.api sets it
   ingress: {host, port, path, uploads}  public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}
 {{- define "lib.workload" -}}
@@ -40,7 +40,7 @@ spec:
 {{- $w := index . 1 -}}
 {{- $pod := $root.Values.pod -}}
 serviceAccountName: {{ include "lib.text" $w.name }}
-{{- /* Only who says so speaks to Kubernetes: what is not in the pod cannot be stolen. */}}
+{{- /* Only workloads with `token` get a token: a token that is not in the pod cannot be stolen. */}}
 automountServiceAccountToken: {{ $w.token | default false }}
 enableServiceLinks: false
 {{- if $w.hostNetwork }}
@@ -105,10 +105,10 @@ volumes:
 {{- end }}
 
 {{/*
-lib.affinity (root, workload): pods of one component stay apart, as far or as strictly as pod.affinity.anti says. If it
-leaves that open, several pods with volumes of their own must: a local volume binds its pod to the node for good, and two
-members of three on one node are lost with it.
-`nodes` of the workload are expressions on the labels of its nodes.
+lib.affinity (root, workload): anti-affinity of the pods of one component, by pod.affinity.anti. If that has no type,
+it is required for several pods with their own volumes: a local volume binds its pod to the node permanently, and the
+loss of a node with two of three members would lose the majority.
+`nodes` of the workload are expressions over the labels of its nodes.
 */}}
 {{- define "lib.affinity" -}}
 {{- $out := dict }}

@@ -1,9 +1,9 @@
 {{/*
-The shapes: each takes (root, template), reads the workload's description from the template (lib.workload) and makes
-all objects that belong to it. manifests.<what> of the values turns each object off.
+The shapes: each has the arguments (root, template), reads the description of the workload from the template (lib.workload)
+and renders all its objects. The values manifests.<object> turn each of them off.
 */}}
 
-{{/* lib.api: Deployment, Service, Ingress, PodDisruptionBudget, ServiceAccount. A pod that goes drains first. */}}
+{{/* lib.api: Deployment, Service, Ingress, PodDisruptionBudget, ServiceAccount. A deleted pod drains before it ends. */}}
 {{- define "lib.api" -}}
 {{- $root := index . 0 -}}
 {{- $w := set (include "lib.workload" . | fromYaml) "drain" true -}}
@@ -27,7 +27,7 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 {{- end }}
 {{- end }}
 
-{{/* lib.worker: Deployment, PodDisruptionBudget, ServiceAccount: a process that nobody calls by address. */}}
+{{/* lib.worker: Deployment, PodDisruptionBudget, ServiceAccount: a process without a Service. */}}
 {{- define "lib.worker" -}}
 {{- $root := index . 0 -}}
 {{- $w := include "lib.workload" . | fromYaml -}}
@@ -42,7 +42,7 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 {{- end }}
 {{- end }}
 
-{{/* lib.deployment (root, workload). A new pod is ready before an old one goes, unless the workload has another strategy. */}}
+{{/* lib.deployment (root, workload). A new pod is ready before an old one ends, unless the workload has another strategy. */}}
 {{- define "lib.deployment" -}}
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
@@ -68,7 +68,7 @@ spec:
 
 {{/*
 lib.stateful: StatefulSet, its Services (`service`, `headless`), PodDisruptionBudget, ServiceAccount. `claim` names the
-volume of values volume.*; it goes with the StatefulSet, and stays when only a replica does.
+volume of the values volume.*; its deletion follows that of the StatefulSet, not that of a replica.
 */}}
 {{- define "lib.stateful" -}}
 {{- $root := index . 0 -}}
@@ -120,10 +120,10 @@ spec:
 {{- end }}
 
 {{/*
-lib.agent: DaemonSet and ServiceAccount: one pod on each node the component's labels select. Values
-overrides.<component>.labels."<label>::<value>" give the nodes with that label a DaemonSet and a ConfigMap of their own,
-rendered from the values with the override merged over them; all other nodes keep the common one. A node with several
-of the labels follows the first of them by name.
+lib.agent: DaemonSet and ServiceAccount: one pod on each node that the component's labels select. The values
+overrides.<component>.labels."<label>::<value>" create a separate DaemonSet and ConfigMap for the nodes with that label,
+rendered from the values with the override merged over them; all other nodes use the common one. A node with several
+of the labels uses the first of them by name.
 */}}
 {{- define "lib.agent" -}}
 {{- $root := index . 0 -}}
@@ -150,9 +150,9 @@ of the labels follows the first of them by name.
 {{- end }}
 
 {{/*
-lib.daemonset (root, workload): an agent's pods; all that a node loses when one is replaced is that one. A tenth of the
-nodes at a time, but one at least: pods of nodes that are away count, so with one at a time none would be replaced while
-any node is away.
+lib.daemonset (root, workload): the pods of an agent, whose replacement affects only their node. A tenth of the nodes is
+updated at the same time, at least one. Pods of unavailable nodes count, so a limit of one would block all updates while
+any node is unavailable.
 */}}
 {{- define "lib.daemonset" -}}
 {{- $root := index . 0 -}}
@@ -175,9 +175,9 @@ spec:
 {{- end }}
 
 {{/*
-lib.job: a Job that is made anew when its pod template changes. Jobs are immutable, so the name ends with the template's
-digest: another image or configuration is another Job, and the old one goes with the old release. No Helm hook: a hook
-that waits for pods, which wait for the hook, is how installs hang.
+lib.job: a Job that is recreated when its pod template changes. Jobs are immutable, so the name ends with the template's
+digest: another image or configuration is another Job, and Helm deletes the old one in the upgrade. No Helm hook: a hook
+that waits for pods which wait for the hook would block the installation.
 */}}
 {{- define "lib.job" -}}
 {{- $root := index . 0 -}}
@@ -199,7 +199,7 @@ spec:
 
 {{/*
 lib.cronjob: CronJob, NetworkPolicy, ServiceAccount; nothing without a `schedule`. A run that was missed while the cluster was
-down is made up within a day. What fails is shown by its pods and tried again in time, so there are few attempts.
+unavailable is made up for within a day. Failed pods remain visible, and the next run repeats the work, so attempts are few.
 */}}
 {{- define "lib.cronjob" -}}
 {{- $root := index . 0 -}}
@@ -219,7 +219,7 @@ spec:
   failedJobsHistoryLimit: 1
   jobTemplate:
     metadata:
-      {{- /* Without the release's label, which a Job would take from its pods: a run is not a part of the release. */}}
+      {{- /* Without the release's label, which a Job would copy from its pods: a run is not a part of the release. */}}
       labels:
         {{- include "lib.selector" (list $root $w.component) | nindent 8 }}
     spec:

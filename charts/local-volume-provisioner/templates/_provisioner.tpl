@@ -1,9 +1,9 @@
 {{- define "provisioner.agent" -}}
 name: local-volume-provisioner
 component: provisioner
-# It watches claims and makes PersistentVolumes.
+# It watches claims and creates PersistentVolumes.
 token: true
-# Root, because a new directory must be given to the group of whoever mounts it; with these three rights and no other.
+# root, because a new directory must belong to the group of the pod that mounts it; with only these three capabilities.
 security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
 containers:
   - name: provisioner
@@ -19,7 +19,7 @@ containers:
       - {name: LOG_LEVEL, value: {{ include "lib.text" .Values.conf.log_level }}}
       - {name: PYTHONUNBUFFERED, value: "1"}
     volumeMounts:
-      # The same path inside and outside: it is what the PersistentVolumes say.
+      # The same path as on the node, because PersistentVolumes contain it.
       - {name: volumes, mountPath: {{ include "lib.text" .Values.volumes.path }}}
 volumes:
   - name: volumes

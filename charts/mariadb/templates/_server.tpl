@@ -3,9 +3,9 @@
 name: mariadb-server
 component: server
 configmaps: [etc, bin]
-# All at once: after a power cut the servers must see each other before one of them may start (bin/start.sh).
+# In parallel: after a power failure the servers must contact each other before one of them may start (bin/start.sh).
 podManagementPolicy: Parallel
-# A server that is down may hold the newest data: draining its node must wait until it is back.
+# An unavailable server may have the newest data: the drain of its node must wait until it has returned.
 unhealthyPodEvictionPolicy: IfHealthyBudget
 claim: mysql-data
 headless:
@@ -17,7 +17,7 @@ headless:
     - {name: state, port: {{ $port.state.default }}}
 service:
   name: mariadb
-  # The operator puts this label on the one server that takes writes: OpenStack must not write to two at a time.
+  # The operator sets this label on the one server for writes: OpenStack must not write to two concurrently.
   selector: {mariadb-role: primary}
   ports:
     - {name: mysql, port: {{ $port.mysql.default }}}
@@ -41,8 +41,8 @@ containers:
       - {name: wsrep, containerPort: {{ $port.wsrep.default }}}
       - {name: state, containerPort: {{ $port.state.default }}}
     probes:
-      # Over the socket: a TCP probe counts as a failed connection and gets the kubelet's host blocked.
-      # More often than others: who has left the primary component refuses what he is sent.
+      # Over the socket: a TCP probe counts as a failed connection, and many of them block kubelet's host.
+      # More often than other probes, because a server outside of the primary component rejects queries.
       {{- include "lib.asked" (list (list "/opt/stackwright/ready.sh") 6) | nindent 6 }}
       liveness:
         exec: {command: [/opt/stackwright/alive.sh]}

@@ -3,7 +3,7 @@
 {{- $conf := .Values.conf.memcached -}}
 name: memcached
 component: server
-# Headless: clients spread keys over the servers themselves, so they need each server's own address.
+# Headless: clients distribute keys over the servers themselves, so they need the address of each server.
 headless:
   name: memcached
   ports:
@@ -26,7 +26,7 @@ containers:
     ports:
       - {name: memcache, containerPort: {{ $port }}}
     probes:
-      # An answer, not only an open port: the kernel accepts for a server that hangs.
+      # A response, not only an open port, because the kernel accepts connections for a hanging server.
       {{- $answer := `exec 3<>/dev/tcp/127.0.0.1/$PORT && echo -e "version\r" >&3 && read -rt 2 answer <&3 && [[ $answer == VERSION* ]]` }}
       {{- $ask := list "bash" "-c" $answer }}
       {{- include "lib.asked" (list $ask 15 60) | nindent 6 }}

@@ -1,9 +1,9 @@
 {{/*
 neutron.agent (root, {component, program, files, switch, lasting, snippets}): an agent of the node.
-  files     configuration of its own, besides neutron.conf
-  switch    it moves interfaces between the node's namespaces and its switch: root of the node's network
-  lasting   it starts processes that go on without it (bin/outlive.sh)
-  snippets  (Secret, key, path) of its own
+  files     configuration files besides neutron.conf
+  switch    it moves interfaces between the node's namespaces and its switch, as root in the node's network
+  lasting   it starts processes that outlive it (bin/outlive.sh)
+  snippets  further (Secret, key, path)
 */}}
 {{- define "neutron.agent" -}}
 {{- $root := index . 0 -}}
@@ -12,7 +12,7 @@ name: neutron-{{ $a.component }}
 component: {{ include "lib.text" $a.component }}
 configmaps: [etc, bin]
 hostNetwork: true
-# Processes that earlier pods of the agent started are found by their numbers.
+# The agent finds processes of its earlier pods by their PIDs.
 hostPID: {{ $a.lasting | default false }}
 security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
 containers:
@@ -28,7 +28,7 @@ containers:
     {{- if $a.switch }}
     security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
     {{- else }}
-    # Root, for its socket is in a folder of the node; and able to look into folders of the image that are neutron's.
+    # root, because its socket is in a folder of the node; with the capability to read folders of the user neutron in the image.
     security: {capabilities: {drop: [ALL], add: [DAC_OVERRIDE]}}
     {{- end }}
     env:
@@ -42,7 +42,7 @@ containers:
       {{- end }}
       {{- if $a.switch }}
       - {name: run-openvswitch, mountPath: /run/openvswitch}
-      # Namespaces that one pod makes must be seen by the node and all other pods, and none must die with a pod.
+      # The namespaces of one pod must be visible to the node and all other pods, and must outlive the pod.
       - {name: netns, mountPath: /run/netns, mountPropagation: Bidirectional}
       {{- end }}
       - {name: state, mountPath: /var/lib/neutron}

@@ -1,7 +1,7 @@
 {{- define "neutron.etc" -}}
 {{- $conf := include "lib.oslo_conf" .Values.conf.neutron }}
 {{- with .Values.secrets.conf.neutron }}
-{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- /* The digest in the file restarts the pods when a sensitive option changes. */}}
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 {{- $metadata := dict "nova_metadata_host" (include "lib.endpoint_host" (list . "compute_metadata" "internal")) "nova_metadata_port" (include "lib.endpoint_value" (list .Values.endpoints.compute_metadata.port.metadata "internal")) -}}
@@ -16,7 +16,7 @@ metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAULT" $
 ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAULT" (deepCopy $metadata)) (deepCopy .Values.conf.ovn_metadata_agent)) | toJson }}
 {{- end }}
 
-{{/* What every process reads. neutron.conf.d is one of oslo.config's own places, read after neutron.conf. */}}
+{{/* Files of every process. neutron.conf.d is a default directory of oslo.config, read after neutron.conf. */}}
 {{- define "neutron.mounts" -}}
 - {name: etc, mountPath: /etc/neutron/neutron.conf, subPath: neutron.conf, readOnly: true}
 - {name: etc, mountPath: /etc/neutron/logging.conf, subPath: logging.conf, readOnly: true}
@@ -24,7 +24,7 @@ ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAUL
 - {name: bin, mountPath: /opt/stackwright, readOnly: true}
 {{- end }}
 
-{{/* What servers read besides, and a place for their locks. */}}
+{{/* Further files of servers, and a folder for their locks. */}}
 {{- define "neutron.server_mounts" -}}
 {{ include "neutron.mounts" . }}
 - {name: etc, mountPath: /etc/neutron/plugins/ml2/ml2_conf.ini, subPath: ml2_conf.ini, readOnly: true}
@@ -38,7 +38,7 @@ ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAUL
     items: [{key: {{ include "lib.text" (index . 1) }}, path: {{ include "lib.text" (index . 2 | default (index . 1)) }}}]
 {{- end }}
 
-{{/* Root's files, which fsGroup lets the neutron user read and nobody else. */}}
+{{/* root owns the files; only the group (fsGroup) of the neutron user may read them. */}}
 {{- define "neutron.server_volumes" -}}
 - name: state
   emptyDir: {}
@@ -58,7 +58,7 @@ ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAUL
       {{- end }}
 {{- end }}
 
-{{/* neutron.agent_volumes (root, further snippets): agents know the bus, neither the database nor Keystone. */}}
+{{/* neutron.agent_volumes (root, further snippets): agents have credentials of the bus, not of the database or Keystone. */}}
 {{- define "neutron.agent_volumes" -}}
 {{- $root := index . 0 -}}
 - name: snippets

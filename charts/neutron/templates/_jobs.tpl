@@ -14,7 +14,7 @@ volumes:
   {{- include "neutron.server_volumes" . | nindent 2 }}
 {{- end }}
 
-{{/* The network of floating IPs. Its own Job, made anew when values bootstrap.floating_network change. */}}
+{{/* The network of floating IPs: a separate Job, which is recreated when the values bootstrap.floating_network change. */}}
 {{- define "neutron.bootstrap" -}}
 name: neutron-bootstrap
 component: bootstrap

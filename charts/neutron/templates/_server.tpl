@@ -16,7 +16,7 @@ containers:
     ports:
       - {name: api, containerPort: {{ .Values.endpoints.network.port.api.default }}}
     probes:
-      # By HTTP: uWSGI's master keeps the port open while its workers crash.
+      # By HTTP, because uWSGI's master keeps the port open while its workers crash.
       readiness:
         httpGet: {path: /, port: api}
         periodSeconds: 3
@@ -35,7 +35,7 @@ volumes:
   {{- include "neutron.server_volumes" . | nindent 2 }}
 {{- end }}
 
-{{/* neutron.worker (root, component, program): a process of the server that takes no requests over HTTP. */}}
+{{/* neutron.worker (root, component, program): a process of the server without an HTTP port. */}}
 {{- define "neutron.worker" -}}
 {{- $root := index . 0 -}}
 name: neutron-{{ index . 1 }}
@@ -60,7 +60,7 @@ volumes:
 {{ include "neutron.worker" (list . "periodic-workers" "neutron-periodic-workers") }}
 {{- end }}
 
-{{/* Keeps Neutron's and OVN's databases equal. */}}
+{{/* Synchronises the databases of Neutron and OVN. */}}
 {{- define "neutron.ovn_maintenance_worker" -}}
 {{ include "neutron.worker" (list . "ovn-maintenance-worker" "neutron-ovn-maintenance-worker") }}
 {{- end }}

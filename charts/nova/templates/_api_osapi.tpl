@@ -25,7 +25,10 @@ volumes:
   {{- include "nova.snippets" (list . "database" "api_database" "messaging" "notifications" "token" "auth") | nindent 2 }}
 {{- end }}
 
-{{/* nova.http_probes (port): / lists the versions, without log-in. By HTTP: uWSGI's master keeps the port open while its workers crash. */}}
+{{/*
+nova.http_probes (port): / lists the versions without a token. By HTTP, because uWSGI's master keeps the port open while its
+workers crash.
+*/}}
 {{- define "nova.http_probes" -}}
 probes:
   readiness:
@@ -33,7 +36,7 @@ probes:
     periodSeconds: 3
     timeoutSeconds: 5
     failureThreshold: 3
-  # With much patience: a worker may wait for a compute node for a minute, and all of them may.
+  # A high limit: all workers may wait for a compute node for a minute.
   liveness:
     httpGet: {path: /, port: {{ . }}}
     initialDelaySeconds: 120

@@ -3,7 +3,7 @@
 name: nova-compute
 component: compute
 configmaps: [etc, bin]
-# In the node's network: consoles, migrations and taps of virtual machines are there.
+# In the node's network, which has the consoles, migrations and taps of virtual machines.
 hostNetwork: true
 dnsPolicy: ClusterFirstWithHostNet
 security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
@@ -11,7 +11,7 @@ initContainers:
   - name: node
     image: nova_compute
     command: [/opt/stackwright/compute-init.sh]
-    # Root, and able to look into folders of the image that are nova's.
+    # root, with the capability to read folders of the user nova in the image.
     security: {capabilities: {drop: [ALL], add: [DAC_OVERRIDE]}}
     env:
       - name: NODE_NAME
@@ -29,10 +29,10 @@ initContainers:
 containers:
   - name: nova-compute
     image: nova_compute
-    # Its folder is not searched for modules (-P): some of Nova's own could have these names.
+    # -P excludes the script's folder from the module search: modules of Nova could have the names of our scripts.
     command: {{ concat (list "python3" "-P" "/opt/stackwright/compute.py") $arguments | toJson }}
-    # It mounts file systems of volumes, sets up taps and reads the consoles of virtual machines, through helpers that drop
-    # to the capabilities they need. Whoever has libvirt's socket is root of the node anyway.
+    # It mounts file systems of volumes, creates taps and reads consoles of virtual machines, through helpers that drop to
+    # the capabilities that they need. Access to libvirt's socket is equivalent to root on the node anyway.
     security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
     probes:
       # No liveness probe; see nova.worker.
@@ -46,7 +46,7 @@ containers:
       - {name: run-openvswitch, mountPath: /run/openvswitch}
       - {name: libvirt, mountPath: /var/lib/libvirt}
       - {name: dev-pts, mountPath: /dev/pts}
-      # Volumes that Nova mounts here are for libvirt as well.
+      # libvirt also uses the volumes that Nova mounts here.
       - {name: nova, mountPath: /var/lib/nova, mountPropagation: Bidirectional}
       {{- if .Values.secrets.ceph.nova }}
       - {name: ceph, mountPath: /etc/ceph, readOnly: true}
@@ -56,7 +56,7 @@ containers:
     image: nova_compute
     resources: compute-ssh
     command: [/opt/stackwright/sshd.sh]
-    # sshd separates its privileges and writes disks as root; it sees no more of the node than those.
+    # sshd separates its privileges and writes disks as root; the disks are all that it sees of the node.
     security:
       capabilities: {drop: [ALL], add: [CHOWN, DAC_OVERRIDE, FOWNER, SETGID, SETUID, SYS_CHROOT]}
     env:
@@ -77,7 +77,7 @@ volumes:
   - name: ssh
     secret: {secretName: {{ include "lib.text" .Values.secrets.ssh }}, defaultMode: 0400}
   {{- with .Values.secrets.ceph.nova }}
-  # For disks in Ceph: for librbd in this process, and for the programs ceph and rbd that it starts.
+  # For disks in Ceph: librbd in this process, and the programs ceph and rbd that it starts.
   - name: ceph
     secret:
       secretName: {{ include "lib.text" . }}

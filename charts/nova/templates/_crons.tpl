@@ -18,7 +18,7 @@ schedule: {{ $c.schedule | default "" | quote }}
 {{ include "nova.cron" (list . "service-cleaner" $arguments) }}
 {{- end }}
 
-{{/* nova.cron (root, component, arguments): a run of the script of that name, which works on the databases. */}}
+{{/* nova.cron (root, component, arguments): runs the script of that name, which uses the databases. */}}
 {{- define "nova.cron" -}}
 {{- $root := index . 0 -}}
 {{- $component := index . 1 -}}

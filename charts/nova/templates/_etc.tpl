@@ -2,7 +2,7 @@
 {{- $computed := include "nova.conf" . | fromYaml }}
 {{- $conf := include "lib.oslo_conf" (mergeOverwrite $computed (deepCopy .Values.conf.nova)) }}
 {{- with .Values.secrets.conf.nova }}
-{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- /* The digest in the file restarts the pods when a sensitive option changes. */}}
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 nova.conf: {{ $conf | toJson }}
@@ -13,7 +13,7 @@ sshd_config: {{ include "nova.ssh_conf" .Values.conf.sshd | toJson }}
 ssh_config: {{ printf "Host *\n%s" (include "nova.ssh_conf" .Values.conf.ssh) | toJson }}
 {{- end }}
 
-{{/* What follows from other values; conf.nova has the last word. */}}
+{{/* Options derived from other values; conf.nova overrides them. */}}
 {{- define "nova.conf" -}}
 {{- $e := .Values.endpoints }}
 vnc:
@@ -25,14 +25,14 @@ vnc:
   vencrypt_client_key: /run/secrets/novncproxy-tls/tls.key
   vencrypt_ca_certs: /run/secrets/novncproxy-tls/ca.crt
   {{- end }}
-# Root already, so nothing raises rights; the helper reads what nova-compute reads.
+# The process is root already, so the helper needs no sudo; it reads the same files as nova-compute.
 {{- range list "nova_sys_admin" "vif_plug_ovs_privileged" "vif_plug_linux_bridge_privileged" "privsep_osbrick" }}
 {{ . }}:
   helper_command: {{ printf "privsep-helper %s" (include "nova.compute_arguments" $ | fromYamlArray | join " ") }}
 {{- end }}
 {{- end }}
 
-{{/* Where nova-compute's configuration is: of all nodes, from Secrets, of this node. */}}
+{{/* Directories of nova-compute's configuration: of all nodes, from Secrets, of this node. */}}
 {{- define "nova.compute_arguments" -}}
 [--config-file, /etc/nova/nova.conf, --config-dir, /etc/nova/nova.conf.d, --config-dir, /etc/nova/node.d]
 {{- end }}
@@ -45,7 +45,7 @@ vnc:
 {{- end }}
 {{- end }}
 
-{{/* What every Nova process reads. nova.conf.d is one of oslo.config's own places, read after nova.conf. */}}
+{{/* Files of every Nova process. nova.conf.d is a default directory of oslo.config, read after nova.conf. */}}
 {{- define "nova.mounts" -}}
 - {name: etc, mountPath: /etc/nova/nova.conf, subPath: nova.conf, readOnly: true}
 - {name: etc, mountPath: /etc/nova/logging.conf, subPath: logging.conf, readOnly: true}
@@ -53,8 +53,9 @@ vnc:
 {{- end }}
 
 {{/*
-nova.snippets (root, parts…): the volume with those parts of the configuration that are in Secrets. Each process gets what it
-needs and no more; a hypervisor knows no database. Root's files, which fsGroup lets the nova user read and nobody else.
+nova.snippets (root, parts…): the volume with the parts of the configuration that are in Secrets. Each process gets only
+the parts that it needs; compute nodes have no credentials of databases. root owns the files; only the group (fsGroup) of
+the nova user may read them.
 */}}
 {{- define "nova.snippets" -}}
 {{- $root := index . 0 -}}
@@ -87,7 +88,7 @@ needs and no more; a hypervisor knows no database. Root's files, which fsGroup l
       {{- end }}
 {{- end }}
 
-{{/* An init container for whoever reads the databases while it starts. */}}
+{{/* An init container for processes that read the databases at their start. */}}
 {{- define "nova.wait_for_schema" -}}
 - name: wait-for-schema
   image: nova
@@ -97,13 +98,13 @@ needs and no more; a hypervisor knows no database. Root's files, which fsGroup l
     - {name: snippets, mountPath: /etc/nova/nova.conf.d, readOnly: true}
 {{- end }}
 
-{{/* nova.wait_for_placement (image key): an init container for whoever speaks to Placement while it starts. */}}
+{{/* nova.wait_for_placement (image key): an init container for processes that query Placement at their start. */}}
 {{- define "nova.wait_for_placement" -}}
 - name: wait-for-placement
   image: {{ include "lib.text" . }}
   command: [python3, /opt/stackwright/wait-for-placement.py]
   {{- if eq . "nova_compute" }}
-  # Root there, and able to look into folders of the image that are nova's.
+  # root in that pod, with the capability to read folders of the user nova in the image.
   security: {capabilities: {drop: [ALL], add: [DAC_OVERRIDE]}}
   {{- end }}
   volumeMounts:

@@ -15,7 +15,7 @@ volumes:
   {{- include "nova.snippets" (list . "database" "api_database" "messaging") | nindent 2 }}
 {{- end }}
 
-{{/* Another list of hosts is another pod template, and so another Job. */}}
+{{/* A changed list of hosts changes the pod template, and thereby creates a new Job. */}}
 {{- define "nova.host_discovery" -}}
 name: nova-host-discovery
 component: host-discovery

@@ -24,7 +24,7 @@ containers:
       {{- include "nova.mounts" . | nindent 6 }}
 volumes:
   {{- with .Values.secrets.tls.novncproxy }}
-  # A directory: a renewed certificate is read with the next console.
+  # A directory, so that the next console uses a renewed certificate.
   - name: tls
     secret: {secretName: {{ . | quote }}, defaultMode: 0400}
   {{- end }}

@@ -7,8 +7,8 @@
 {{- end }}
 
 {{/*
-nova.worker (root, component). It is ready when it is connected to the message bus. There is no liveness probe: what can be
-asked for cheaply is the connection, and a bus that is away is no reason to start workers anew.
+nova.worker (root, component). It is ready while connected to the message bus. There is no liveness probe: only the
+connection can be tested cheaply, and an unavailable bus is no reason to restart workers.
 */}}
 {{- define "nova.worker" -}}
 {{- $root := index . 0 -}}
@@ -16,7 +16,7 @@ asked for cheaply is the connection, and a bus that is away is no reason to star
 name: nova-{{ $component }}
 component: {{ include "lib.text" $component }}
 configmaps: [etc, bin]
-# By its pods' names Nova knows its services: names that stay, so that a replaced pod is the same service and not one more.
+# Nova identifies services by the names of pods. Stable names make a replaced pod the same service, not another one.
 headless: {name: nova-{{ $component }}, ports: []}
 initContainers:
   {{- include "nova.wait_for_schema" $root | nindent 2 }}

@@ -2,7 +2,7 @@
 name: openvswitch
 component: openvswitch
 configmaps: [etc, bin]
-# The switch of the node: its interfaces, its kernel module, its namespaces.
+# The switch of the node, with access to its interfaces, kernel module and namespaces.
 hostNetwork: true
 security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
 containers:
@@ -23,7 +23,7 @@ containers:
     env:
       {{- include "openvswitch.env" . | nindent 6 }}
     probes:
-      # It ends with the first answer: from then on a vswitchd that ends ends its container. The file is of this start.
+      # The probe ends with its first success; after that, the end of vswitchd ends the container. Each start creates the file.
       startup:
         exec: {command: [test, -e, /tmp/ready]}
         periodSeconds: 1
@@ -34,7 +34,7 @@ containers:
       - {name: etc, mountPath: /etc/openvswitch, readOnly: true}
       - {name: run-openvswitch, mountPath: /run/openvswitch}
       - {name: modules, mountPath: /lib/modules, readOnly: true}
-      # Namespaces that agents make later than this container starts.
+      # Makes namespaces visible that agents create after the start of this container.
       - {name: netns, mountPath: /run/netns, mountPropagation: HostToContainer}
 volumes:
   - name: run-openvswitch
@@ -52,7 +52,7 @@ volumes:
   valueFrom: {fieldRef: {fieldPath: status.hostIP}}
 {{- end }}
 
-{{/* What bin/vswitchd.sh reads; the schema lets no character through that a shell would take for more than a letter. */}}
+{{/* Input of bin/vswitchd.sh; the schema rejects all characters with a meaning in a shell. */}}
 {{- define "openvswitch.etc" -}}
 {{- $bridges := list }}
 {{- range .Values.conf.bridges }}{{ $bridges = append $bridges (printf "%s:%s" .bridge (.interface | default "")) }}{{ end }}

@@ -42,7 +42,7 @@ containers:
 name: ovn-northd
 component: northd
 configmaps: [bin]
-# Two of them agree who works by a lock in the database.
+# With two of them, a lock in the database selects the active one.
 containers:
   - name: ovn-northd
     image: ovn_northd
@@ -59,7 +59,7 @@ name: ovn-controller
 component: controller
 configmaps: [etc, bin]
 hostNetwork: true
-# Root, for the switch's sockets are root's; it needs no other right of root.
+# root, because root owns the switch's sockets; without any capability.
 security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
 containers:
   - name: ovn-controller
@@ -81,7 +81,7 @@ volumes:
     emptyDir: {}
 {{- end }}
 
-{{/* ovn.remote (root, NAME, endpoint): where a database is, as NAME and NAME_PORT. */}}
+{{/* ovn.remote (root, NAME, endpoint): the address of a database, as NAME and NAME_PORT. */}}
 {{- define "ovn.remote" -}}
 {{- $root := index . 0 -}}
 {{- $port := index $root.Values.endpoints (index . 2) "port" "ovsdb" -}}

@@ -14,13 +14,13 @@ containers:
     ports:
       - {name: api, containerPort: {{ .Values.endpoints.placement.port.api.default }}}
     probes:
-      # By HTTP: uWSGI's master keeps the port open while its workers crash. The list of versions needs no token.
+      # By HTTP, because uWSGI's master keeps the port open while its workers crash. The list of versions needs no token.
       readiness:
         httpGet: {path: /, port: api}
         periodSeconds: 3
         timeoutSeconds: 5
         failureThreshold: 3
-      # Late, for it waits for its tables: placement-api.py.
+      # Starts late, because placement-api.py waits for its tables.
       liveness:
         httpGet: {path: /, port: api}
         initialDelaySeconds: 180

@@ -1,7 +1,7 @@
 {{- define "placement.etc" -}}
 {{- $conf := include "lib.oslo_conf" .Values.conf.placement }}
 {{- with .Values.secrets.conf.placement }}
-{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- /* The digest in the file restarts the pods when a sensitive option changes. */}}
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 placement.conf: {{ $conf | toJson }}
@@ -9,14 +9,14 @@ placement-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.placemen
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
 
-{{/* What every Placement process reads. placement.conf.d is one of oslo.config's own places, read after placement.conf. */}}
+{{/* Files of every Placement process. placement.conf.d is a default directory of oslo.config, read after placement.conf. */}}
 {{- define "placement.mounts" -}}
 - {name: etc, mountPath: /etc/placement/placement.conf, subPath: placement.conf, readOnly: true}
 - {name: etc, mountPath: /etc/placement/logging.conf, subPath: logging.conf, readOnly: true}
 - {name: snippets, mountPath: /etc/placement/placement.conf.d, readOnly: true}
 {{- end }}
 
-{{/* Root's files, which fsGroup lets the placement user read and nobody else. */}}
+{{/* root owns the files; only the group (fsGroup) of the placement user may read them. */}}
 {{- define "placement.volumes" -}}
 - name: snippets
   projected:

@@ -7,7 +7,7 @@ restartPolicy: OnFailure
 containers:
   - name: db-sync
     image: placement_db_sync
-    # Changes nothing when there is nothing to do, so it is safe to repeat.
+    # Idempotent.
     command: [placement-manage, db, sync]
     volumeMounts:
       {{- include "placement.mounts" . | nindent 6 }}

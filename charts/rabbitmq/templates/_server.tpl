@@ -19,14 +19,14 @@ containers:
     image: rabbitmq
     command: [/opt/stackwright/start.sh]
     env:
-      # The database is filed under the node's name, so the name must not change with the pod.
+      # The name of the node is part of the database's path, so it must not change with the pod.
       - {name: RABBITMQ_NODENAME, value: rabbit@localhost}
       - {name: RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS, value: {{ printf "+S %d:%d %s" (int .Values.conf.schedulers) (int .Values.conf.schedulers) .Values.conf.erl_args | quote }}}
       - {name: RABBITMQ_CONFIG_FILE, value: /etc/rabbitmq/stackwright/rabbitmq.conf}
       - {name: RABBITMQ_ENABLED_PLUGINS_FILE, value: /etc/rabbitmq/stackwright/enabled_plugins}
       - {name: RABBITMQ_ADVANCED_CONFIG_FILE, value: /run/rabbitmq/advanced.config}
       - {name: RABBITMQ_LOGS, value: "-"}
-      # A broker alone: the port mapper is nobody's business outside the pod.
+      # A single broker: only processes in the pod need the port mapper.
       - {name: ERL_EPMD_ADDRESS, value: 127.0.0.1}
       - {name: HOME, value: /var/lib/rabbitmq}
       - {name: AMQP_PORT, value: {{ $port.amqp.default | quote }}}
@@ -34,10 +34,10 @@ containers:
       - {name: amqp, containerPort: {{ $port.amqp.default }}}
       - {name: http, containerPort: {{ $port.http.default }}}
     probes:
-      # rabbitmq-diagnostics starts an Erlang machine each time: a second of CPU. The AMQP listener opens last of all,
-      # so to look whether it is open is as good; to connect to it would fill the log.
+      # rabbitmq-diagnostics starts an Erlang VM each time, which costs a second of CPU. The AMQP listener opens last, so its
+      # state in the kernel is as good. A connection to it would fill the log.
       {{- include "lib.asked" (list (list "/opt/stackwright/ready.sh") 9) | nindent 6 }}
-      # The management plug-in answers if and only if the Erlang machine still works.
+      # The management plug-in responds if and only if the Erlang VM still works.
       liveness:
         httpGet: {path: /, port: http}
         initialDelaySeconds: 60

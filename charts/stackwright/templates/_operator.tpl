@@ -1,6 +1,6 @@
 {{/*
-stackwright.processes: which containers there are and which controllers each runs. One process is lighter; one for each
-controller keeps them apart, as clouds with many services may want.
+stackwright.processes: the containers and the controllers of each. One process uses less memory; one per controller separates
+them, for clouds with many services.
 */}}
 {{- define "stackwright.processes" -}}
 {{- if eq .Values.controllers.mode "split" }}
@@ -15,10 +15,10 @@ controller keeps them apart, as clouds with many services may want.
 {{- define "stackwright.operator" -}}
 name: stackwright
 component: operator
-# It is all about the API server.
+# The operator is a client of the API server.
 token: true
 configmaps: [images]
-# Never two at a time: both would write.
+# Never two concurrently: both would write.
 strategy: {type: Recreate}
 containers:
   {{- range $i, $process := include "stackwright.processes" . | fromYamlArray }}

@@ -216,7 +216,7 @@ def _revoke(action: SqlAccount, what: str) -> Statement:
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
-    """NotYet or TerminalError, by the number of the server's error."""
+    """TransientError or TerminalError, by the number of the server's error."""
     number = _number(error)
     where = f"MariaDB at {action.host}"
     if number in _DENIED:

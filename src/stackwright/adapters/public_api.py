@@ -1,7 +1,7 @@
 """Quick checks of a cloud's public endpoints over HTTP: response times, and the agents that Nova and Neutron list.
 
 Importing openstacksdk would take longer than all requests. Each check has its own result or its own problem; they run
-in parallel, except that the lists of agents need a token first.
+in parallel, except that the lists of agents need a token first. Whatever an endpoint answers, it raises nothing.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import httpx2
 
-from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.access import BAD_CA, Access
 from stackwright.core.openstack.agents import Agent
 from stackwright.services.registry import PUBLIC
 
@@ -35,7 +35,7 @@ class Endpoint:
 @dataclass(frozen=True)
 class Live:
     """agents   Neutron's agents and Nova's compute services
-    problem  why agents are missing
+    problem  why agents are missing, or everything is
     """
 
     endpoints: tuple[Endpoint, ...] = ()
@@ -50,22 +50,46 @@ class Live:
         }
 
 
+@dataclass(frozen=True)
+class List:
+    """A list of agents: the service's host, the path, the name of the list, and whether an item is up and enabled."""
+
+    host: str
+    path: str
+    name: str
+    state: Callable[[Mapping[str, Any]], tuple[bool, bool]]
+
+
+LISTS = {
+    "compute": List(
+        "nova", "/v2.1/os-services", "services", lambda each: (each["state"] == "up", each["status"] == "enabled")
+    ),
+    "networking": List(
+        "neutron", "/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))
+    ),
+}
+
+
 async def look(access: Access, limit: float = LIMIT) -> Live:
     """Run all checks in parallel; each request has `limit` seconds."""
-    tls = ssl.create_default_context(cadata=access.ca)
+    try:
+        tls = ssl.create_default_context(cadata=access.ca)
+    except (ssl.SSLError, ValueError, TypeError):  # TypeError for text that is not ASCII
+        return Live(problem=BAD_CA)
     async with httpx2.AsyncClient(verify=tls, timeout=limit, trust_env=False) as client:
-        asked = [_endpoint(client, access, word) for word in PUBLIC if word in access.services]
-        endpoints, (agents, problem) = await asyncio.gather(asyncio.gather(*asked), _agents(client, access))
+        asked = [_endpoint(client, access, word, limit) for word in PUBLIC if word in access.services]
+        endpoints, (agents, problem) = await asyncio.gather(asyncio.gather(*asked), _agents(client, access, limit))
         return Live(tuple(endpoints), agents, problem)
 
 
-async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str) -> Endpoint:
+async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str, limit: float) -> Endpoint:
     public = PUBLIC[word]
     host = public.host
     url, start = f"{access.host(host)}{public.path}", time.monotonic()
     try:
-        answer = await client.get(url)
-    except (httpx2.HTTPError, OSError) as error:
+        async with asyncio.timeout(limit):
+            answer = await client.get(url)
+    except Exception as error:
         return Endpoint(host, url, problem=_why(error))
     spent = round((time.monotonic() - start) * 1000)
     # Glance and Nova list their versions with status 300; the dashboard redirects to its login page.
@@ -73,16 +97,16 @@ async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str) -> En
     return Endpoint(host, url, spent, problem)
 
 
-async def _agents(client: httpx2.AsyncClient, access: Access) -> tuple[tuple[Agent, ...], str]:
-    wanted = [
-        (word, ask) for word, ask in (("compute", _computes), ("networking", _networks)) if word in access.services
-    ]
+async def _agents(client: httpx2.AsyncClient, access: Access, limit: float) -> tuple[tuple[Agent, ...], str]:
+    wanted = [each for word, each in LISTS.items() if word in access.services]
     if not wanted:
         return (), ""
     try:
-        headers = {"X-Auth-Token": await _token(client, access)}
-        lists = await asyncio.gather(*(ask(client, access, headers) for _, ask in wanted))
-    except (httpx2.HTTPError, OSError, ValueError) as error:
+        async with asyncio.timeout(limit):
+            headers = {"X-Auth-Token": await _token(client, access)}
+        async with asyncio.timeout(limit):
+            lists = await asyncio.gather(*(_listed(client, access, headers, each) for each in wanted))
+    except Exception as error:
         return (), _why(error)
     return tuple(agent for found in lists for agent in found), ""
 
@@ -94,36 +118,27 @@ async def _token(client: httpx2.AsyncClient, access: Access) -> str:
     body = {"auth": {"identity": {"methods": ["password"], "password": {"user": user}}, "scope": scope}}
     answer = await client.post(f"{access.auth_url}/auth/tokens", json=body)
     answer.raise_for_status()
-    return str(answer.headers["X-Subject-Token"])
+    token = answer.headers.get("X-Subject-Token")
+    if token is None:
+        raise ValueError(f"{answer.url.host} returned no token")
+    return str(token)
 
 
-async def _computes(client: httpx2.AsyncClient, access: Access, headers: Mapping[str, str]) -> list[Agent]:
-    found = await _get(client, f"{access.host('nova')}/v2.1/os-services", headers)
-    return [
-        Agent(each["binary"], each["host"], each["state"] == "up", each["status"] == "enabled")
-        for each in found["services"]
-    ]
-
-
-async def _networks(client: httpx2.AsyncClient, access: Access, headers: Mapping[str, str]) -> list[Agent]:
-    found = await _get(client, f"{access.host('neutron')}/v2.0/agents", headers)
-    return [
-        Agent(each["binary"], each["host"], bool(each["alive"]), bool(each["admin_state_up"]))
-        for each in found["agents"]
-    ]
-
-
-async def _get(client: httpx2.AsyncClient, url: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    answer = await client.get(url, headers=headers)
+async def _listed(client: httpx2.AsyncClient, access: Access, headers: Mapping[str, str], listing: List) -> list[Agent]:
+    answer = await client.get(f"{access.host(listing.host)}{listing.path}", headers=headers)
     answer.raise_for_status()
-    return dict(answer.json())
+    try:
+        found = answer.json()[listing.name]
+        return [Agent(str(each["binary"]), str(each["host"]), *listing.state(each)) for each in found]
+    except Exception:  # whatever it contains instead
+        raise ValueError(f"{answer.url.host} returned no list of {listing.name}") from None
 
 
 def _why(error: Exception) -> str:
     """A short description of the error; the library's own is long or empty."""
     if isinstance(error, httpx2.HTTPStatusError):
         return f"HTTP {error.response.status_code} from {error.request.url.host}"
-    if isinstance(error, httpx2.TimeoutException):
+    if isinstance(error, httpx2.TimeoutException | TimeoutError):
         return "no response in time"
     text = " ".join(str(error).split())
     if "Name or service not known" in text or "Temporary failure in name resolution" in text:

@@ -75,6 +75,8 @@ def _column(column: Any) -> Schema:
 def _root(resource: type[Resource]) -> Schema:
     raw = resource.model_json_schema(by_alias=True, mode="validation")
     definitions = raw.get("$defs", {})
+    if resource.TEMPLATE:
+        definitions = {name: _without_update_rules(each) for name, each in definitions.items()}
     strict_in_webhook = resource.KIND.kind in CLOUDS
     spec = structural(raw["properties"]["spec"], definitions, keep=strict_in_webhook)
     status = _without_defaults(structural(raw["properties"]["status"], definitions))
@@ -86,8 +88,8 @@ def _root(resource: type[Resource]) -> Schema:
     }
     if "spec" in raw.get("required", ()):
         root["required"] = ["spec"]
-    if told := validations(getattr(resource, "CHANGES", ())):
-        root[VALIDATIONS] = told
+    if checks := validations(getattr(resource, "CHANGES", ())):
+        root[VALIDATIONS] = checks
     return root
 
 
@@ -169,6 +171,13 @@ def _refusal(name: str, mark: str) -> Schema:
         "fieldPath": f".{name}",
         "reason": "FieldValueForbidden",
     }
+
+
+def _without_update_rules(definition: Schema) -> Schema:
+    """A definition without its rules that read the stored object."""
+    rules = [rule for rule in definition.get(VALIDATIONS, ()) if "oldSelf" not in rule["rule"]]
+    rest = {key: value for key, value in definition.items() if key != VALIDATIONS}
+    return {**rest, VALIDATIONS: rules} if rules else rest
 
 
 def _without_defaults(node: Schema) -> Schema:

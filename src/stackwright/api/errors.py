@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -18,22 +18,32 @@ from pydantic import BaseModel, ValidationError
 from stackwright.api import reference
 from stackwright.api.rules import ERRORS
 from stackwright.api.secrecy import hidden, holds_secret, leads_to_secrets
-from stackwright.api.wording import EMPTY, worded
+from stackwright.api.wording import EMPTY, choices, worded
 
 UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
 MORE = "more errors are not shown"
 LONGEST = 80  # characters of a value that is repeated
 LONG = 4096  # of an error
+ALLOWED = " allowed: "
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
     """One line per error, e.g. `spec.features.nova: is not supported by this version of Stackwright; remove it`."""
-    return bounded(_message(item, model, prefix) for item in error.errors(include_url=False))
+    return bounded(_listed_once(_message(item, model, prefix) for item in error.errors(include_url=False)))
+
+
+def _listed_once(errors: Iterable[str]) -> Iterator[str]:
+    """A long list of allowed values only in the first error that has it."""
+    seen: set[str] = set()
+    for error in errors:
+        head, mark, allowed = error.partition(ALLOWED)
+        yield f"{head}{mark}as above" if allowed in seen and len(allowed) > LONGEST else error
+        seen.add(allowed)
 
 
 def bounded(errors: Iterable[str]) -> list[str]:
-    """As much as anybody reads."""
+    """Shortened to a readable length."""
     found = [error[:LONG] for error in islice(errors, ERRORS + 1)]
     return found if len(found) <= ERRORS else [*found[:ERRORS], MORE]
 
@@ -83,8 +93,8 @@ def _without(text: str, value: object) -> str:
     """A message of a validator with the value, which it may quote, replaced."""
     if not isinstance(value, str) or not value:
         return text
-    for told in (repr(value), value, ascii(value)):
-        text = text.replace(told, "the value") if len(value) > 2 or told != value else text
+    for form in (repr(value), value, ascii(value)):
+        text = text.replace(form, "the value") if len(value) > 2 or form != value else text
     return text
 
 
@@ -100,11 +110,13 @@ def shown(value: object) -> str:
 def _unknown(model: Any, name: object) -> str:
     """The error for a field that a model does not declare."""
     fields = getattr(model, "model_fields", {})
-    allowed = f"allowed: {', '.join(sorted(field.alias or name for name, field in fields.items()))}"
+    allowed = sorted(field.alias or name for name, field in fields.items())
     known = reference.names_of(model) if isinstance(model, type) else set()
     if name in known:
         return f"{NOT_SUPPORTED}; remove it"
-    return f"{NOT_SUPPORTED}; {allowed}" if reference.ANY in known else f"unknown field; {allowed}"
+    if reference.ANY in known:
+        return f"{NOT_SUPPORTED}; allowed: {', '.join(allowed)}"
+    return f"unknown field; {choices(name, allowed)}"
 
 
 def _model_at(model: Any, path: list[Any]) -> Any:

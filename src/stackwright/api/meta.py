@@ -104,12 +104,18 @@ class Status(CamelModel):
 
 
 class Resource(BaseModel):
-    """A whole object. Subclasses set KIND, `spec` and `status`; Kubernetes defines metadata."""
+    """A whole object. Subclasses set KIND, `spec` and `status`; Kubernetes defines metadata.
+
+    In a TEMPLATE, update rules of parts do not apply: they are for the objects that are created from it. Only
+    admission, not the schema, checks the template's own: the topology controller of Cluster API sends changes as dry
+    runs, marked by an annotation that CEL cannot access, to find out whether it needs another template.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     KIND: ClassVar[Kind]
     DESCRIPTION: ClassVar[str] = ""
+    TEMPLATE: ClassVar[bool] = False
 
     apiVersion: str = ""
     kind: str = ""

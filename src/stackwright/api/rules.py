@@ -110,8 +110,8 @@ def validations(rules: Iterable[Rule | Change]) -> list[dict[str, str]]:
 
 def with_rules(schema: dict[str, Any], model: type[Any]) -> None:
     """Add the rules of a model to its schema."""
-    if told := validations([*model.RULES, *model.CHANGES]):
-        schema[VALIDATIONS] = told
+    if checks := validations([*model.RULES, *model.CHANGES]):
+        schema[VALIDATIONS] = checks
 
 
 class Ruled(Model):

@@ -16,9 +16,9 @@ _WORDS = re.compile(
 _TEXTS = re.compile(r"cert|(^|[_.-])pem|config|conf$", re.IGNORECASE)  # their text may contain a secret
 # Names of Secrets and of keys in them are not secret, and help to explain errors.
 REFERENCE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$|^(secret|key|config|conf|configMap)$")
-# Fields of our kinds, of HelmBundles and of charts, whose content has any names.
+# Fields of our kinds, of HelmBundles and of charts, whose content may have any names.
 FREE_FORM = ("services", "values", "releases", "settings", "conf", "overrides", "common")
-# Sections of configuration files, in such fields: what is in them is judged by its own name.
+# Sections of configuration files, in such fields: each option in them is judged by its own name.
 _SECTIONS = ("token", "fernet_tokens", "credential", "keystone_authtoken")
 _NAMES_ONE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$")
 _URL = re.compile(r"(://)[^\s/?#]*@")  # up to the last @: passwords may contain @, and there may be several hosts
@@ -138,17 +138,17 @@ def masked_text(value: Any, shown: str) -> str:
 def blanked(
     value: Any, name: str = "", within: bool = False, free: bool = False, hide: Callable[[Any, str], Any] = masked_text
 ) -> Any:
-    """A copy without what may be secret.
+    """A copy without possible secrets.
 
-    name    of the field that it is the value of
-    within  below a field whose name says that all of it may be secret
-    free    below a field that takes values of any name
-    hide    called with what may be secret or have a secret in it, and with what may be told of it
+    name    of the field that has this value
+    within  below a field whose name declares all of its content as possibly secret
+    free    below a field that accepts values of any name
+    hide    called with a possible secret, or a text that may contain one, and the part that may be shown
     """
     within = within or (leads_to_secrets(name) and not (free and name in _SECTIONS and isinstance(value, Mapping)))
     free = is_free([name], free)
     if isinstance(value, Mapping):
-        # A variable, or metadata: whether its value is secret, another field says.
+        # A variable, or metadata: another field determines whether its value is secret.
         is_secret = any(is_value(str(value.get(each) or ""), False) for each in ("name", "key"))
         return {
             key: hide(item, HIDDEN) if is_secret and key == "value" else blanked(item, str(key), within, free, hide)

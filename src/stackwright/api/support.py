@@ -3,16 +3,22 @@
 As in the reference, a field requests nothing if its value is empty (false, "" or an empty list), or if it is a section
 with `enabled: false`, regardless of its other fields. Rare fields are not in the models and CRDs, which must stay
 small; `reference.py` lists their names.
+
+A few fields are accepted without effect, such as the source of passwords that Stackwright generates. The condition
+UnusedFields names those that are set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
@@ -26,6 +32,7 @@ from stackwright.api.errors import NOT_SUPPORTED, UNSUPPORTED
 from stackwright.api.meta import Model
 
 MARK = "x-stackwright-unsupported"
+UNUSED = "Accepted but not used: "  # beginning of the description of such a field
 
 OFF_ONLY = f"{NOT_SUPPORTED}; only enabled: false is accepted"
 WRITE_OFF = f"{NOT_SUPPORTED}; remove it, or write enabled: false"
@@ -111,3 +118,42 @@ class Absent(OffAnyway):
 
 def absent(what: str) -> Any:
     return Field(None, description=f"{what} Not supported by this version; only false is allowed.")
+
+
+def unused(default: object, why: str) -> Any:
+    """A field without effect."""
+    return Field(default, description=f"{UNUSED}{why}")
+
+
+def unused_fields(spec: BaseModel) -> dict[str, str]:
+    """Path in the manifest → why it has no effect, of the fields without effect that differ from their defaults."""
+    return dict(found for path in _unused(type(spec)) if (found := _set(spec, path)))
+
+
+def _set(value: Any, path: tuple[str, ...]) -> tuple[str, str] | None:
+    wire = ["spec"]
+    for name in path:
+        field = type(value).model_fields[name]
+        value = getattr(value, name)
+        wire.append(field.alias or name)
+        if value is None or value == field.get_default(call_default_factory=True):
+            return None
+    return ".".join(wire), str(field.description).removeprefix(UNUSED).removesuffix(".")
+
+
+@cache
+def _unused(model: type[BaseModel]) -> tuple[tuple[str, ...], ...]:
+    """Paths of all fields without effect, outside lists and mappings."""
+    found: list[tuple[str, ...]] = []
+    for name, field in model.model_fields.items():
+        if (field.description or "").startswith(UNUSED):
+            found.append((name,))
+        for part in _models(field.annotation):
+            found += [(name, *rest) for rest in _unused(part)]
+    return tuple(found)
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    for part in get_args(annotation) if get_origin(annotation) is UnionType else (annotation,):
+        if isinstance(part, type) and issubclass(part, BaseModel):
+            yield part

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
+LONGEST_NAME = 64  # characters of a name for which similar ones are searched
 EMPTY = "must not be empty"
 BOOL, TEXT, MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
 INT, FLOAT, LIST = "takes a whole number", "takes a number", "takes a list"
@@ -55,3 +57,18 @@ def worded(item: Mapping[str, Any]) -> str:
 
 def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def near(name: object, known: Iterable[str]) -> str:
+    """The known names of a similar spelling, in any case, as `a or b`; empty if there are none."""
+    if not isinstance(name, str) or len(name) > LONGEST_NAME:
+        return ""
+    spelt = {each.lower(): each for each in known}
+    word = name.lower()
+    return " or ".join(spelt[each] for each in ([word] if word in spelt else get_close_matches(word, spelt, 2, 0.7)))
+
+
+def choices(name: object, known: Collection[str]) -> str:
+    """The end of an error about an unknown name: similar names, and all known ones."""
+    close = near(name, known)
+    return f"{f'did you mean {close}? ' if close else ''}allowed: {', '.join(known)}"

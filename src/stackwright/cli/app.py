@@ -7,8 +7,10 @@ has a function of the command's name (`-` is `_`), or, for a group of commands, 
 
 from __future__ import annotations
 
+import errno
 import functools
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from stackwright.cli import common
 from stackwright.cli.common import add
 
+COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable by which a shell asks for completions
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 # In the order of use. A name without a file is not listed.
@@ -86,7 +89,10 @@ class LazyCommand(TyperCommand):
         try:
             return self.load().make_context(info_name, args, parent=parent, **extra)
         except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")  # pydantic's, with which Typer checks choices
+            if (wrong := getattr(error.__cause__, "errors", None)) is not None:  # pydantic's, with which Typer checks
+                from stackwright.api.wording import worded
+
+                error.message = "; ".join(worded(item) for item in wrong())
             raise
 
 
@@ -104,10 +110,10 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Suggests commands of a similar spelling; Typer's own suggestions need loaded commands."""
         if args and args[0] not in (known := self.list_commands(ctx)):
-            from difflib import get_close_matches
+            from stackwright.api.wording import near
 
-            close = get_close_matches(args[0], known)
-            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            close = near(args[0], known)
+            hint = f" Did you mean {close}?" if close else ""
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
 
@@ -125,28 +131,44 @@ app = typer.Typer(
 
 
 @app.callback(invoke_without_command=True)
-def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+def root(
+    ctx: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version and exit.")
+) -> None:
     if version:
         from importlib.metadata import version as of
 
         common.echo(of("stackwright"))
         raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        common.echo(ctx.get_help(), err=True)
+        raise typer.Exit(EXIT_USAGE)
 
 
 def main() -> None:
     """Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r+"))
     try:
-        app()
+        app(prog_name="stackwright")
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     except Exception as error:  # an unexpected error: expected ones have become exit codes
-        from stackwright.cli.common import trace
-        from stackwright.runtime.faults import place
-
-        trace()
-        common.echo(
-            f"Internal error: {place(error)}. This is an error in Stackwright: "
-            "please report this message and the output of the command with --verbose",
-            err=True,
-        )
+        if COMPLETION not in os.environ:  # a shell would show the error in the line that is being typed
+            _tell(error)
         sys.exit(EXIT_FAILURE)
+
+
+def _tell(error: Exception) -> None:
+    from stackwright.runtime.faults import place
+
+    common.trace()
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of the output, which is buffered
+        common.echo(": ".join(str(part) for part in (error.filename, error.strerror) if part), err=True)
+        return
+    common.echo(
+        f"Internal error: {place(error)}. This is an error in Stackwright: "
+        "please report this message and the output of the command with --verbose",
+        err=True,
+    )

@@ -104,9 +104,9 @@ def _named() -> list[Path]:
 def _not_merged(given: Path | None) -> str:
     """Where kubectl would also look for what a kubeconfig lacks."""
     others = [] if given else _named()[1:]
-    told = f"Only the first file of $KUBECONFIG is used, not {', '.join(map(str, others))}."
+    note = f"Only the first file of $KUBECONFIG is used, not {', '.join(map(str, others))}."
     return (
-        f"\n{told}\nMerge them with `kubectl config view --raw --flatten`, or name one by --kubeconfig."
+        f"\n{note}\nMerge them with `kubectl config view --raw --flatten`, or name one by --kubeconfig."
         if others
         else ""
     )

@@ -6,7 +6,9 @@ command passes them to others.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,6 +79,11 @@ def safe(text: str) -> str:
     from stackwright.api.errors import printable  # most texts need no import of pydantic
 
     return "".join(part if part in ("\n", "\t") else printable(part) for part in re.split(r"([\n\t])", text))
+
+
+def coloured() -> bool:
+    """Whether text for people has colours: on a terminal, unless $NO_COLOR is set."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def echo(text: str, *, err: bool = False, painted: bool = False) -> None:

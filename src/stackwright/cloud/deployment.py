@@ -6,23 +6,27 @@ Every field of that system is declared here. Fields that this version does not s
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.fields.lines import Line
-from stackwright.api.fields.naming import OptionalObjectName
+from stackwright.api.fields.naming import Format, OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, Release, Size
-from stackwright.api.support import Unsupported, unsupported
+from stackwright.api.support import Unsupported, unsupported, unused
+from stackwright.api.wording import choices
 from stackwright.cloud.features import SERVICES, Features
 from stackwright.services.declaration import Preset
 
-DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+Domain = Annotated[
+    str, Format(rf"{_LABEL}(\.{_LABEL})*", None, "must be a DNS name of lower-case letters, digits, '-' and '.'")
+]
 
 
 class Charts(Model):
@@ -44,15 +48,8 @@ class Common(Model):
 
 
 class Artifacts(Model):
-    images_base_url: Line = Field(
-        "", description="Accepted but not used: the operator's option --images sets the registry of all images."
-    )
-    binary_base_url: Line = Field("", description="Accepted but not used: a deployment downloads no binaries.")
-
-    @property
-    def given(self) -> list[str]:
-        """Names of the fields that are not empty."""
-        return [name for name, url in self if url]
+    images_base_url: Line = unused("", "the operator's option --images sets the registry of all images.")
+    binary_base_url: Line = unused("", "a deployment downloads no binaries.")
 
 
 class NodeOverride(Model):
@@ -67,12 +64,8 @@ class OpenStackDeploymentSpec(Model):
     openstack_version: Release = Field(description="OpenStack release; epoxy is 2025.1.")
     preset: Preset = Field(description="Preset of deployed services.")
     size: Size = Field(description="Size of the cloud: replicas, workers, memory.")
-    public_domain_name: str = Field(
-        "it.just.works", pattern=DOMAIN, description="Domain of public endpoints: <service>.<domain>."
-    )
-    internal_domain_name: str = Field(
-        "cluster.local", pattern=DOMAIN, description="DNS domain of the Kubernetes cluster."
-    )
+    public_domain_name: Domain = Field("it.just.works", description="Domain of public endpoints: <service>.<domain>.")
+    internal_domain_name: Domain = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
     region_name: Line = Field("RegionOne", min_length=1, description="Region name in the catalog.")
     draft: bool = Field(False, description="true: the operator does not process this object.")
     local_volume_storage_class: OptionalObjectName = Field(
@@ -100,11 +93,11 @@ class OpenStackDeploymentSpec(Model):
     @classmethod
     def _services_are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
         others = set(value) - set(SERVICES)
-        told = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
+        problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
         if unknown := sorted(others - reference.SERVICES):
-            told.append(f"unknown service {', '.join(unknown)}; allowed: {', '.join(sorted(SERVICES))}")
-        if told:
-            raise ValueError("; ".join(told))
+            problems.append(f"unknown service {', '.join(unknown)}; {choices(', '.join(unknown), sorted(SERVICES))}")
+        if problems:
+            raise ValueError("; ".join(problems))
         return value
 
 

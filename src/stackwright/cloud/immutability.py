@@ -1,7 +1,8 @@
 """Checks of immutable fields in an update: (stored object, new object) → errors. Pure.
 
-The rules are in the models: `CHANGES` of a part applies wherever the part is used, except in lists, whose items cannot
-be matched between updates. Most rules are CEL in the CRD too; this module reports them together with all other errors.
+The rules are in the models: `CHANGES` of a part applies wherever the part is used, except in templates, and in lists,
+whose items cannot be matched between updates. Most rules are CEL in the CRD too; this module reports them together with
+all other errors.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ def update_errors(old: Raw, new: Raw) -> list[str]:
     if resource is None:
         return []
     found = _refused(getattr(resource, "CHANGES", ()), old, new, "")
+    if resource.TEMPLATE:
+        return [*found]
     return [*_below(resource.model_fields["spec"].annotation, old.get("spec"), new.get("spec"), "spec."), *found]
 
 

@@ -8,7 +8,7 @@ from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.identity import OpenStackClusterIdentity
 from stackwright.api.infra.machine import OpenStackMachine, OpenStackMachineTemplate
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.meta import Kind, Resource
+from stackwright.api.meta import OURS, Kind, Resource
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import ServiceResource
@@ -19,7 +19,7 @@ from stackwright.services.registry import SERVICES
 SERVICE_KINDS: tuple[type[ServiceResource], ...] = tuple(declared.resource for declared in SERVICES)
 CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService, CephClient)
 CLOUD_KINDS: tuple[type[Resource], ...] = (OpenStackDeployment, OpenStackControlPlane)
-# Kinds of resources in a cloud, ours or any other. Admission checks these, as it checks clouds.
+# Kinds of resources in a cloud, ours or any other.
 SERVER_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackServer,
     OpenStackFloatingIPPool,
@@ -29,9 +29,9 @@ SERVER_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackMachine,
     OpenStackMachineTemplate,
 )
-# Kinds that the admission webhook checks.
-ADMITTED: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVER_KINDS)
 RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS, *SERVER_KINDS)
+# Kinds that the admission webhook checks: those outside of our own group, as in the chart's webhook.yaml.
+ADMITTED: tuple[type[Resource], ...] = tuple(resource for resource in RESOURCES if resource.KIND.group != OURS)
 # Kinds without resources of their own: other objects read them, and they have no condition Ready.
 STILL: tuple[type[Resource], ...] = (OpenStackClusterIdentity, OpenStackClusterTemplate, OpenStackMachineTemplate)
 

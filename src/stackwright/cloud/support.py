@@ -15,8 +15,9 @@ from pydantic import BaseModel
 from stackwright.api.support import OffAnyway
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.services.registry import SERVICES
-from stackwright.services.tested import ANY_OTHER, RENDERED_ONLY, SMALL_CLOUD, UP, Alternative, Value, switch
+from stackwright.services.tested import ANY_OTHER, PROBLEMS, RENDERED_ONLY, SMALL_CLOUD, UP, Alternative, Value, switch
 
+Untested = tuple[str, Value, str]  # path, value, and the problem with it
 _CLOUD: Mapping[str, Mapping[Value, str]] = {
     "preset": {"core": UP, "compute": RENDERED_ONLY},
     "size": {"single": UP, "tiny": RENDERED_ONLY, "small": RENDERED_ONLY, "medium": RENDERED_ONLY},
@@ -64,18 +65,18 @@ def _choices(kind: Any, path: str) -> Iterator[tuple[str, Value]]:
             yield from _choices(field.annotation, f"{path}.{name}")
 
 
-def untested(spec: BaseModel) -> Iterator[tuple[str, Value]]:
+def untested(spec: BaseModel) -> Iterator[Untested]:
     """Explicitly set values of a cloud that no test uses; <name> in TESTED matches any name."""
     for name in ("preset", "size", "features"):
         yield from _asked(getattr(spec, name), name, name)
 
 
-def untested_settings(service: str, settings: BaseModel) -> Iterator[tuple[str, Value]]:
+def untested_settings(service: str, settings: BaseModel) -> Iterator[Untested]:
     """The same for a single service; the path is that of a cloud."""
     yield from _asked(settings, f"features.{service}", f"features.{service}")
 
 
-def _asked(value: Any, path: str, known: str) -> Iterator[tuple[str, Value]]:
+def _asked(value: Any, path: str, known: str) -> Iterator[Untested]:
     if isinstance(value, BaseModel):
         for name in sorted(value.model_fields_set):
             yield from _asked(getattr(value, name), f"{path}.{name}", f"{known}.{name}")
@@ -90,8 +91,8 @@ def _asked(value: Any, path: str, known: str) -> Iterator[tuple[str, Value]]:
             yield from _asked(each, path, known)
     else:
         tests = TESTED.get(known, {})
-        if tests.get(value, tests.get(ANY_OTHER)) == RENDERED_ONLY:
-            yield path, value
+        if (problem := PROBLEMS.get(tests.get(value, tests.get(ANY_OTHER, UP)))) is not None:
+            yield path, value, problem
 
 
 NAMED = {path[: at - 1] for path in TESTED for at in range(len(path)) if path.startswith("<name>", at)}

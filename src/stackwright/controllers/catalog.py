@@ -22,13 +22,11 @@ from stackwright.controllers import (
     service,
 )
 from stackwright.core.ages import Ages
-from stackwright.core.controller import Controller
+from stackwright.core.controller import ROLES, Controller
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.ports import NO_CLOUDS, UNCHECKED, Accounts
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES
-
-ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")
 
 
 def controllers(

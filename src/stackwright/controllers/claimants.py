@@ -22,13 +22,25 @@ def order(obj: Object) -> tuple[str, str]:
     return str(obj["metadata"].get("creationTimestamp") or ""), str(obj["metadata"]["name"])
 
 
+def owners(objects: Iterable[Object], claims: Names) -> dict[str, Object]:
+    """The owner of each claim: the oldest object that has it."""
+    found: dict[str, Object] = {}
+    for each in sorted(objects, key=order):
+        for claim in claims(each):
+            found.setdefault(claim, each)
+    return found
+
+
 def taken(obj: Object, others: Iterable[Object], claims: Names) -> str:
     """Which of an object's claims belong to an older object, and to which; empty if none."""
-    for other in sorted(others, key=order):
-        if order(other) < order(obj) and (same := claims(obj) & claims(other)):
-            name = f"{other['kind']} {other['metadata']['name']}"
-            return f"{', '.join(sorted(same))} belongs to {name}; choose another name, or delete that object"
-    return ""
+    owner = owners((obj, *others), claims)
+    lost = [claim for claim in sorted(claims(obj)) if owner[claim] is not obj]
+    if not lost:
+        return ""
+    other = min((owner[claim] for claim in lost), key=order)
+    same = ", ".join(claim for claim in lost if owner[claim] is other)
+    name = f"{other['kind']} {other['metadata']['name']}"
+    return f"{same} belongs to {name}; choose another name, or delete that object"
 
 
 class Index:

@@ -11,6 +11,7 @@ from stackwright.cloud.registry import SERVER_KINDS, SERVICE_KINDS
 from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_errors
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
+from stackwright.controllers.controlplane.validate import stage_errors
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
 from stackwright.controllers.voters import voter_errors
 from stackwright.core.bounds import VALUES, has_more
@@ -31,13 +32,15 @@ def errors_of(
 
     settings  the operator's settings: what it permits and which charts it ships; None outside the operator
     """
-    if has_more(obj.get("spec")):  # an earlier version stored it: labels, finalizers and the like may change
-        unchanged = old is not None and old.get("spec") == obj.get("spec")
-        return [] if unchanged else [f"spec: must have at most {VALUES} values"]
+    if old is not None and old.get("spec") == obj.get("spec"):
+        # An earlier version may have stored a spec that is invalid now: labels, finalizers and the like may change.
+        return bounded(map(printable, _metadata_errors(obj)))
+    if has_more(obj.get("spec")):
+        return [f"spec: must have at most {VALUES} values"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
     # What an earlier version stored may be larger; controllers look at what changes, too.
     changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)
-    return bounded(printable(error) for error in [*_errors(obj, old, settings), *changes])
+    return bounded(printable(error) for error in [*_errors(obj, settings), *changes])
 
 
 def change_errors(old: Object, new: Object) -> list[str]:
@@ -45,7 +48,11 @@ def change_errors(old: Object, new: Object) -> list[str]:
     return [*update_errors(old, new), *voter_errors(old, new)]
 
 
-def _errors(obj: Object, old: Object | None, settings: Settings | None) -> list[str]:
+def _metadata_errors(obj: Object) -> list[str]:
+    return stage_errors(obj) if obj.get("kind") == OpenStackControlPlane.KIND.kind else []
+
+
+def _errors(obj: Object, settings: Settings | None) -> list[str]:
     match str(obj.get("kind")):
         case OpenStackDeployment.KIND.kind:
             spec, errors = parse_deployment(obj)
@@ -53,7 +60,7 @@ def _errors(obj: Object, old: Object | None, settings: Settings | None) -> list[
         case OpenStackControlPlane.KIND.kind:
             return parse_control_plane(obj)[1]
         case HelmBundle.KIND.kind:
-            return helmbundle_errors(obj, settings, old)
+            return helmbundle_errors(obj, settings)
         case name if name in _SERVERS:
             return _SERVERS[name].parsed(obj)[1]
     return []

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """reached  what was counted → the most that there was of it
-    still    seconds since there was more of anything
+    """reached  the counters → their maximum
+    still    seconds since any of them increased
     """
 
     reached: Mapping[str, int] = field(default_factory=dict)
@@ -44,17 +44,20 @@ class Ages:
         return now - self._since[name][1]
 
     def progress(
-        self, name: Hashable, state: Hashable, counts: Mapping[str, int], told: Progress, held: bool = False
+        self, name: Hashable, state: Hashable, counts: Mapping[str, int], recorded: Progress, held: bool = False
     ) -> Progress:
-        """How far `name` got in this state, and since when it got no farther. What only comes and goes is no progress.
+        """The progress of `name` in this state, and since when it did not increase. Fluctuations are no progress.
 
-        told  what an earlier process wrote down; used when this one sees it for the first time
-        held  whether it waits for what is not its own: that time does not count
+        recorded  the record of an earlier process, used at the first observation by this one
+        held  whether it waits for external conditions: that time does not count
         """
         now = self._monotonic()
         before = self._reached.get(name)
         if before is None:
-            reached, still = told.reached, max(0.0 if _grew(counts, told.reached) else told.still, self._at_first)
+            reached, still = (
+                recorded.reached,
+                max(0.0 if _grew(counts, recorded.reached) else recorded.still, self._at_first),
+            )
         elif before[0] != state:
             reached, still = {}, 0.0
         else:

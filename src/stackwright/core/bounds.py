@@ -1,11 +1,11 @@
-"""How much there is in a text of JSON or in an object, counted before anybody builds or checks it. Pure."""
+"""Limits of the size of a JSON text or an object, checked before it is built or validated. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-VALUES = 20_000  # of a spec; the largest cloud that anybody has written down has some hundreds
+VALUES = 20_000  # of a spec; the largest known cloud has some hundreds
 
 
 def values_in(text: bytes | bytearray) -> int:
@@ -14,7 +14,7 @@ def values_in(text: bytes | bytearray) -> int:
 
 
 def has_more(value: Any, most: int = VALUES) -> bool:
-    """Whether there are more values than that in a value, at whatever depth."""
+    """Whether a value contains more values than that, at any depth."""
     todo = [value]
     while todo and most >= 0:
         most -= 1

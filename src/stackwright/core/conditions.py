@@ -194,12 +194,12 @@ def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any]
 
 
 def is_true(obj: Mapping[str, Any] | None, type_: str = READY) -> bool:
-    """Whether a condition of an object from the API, such as a pod or a node, is True, of whatever generation."""
+    """Whether a condition of an object from the API, such as a pod or a node, is True, of any generation."""
     return bool((find(obj, type_) or {}).get("status") == "True")
 
 
 def is_blocked(entry: Mapping[str, Any] | None) -> bool:
-    """Whether a condition of an object from the API says that a human must act."""
+    """Whether a condition of an object from the API requires a user's action."""
     return str((entry or {}).get("reason", "")).startswith("Blocked")
 
 
@@ -228,13 +228,13 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
 
 
 def is_serving(obj: Mapping[str, Any] | None) -> bool:
-    """Whether whoever has an account there is answered. What is Ready serves; what is not may serve all the same."""
+    """Whether a provider serves its accounts. A Ready object serves; others may serve too."""
     entry = find(obj, SERVING)
     return is_ready(obj) if entry is None else bool(entry["status"] == "True")
 
 
 def why_not_serving(obj: Mapping[str, Any] | None) -> str:
-    """The message of `Serving`, for whoever waits for this object."""
+    """The message of `Serving`, for objects that wait for this one."""
     entry = find(obj, SERVING)
     return why_not_ready(obj) if entry is None else str(entry.get("message") or "no reason given")
 

@@ -13,6 +13,7 @@ from stackwright.core.ports import Reader
 
 Lookup = Callable[[Kind, str], list[Object]]  # lists a kind in a namespace from the cache, without an API call
 Keys = Callable[[Object, Lookup], Iterable[Key]]
+ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")  # each is a container of the operator if split
 
 
 @dataclass(frozen=True)
@@ -30,18 +31,18 @@ class Watch:
 @dataclass(frozen=True)
 class Controller:
     """name     also the field manager (stackwright-<name>) and a label of its metrics
-    role     the container it runs in: osdpl, helmbundle, health, secrets, node or servers
-    observe  reads only; None when the object is gone and nothing is owed
-    decide   pure: what was observed → Plan
-    reports  whether the status of the object is ours to write; where not, a failure is told by an Event
+    role     the container it runs in: one of ROLES
+    observe  reads only; None when the object is gone and no work remains
+    decide   pure: observation → Plan
+    reports  whether this controller may write the object's status; otherwise an Event reports failures
     owns_ready  whether this controller reports Ready of the object; otherwise the conditions of this controller report
              a failed action, and an Event reports an internal error
     finalizes   it removes the finalizer of the object, so it reports Ready while the object is being deleted, although
              another controller does so before
-    pausable whether `stackwright pause` holds its actions: those that change what a cloud is
-    urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
-    remote   it asks OpenStacks that users name, which may let it wait for minutes: each namespace has workers for it
-    helm     it waits for Helm, which users may keep busy: each namespace has workers for it, which are others
+    pausable whether `stackwright pause` stops its actions: those that change a cloud
+    urgent   short work that must not wait behind long calls (Helm's take minutes): it has its own workers
+    remote   it sends requests to users' OpenStacks, which may take minutes: each namespace has workers for it
+    helm     it waits for Helm, which users may keep busy: each namespace has other workers for it
     """
 
     name: str

@@ -20,7 +20,11 @@ class TransientError(Exception):
     after: float | None = None
 
 
-class Unreachable(TransientError):
+class Unavailable(TransientError):
+    """The Kubernetes API, or a load balancer before it, serves no request at the moment."""
+
+
+class Unreachable(Unavailable):
     """The Kubernetes API gives no response."""
 
 
@@ -83,7 +87,7 @@ class Cluster(Reader, Protocol):
         """
 
     async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """A new object. Raises Conflict if there is one of its name."""
+        """A new object. Raises Conflict if one of its name exists."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         """Server-side apply of the status subresource."""
@@ -162,9 +166,9 @@ class Accounts(Protocol):
         """Text that names the parts of an account its provider no longer has; empty if complete.
 
         Returns None if the account cannot be checked; the action that creates it reports the cause. Raises
-        TransientError if the provider cannot be asked now.
+        TransientError if the provider is unreachable now.
 
-        provider  identifies the provider and its start time; after a change it is asked again
+        provider  identifies the provider and its start time; after a change it is queried again
         changed   the account was created with another password or other properties: only check that the names exist
         before    an earlier process has seen the account at this provider since the provider started
         """
@@ -186,14 +190,14 @@ class Directories(Protocol):
     """Directories of this node, all directly below one root; any other path raises TerminalError."""
 
     async def make(self, path: str) -> None:
-        """Create a directory that only root can access, whatever the umask, and sync it. An existing one is kept."""
+        """Creates a directory that only root can access, with any umask, and syncs it. An existing one is kept."""
 
     async def remove(self, path: str) -> None:
         """Remove a directory with its content; an absent one is not an error."""
 
     async def holds(self, path: str) -> bool:
-        """Whether the directory exists. Raises TransientError if that cannot be determined, Refused for a path
-        elsewhere.
+        """Whether the directory exists. Raises TransientError if that cannot be determined, TerminalError for a
+        path elsewhere.
         """
 
 

@@ -1,7 +1,7 @@
-"""Fair shares of something limited, such as processes or memory: whose turn is next. Pure.
+"""Fair shares of limited slots, such as processes or memory: which waiting item is next. Pure.
 
-Users of it, such as namespaces or addresses, have their turn one after the other, and one that waits many times comes
-no sooner. What one user waits for comes by rank, then in the order in which it began to wait.
+Users, such as namespaces or addresses, are served in turn, and many waiting items of one user do not bring it forward.
+The items of one user are ordered by rank, then by the start of their wait.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ class _Turn(Generic[T]):
 
 
 class Shares(Generic[T]):
-    """total  how much is held at a time
-    share  how much of it one user holds; an item that is larger may be the only one
+    """total  maximum size held concurrently
+    share  maximum size of one user; a larger item may run alone
     """
 
     def __init__(self, total: int, share: int) -> None:
         self._total, self._share = total, share
         self._held: Counter[str] = Counter()
         self._turns: dict[T, _Turn[T]] = {}
-        # Turns that wait. No line is empty; the user whose turn it is comes first.
+        # Waiting items per user. No queue is empty; the next user is first.
         self._lines: dict[str, list[_Turn[T]]] = {}
         self._numbers = itertools.count()
 
     @property
     def unused(self) -> bool:
-        """Whether nobody holds or waits for any of it."""
+        """Whether nothing is held or waiting."""
         return not self._turns
 
     def wait(self, user: str, item: T, size: int = 1, rank: int = 0) -> None:
@@ -48,14 +48,14 @@ class Shares(Generic[T]):
         insort(self._lines.setdefault(user, []), turn, key=lambda each: each.order)
 
     def begin(self) -> T | None:
-        """The item whose turn it is; it holds its size until it leaves."""
+        """The next item; it holds its size until it leaves."""
         turn = next((line[0] for line in self._lines.values() if self._fits(line[0])), None)
-        # A large item is not passed by those of others for ever: it waits until there is room for it.
+        # Items of others do not overtake a large item for ever: it waits until its size is free.
         if turn is None or (self._held and self._held.total() + turn.size > self._total):
             return None
         self._unlist(turn)
         if line := self._lines.pop(turn.user, None):
-            self._lines[turn.user] = line  # the next one comes after those of the others
+            self._lines[turn.user] = line  # the user's next item follows those of the others
         self._held[turn.user] += turn.size
         return turn.item
 
@@ -66,7 +66,7 @@ class Shares(Generic[T]):
             self._unlist(turn)
         else:
             self._held[turn.user] -= turn.size
-            self._held += Counter()  # drops what is 0
+            self._held += Counter()  # drops zeros
 
     def _fits(self, turn: _Turn[T]) -> bool:
         held = self._held.get(turn.user, 0)

@@ -132,15 +132,15 @@ def _stuck(cluster: LocalCluster) -> list[Finding]:
 
 def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
     """Findings about objects of our kinds that need an action, without those that repeat another object's cause."""
-    told = {}
+    messages = {}
     for obj in objects:
         ready = find(obj) or {}
         if is_blocked(ready):
             meta = obj["metadata"]
             name = "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
-            told[f"{obj['kind']} {name}"] = str(ready.get("message") or ready["reason"])
+            messages[f"{obj['kind']} {name}"] = str(ready.get("message") or ready["reason"])
     remedy = "`stackwright status` shows the state of all parts, `stackwright plan` the pending changes."
-    return [Finding(name, "problem", message, remedy) for name, message in causes(told).items()]
+    return [Finding(name, "problem", message, remedy) for name, message in causes(messages).items()]
 
 
 def pod_complaint(pod: dict[str, Any]) -> str:

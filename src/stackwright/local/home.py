@@ -1,7 +1,7 @@
-"""The folders of the local cluster, and how they are told from folders of others, which nobody deletes by mistake.
+"""The folders of the local cluster, and how they are distinguished from foreign folders, which must not be deleted.
 
-A variable may be mistyped: `STACKWRIGHT_HOME=/srv`. So a folder is deleted only when it has a mark that `up` leaves,
-and of it only what `up` puts there.
+A variable may be mistyped: `STACKWRIGHT_HOME=/srv`. So a folder is deleted only if it has a mark of `up`, and only the
+content that `up` creates.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ BUILT = re.compile(r"\.?[a-z0-9-]+(-[0-9a-f]{12}|\.lock)")
 
 @dataclass(frozen=True)
 class Folder:
-    """what      it is, for people
-    variable  by which it is chosen
-    names     of what is put there, the marks last: whoever dies in between can go on
-    marked    whether a folder has a mark that `up` leaves
+    """what      its description for users
+    variable  the environment variable that selects it
+    names     of its content, the marks last, so that an interrupted deletion can continue
+    marked    whether a folder has a mark of `up`
     """
 
     what: str
@@ -35,11 +35,11 @@ class Folder:
     marked: Callable[[Path], bool]
 
     def entries(self) -> list[Path]:
-        """What is there. Empty for a folder that is not, or that is none."""
+        """Its entries. Empty if the folder does not exist or is no folder."""
         return sorted(self.path.iterdir()) if self.path.is_dir() else []
 
     def others(self, but: Iterable[Path] = ()) -> list[Path]:
-        """What is not ours, without whatever leads to these."""
+        """Foreign content, without the folders above it."""
         known = {*self.names, *(f"{name}.new" for name in self.names), "lost+found"}
         kept = [each for each in self.entries() if each.name not in known]
         return [each for each in kept if not any(path.is_relative_to(each) for path in but)]
@@ -58,7 +58,7 @@ class Folder:
             )
 
     def remove(self) -> list[Path]:
-        """What is ours, and the folder when nothing else is in it; what is left, for it is of others."""
+        """Deletes our content, and the folder if it is empty then; returns the remaining foreign content."""
         for name in self.names:
             for each in (self.path / f"{name}.new", self.path / name):
                 if each.is_dir() and not each.is_symlink():

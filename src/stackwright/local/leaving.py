@@ -1,4 +1,4 @@
-"""Nodes that leave for good: what goes with them, and why they may have to stay. Reads only."""
+"""Nodes that are removed permanently: what is deleted with them, and why they may have to stay. Reads only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stackwright.local.steps.context import Context
 class NodeClaim:
     """A claim whose volume is a directory of a node.
 
-    group  namespace, program and component that it is of
+    group  its namespace, program and component
     """
 
     claim: str
@@ -23,16 +23,16 @@ class NodeClaim:
 
 
 def losses(ctx: Context, *, running: bool) -> list[str]:
-    """What goes with the surplus nodes. Raises LocalError when they have to stay.
+    """The data that is deleted with the surplus nodes. Raises LocalError if they must stay.
 
-    running  whether the cluster can be asked what is on them
+    running  whether the cluster can be queried for their content
     """
     found = [f"{node.name} with the disks of its virtual machines and its volumes: {node.home}" for node in ctx.surplus]
     if not (found and running):
         return found
     try:
         there = held(ctx)
-    except LocalError:  # nobody answers now; whether they have to stay is asked again before they leave
+    except LocalError:  # the cluster is down; whether they must stay is checked again before their removal
         return found
     refuse_voters(ctx, there)
     gone = {node.name for node in ctx.surplus}
@@ -53,7 +53,7 @@ def held(ctx: Context) -> list[NodeClaim]:
 
 def refuse_voters(ctx: Context, there: list[NodeClaim]) -> None:
     """As admission refuses a spec with fewer servers that vote. Raises LocalError."""
-    from stackwright.services.registry import VOTING  # a second `up` is quick, and comes never here
+    from stackwright.services.registry import VOTING  # a second `up` is fast, and never reaches this
     from stackwright.services.voters import voter_error
 
     gone = {node.name for node in ctx.surplus}

@@ -27,7 +27,7 @@ Phase = Callable[[str], AbstractContextManager[Report]]
 
 
 def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: bool = False) -> list[Path]:
-    """What is kept of folders that are deleted, for it is not of the cluster."""
+    """Returns the foreign content that remains in the deleted folders."""
     gone = folders(cluster, purge=purge, cache=cache)
     for each in gone.values():
         each.check()
@@ -51,7 +51,7 @@ def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: boo
 
 
 def folders(cluster: LocalCluster, *, purge: bool, cache: bool) -> dict[str, home.Folder]:
-    """Those that `down` deletes, by what is said then."""
+    """The folders that `down` deletes, by their current content."""
     found = {"Delete data": home.home(cluster)} if purge else {}
     return found | ({"Delete the cache": home.cache(cluster)} if cache else {})
 

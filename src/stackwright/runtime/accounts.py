@@ -1,10 +1,10 @@
 """Checks that accounts still exist at their providers, because a provider that lost its data emits no event.
 
-An answer is cached for a while, because a contract is reconciled at every event. The cache does not survive a change of
-the provider: one that has restarted is asked at once. What an earlier process saw at the same provider counts as an
-answer of the time when this process started; otherwise each start would ask for all accounts at once. Each start still
-asks for a few random accounts of each provider, so that a loss is noticed even if no process lives long; after a loss
-all accounts are asked for. A provider that does not answer is left alone for a while, then asked by one reconcile at a
+A response is cached for a while, because a contract is reconciled at every event. The cache does not survive a change
+of the provider: one that has restarted is queried at once. The observation of an earlier process at the same provider
+counts as a response at the start of this process; otherwise each start would query all accounts at once. Each start
+still queries a few random accounts of each provider, so that a loss is noticed even if no process lives long; after a
+loss all accounts are queried. An unresponsive provider is skipped for a while, then queried by one reconcile at a
 time: each request would hold a worker and a thread.
 """
 
@@ -19,12 +19,12 @@ from stackwright.core.digest import digest
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, Key, SqlAccount
 from stackwright.core.ports import Ports, TerminalError, TransientError, secret_data
 
-# In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue asks the provider.
+# In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
 KEPT = 240.0
 LONGEST = 10.0
 QUIET, FORGOTTEN = 30.0, 3600.0
-SHARES = 10  # a start asks for about one account of so many,
-FEW = 8  # and for so many of one provider at most: one that lost its data has lost all
+SHARES = 10  # a start queries about one account of this many,
+FEW = 8  # and at most this many of one provider: one that lost its data has lost all
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import structlog
 
 import stackwright
 from stackwright.core.conditions import PROGRESSING, READY, Condition
-from stackwright.core.plan import Plan
 from stackwright.runtime import metrics
 
 REASON = "InternalError"
@@ -46,10 +45,10 @@ def words(error: BaseException) -> str:
     )
 
 
-def failure_plan(error: BaseException) -> Plan:
-    """The conditions after an internal error, for an object whose Ready the failed controller owns."""
+def failed(error: BaseException) -> tuple[Condition, Condition]:
+    """Ready and Progressing after an internal error."""
     text = words(error)
-    return Plan(conditions=(Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)))
+    return Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)
 
 
 def note(where: str, error: BaseException, **about: object) -> None:

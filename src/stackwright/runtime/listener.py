@@ -1,8 +1,8 @@
-"""Accepts connections within bounds of memory and file descriptors, before anything is known of who connects.
+"""Accepts connections within bounds of memory and file descriptors, before any data of a client is read.
 
 asyncio's own servers begin a TLS handshake for each connection at once, and hold 300 KiB for each, for up to a minute.
-Here handshakes have fair turns by the address that connects, the latest of an address first: who comes late has waited
-least. Of very many connections, one is closed of the address that has most: others keep theirs.
+Here handshakes share slots fairly by client address, the latest of an address first, because it has waited least. Of
+too many connections, one of the address with most of them is closed: others keep theirs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from aiohttp import web
 from stackwright.turns import Turns
 
 FEW = 64  # connections of a port that a few programs poll
-CONNECTIONS = 640  # three API servers, each with as many writes at a time as they allow by default, 200
-HANDSHAKES, SHARE = 128, 16  # at a time; those of one address
+CONNECTIONS = 640  # three API servers, each with its default limit of concurrent writes, 200
+HANDSHAKES, SHARE = 128, 16  # concurrently; those of one address
 HANDSHAKE, LINE = 2.0, 8.0  # seconds that one takes and that its turn is waited for
 BACKLOG = 1024
 AGAIN = 0.2  # seconds after which accepting is tried again, when no descriptor is left for instance
@@ -43,7 +43,7 @@ class _Connection:
         self.answered = self.busy = False
 
     def close(self) -> None:
-        """Without a word to whoever may not read it."""
+        """Without a response to a client that may not read it."""
         if self.protocol is None:
             self.accepted.close()  # later its transport does it
         elif self.protocol.transport is not None:
@@ -53,10 +53,10 @@ class _Connection:
 
 
 class Server(web.Server):
-    """aiohttp's server, which listens by itself, for so many connections."""
+    """aiohttp's server, which listens by itself, with a limit of connections."""
 
     def __init__(self, *given: Any, connections: int | None = None, **more: Any) -> None:
-        # Who leaves waits for no answer any more, and takes no memory.
+        # A client that disconnects waits for no response and uses no memory.
         super().__init__(*given, handler_cancellation=True, **more)
         # Address → its connections; those that have had an answer are moved to the end.
         self._there: dict[str, dict[_Connection, None]] = {}
@@ -67,7 +67,7 @@ class Server(web.Server):
     async def listen(self, port: int, context: ssl.SSLContext | None) -> None:
         """Until cancelled."""
         loop = asyncio.get_running_loop()
-        # Who connects does so from outside the pod.
+        # Clients connect from outside the pod.
         with socket.create_server(("0.0.0.0", port), backlog=BACKLOG) as listening:  # noqa: S104
             listening.setblocking(False)
             try:

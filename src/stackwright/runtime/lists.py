@@ -1,4 +1,4 @@
-"""Compares lists of whole kinds with the cache: at the start, when a watch begins anew, and periodically.
+"""Compares lists of whole kinds with the cache: at the start, when a watch restarts, and periodically.
 
 An object that a list lacks is read before it is dropped, because it may have been created after the list.
 """
@@ -41,7 +41,7 @@ class Lists:
             self._doubt(kind, absent)
 
     def listing(self, kind: Kind) -> Callable[[Object], None]:
-        """A watch is about to list a kind anew; what is returned is told of each object listed, before its event."""
+        """A watch is about to list a kind again; the result is passed on with each listed object, before its event."""
         known = self._store.known(kind)
         return lambda obj: self._store.overrule(known, obj)
 

@@ -5,15 +5,11 @@ backoff, or earlier on an event, unless the event echoes the key's own write or 
 the clock of the event loop, so tests run under simulated time. Urgent items have a separate queue, which every worker
 serves first and reserved workers serve exclusively, so they never wait for long work.
 
-Urgent items wait in a line of their own. Every worker takes them first, and some workers take nothing else: however
-long the others are held, an urgent item is worked on at once.
-
-Shared items wait in a line for each share, such as a namespace, and no worker of the others takes them. Shares have
-their turn one after the other, and of none are more than so many items worked on at a time: however long these take,
-they hold up their own share only. The fewer workers are free, the fewer items of one share are worked on, so that
-several shares leave workers for others (the dynamic threshold of buffers that queues share). Shares are of pools, each
-of which has workers of its own. An item that comes again and again, as what somebody else's cloud answers may make it,
-is worked on BURST times at once, and then once in PACE.
+Shared items have a queue per share, such as a namespace, and a pool of workers for shares only. Shares are served in
+turn, with a limit of items of one share in progress, so slow items delay only their own share. The fewer workers are
+free, the lower this limit, so that several shares leave workers for others (as the dynamic threshold of buffers that
+queues share). An item that repeats without end, which the responses of a user's cloud may cause, is processed BURST
+times without a delay, and then once in PACE.
 """
 
 from __future__ import annotations
@@ -36,10 +32,10 @@ BURST, PACE = 100, 1.0
 
 class KeyedQueue(Generic[T]):
     """first, longest  backoff in seconds of the first failure, and its limit
-    jitter          a function that returns a factor that spreads failures; 1 at least, where `after` is to be kept
+    jitter          a function that returns a factor that spreads failures; at least 1, if `after` must be kept
     urgent          an attribute: whether an item is urgent; set it before the first item is added
-    share           an attribute: which share an item is of, if any; set it as early. What is urgent is of none
-    pool            an attribute: which pool of workers the share of an item has
+    share           an attribute: the share of an item, if any; set it as early. Urgent items have none
+    pool            an attribute: the pool of workers for the share of an item
     """
 
     def __init__(self, first: float = 0.5, longest: float = 60.0, jitter: Callable[[], float] = lambda: 1.0) -> None:
@@ -49,7 +45,7 @@ class KeyedQueue(Generic[T]):
         self.pool: Callable[[T], str] = lambda item: ""
         self._ready: deque[T] = deque()
         self._ready_urgent: deque[T] = deque()
-        # Pool → its shares, of which none is empty; the share whose turn it is comes first.
+        # Pool → its shares, of which none is empty; the next share is first.
         self._ready_shared: dict[str, dict[str, deque[T]]] = {}
         self._queued: set[T] = set()
         self._working: set[T] = set()
@@ -143,7 +139,7 @@ class KeyedQueue(Generic[T]):
             if share is None:
                 return None
             items = shares.pop(share)
-            if len(items) > 1:  # its next one comes after those of the others
+            if len(items) > 1:  # the share's next item follows those of the others
                 shares[share] = items
             return items
 

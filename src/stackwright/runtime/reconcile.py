@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import structlog
 
+from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
-from stackwright.core.openstack.clouds import ResourceKey
-from stackwright.core.plan import Action, Key
-from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError
+from stackwright.core.openstack.resources import ResourceKey
+from stackwright.core.plan import Action, Key, Plan
+from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError, Unavailable
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
 from stackwright.runtime.cycle.execute import execute
-from stackwright.runtime.cycle.report import report
+from stackwright.runtime.cycle.report import failed, report
 from stackwright.runtime.events import Events, Item
 from stackwright.runtime.lists import Lists
 from stackwright.runtime.queue import KeyedQueue
@@ -30,15 +32,27 @@ RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
 REMOTE = 64
 HELM = 32  # workers for what waits for Helm
-SHARE = 8  # of either for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
+SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
+# Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
+# API that is unavailable, begins both anew.
+LASTS, ATTEMPTS = 15.0, 3
 log = structlog.get_logger()
 
 
 def _shared(controller: Controller) -> bool:
     return controller.remote or controller.helm
+
+
+@dataclass
+class _Unobserved:
+    """Failed observations of an object."""
+
+    since: float = 0.0
+    attempts: int = 0
+    told: bool = False
 
 
 class Runtime:
@@ -50,6 +64,7 @@ class Runtime:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
         self._busy: dict[Item, tuple[float, float]] = {}  # start and deadline
+        self._unobserved: dict[Item, _Unobserved] = {}
         self._cycle = Cycle(reader, ports.clock, self._execute, StatusReporter(ports.cluster, ports.clock))
         events = Events(self.controllers.values(), store, queue)
         self._lists = lists = Lists(ports.cluster, store, events, self.ends)
@@ -96,7 +111,7 @@ class Runtime:
                 raise
             self.queue.retry(item)
             faults.note("reconcile", error, controller=name, object="/".join(key))
-            await self._tell(controller, key, error)
+            await self._tell(controller, key, faults.failed(error), faults.REASON)
         finally:
             del self._busy[item]
             metrics.RECONCILE_SECONDS.labels(name).observe(time.perf_counter() - started)
@@ -124,9 +139,13 @@ class Runtime:
             self.queue.retry(item)
             for kind, named in {(controller.kind, key), (error.kind, error.key)}:
                 await self._lists.look_again(kind, named)
+            await self._tell_unobserved(controller, item, error)
             return "conflict"
         except (TransientError, TerminalError) as error:
-            return self._failed(item, error)
+            outcome = self._failed(item, error)
+            await self._tell_unobserved(controller, item, error)
+            return outcome
+        self._unobserved.pop(item, None)
         if result.failure is not None:
             return self._failed(item, result.failure)
         self.queue.forget(item)
@@ -140,21 +159,41 @@ class Runtime:
         log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
         return "waiting" if isinstance(error, TransientError) else "refused"
 
-    async def _tell(self, controller: Controller, key: Key, error: BaseException) -> None:
-        """Report an internal error to users: in Ready if this controller owns it, else by an Event."""
+    async def _tell_unobserved(self, controller: Controller, item: Item, error: Failure | Conflict) -> None:
+        """Report an error that the cycle did not report, of the observation or the report itself, if it lasts.
+
+        An API server that starts refuses for a moment. One that is unavailable would not take the report either.
+        """
+        failures = self._unobserved.setdefault(item, _Unobserved())
+        if isinstance(error, Unavailable):
+            failures.attempts = 0
+            return
+        now = asyncio.get_running_loop().time()
+        if not failures.attempts:
+            failures.since = now
+        failures.attempts += 1
+        if failures.attempts >= ATTEMPTS and now - failures.since >= LASTS:
+            told, failures.told = failures.told, True
+            await self._tell(controller, item[1], failed(error), "" if told else "Failed")
+
+    async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> None:
+        """Report why the cycle failed: in Ready if this controller owns it, else by an Event with this reason, if any.
+
+        All other fields of the status keep their values, and the next success replaces Ready.
+        """
         try:
             obj = await self.reader.get(controller.kind, key)
             if obj is None:
                 return
-            if controller.reports and controller.owns_ready:
+            if controller.reports and controller.owns_ready_of(obj):
                 now, cluster = self.ports.clock.now(), self.ports.cluster
-                await report(controller, faults.failure_plan(error), obj, cluster, now, controller.fault_manager)
-            else:
-                await self.ports.cluster.event(obj, faults.REASON, faults.words(error), True)
+                await report(controller, Plan(conditions=told), obj, cluster, now, controller.fault_manager)
+            elif reason:
+                await self.ports.cluster.event(obj, reason, steady(told[0].message), True)
         except BaseException as further:
             if self.ends(further):
                 raise
-            log.warning("internal error not reported", controller=controller.name, cause=type(further).__name__)
+            log.warning("failure not reported", controller=controller.name, cause=type(further).__name__)
 
     async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
         """The Executor of the cycle: extends the worker's deadline, and logs and counts each action."""

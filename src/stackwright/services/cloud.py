@@ -1,4 +1,4 @@
-"""What the settings of a service may take from the cloud that it is in."""
+"""Facts about the surrounding cloud for the settings of a service."""
 
 from __future__ import annotations
 

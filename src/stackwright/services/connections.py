@@ -1,9 +1,8 @@
-"""The table of allowed connections inside a cloud, from which network policies are made. Pure.
+"""The table of allowed connections inside a cloud, the source of network policies. Pure.
 
-It is assembled from the declarations: a chart lists what its components listen on, and the listeners of others to which
-its pods connect. A pod that the table names accepts only the listed connections; replies, and probes of its own node,
-are always allowed. Pods on the host network have the node's address, so the table names them by the label of their
-nodes.
+It is assembled from the declarations: a chart lists its listeners, and the listeners of others to which its pods
+connect. A pod in the table accepts only the listed connections; replies, and probes of its own node, are always
+allowed. Pods on the host network have the node's address, so the table names them by the label of their nodes.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _CHARTS: tuple[Chart, ...] = tuple(chart for declared in SERVICES for chart in d
 
 
 def _callers(name: str) -> Iterator[Source]:
-    """Who declares that it connects to a listener: applications, then labels of nodes."""
+    """Sources that declare connections to a listener: applications, then labels of nodes."""
     yield from (chart.name for chart in _CHARTS if name in chart.calls)
     yield from (label for chart in _CHARTS for label, names in chart.host_calls.items() if name in names)
 

@@ -1,4 +1,4 @@
-"""What the values of a service are built from: the settings, images and nodes that it finds, and labels of nodes."""
+"""Input of a service's values: the settings, images and nodes of the cloud, and labels of nodes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ OPENVSWITCH = ("openvswitch", "enabled")
 GATEWAY = ("openstack-gateway", "enabled")
 PLACES = (CONTROL_PLANE, COMPUTE, OPENVSWITCH, GATEWAY)
 PUBLIC_TLS = "openstack-public-tls"
-CLOUD_AUTHORITY = "openstack-ca"  # of the cloud's own authority; in the cloud's namespace
+CLOUD_AUTHORITY = "openstack-ca"  # of the cloud's own CA; in the cloud's namespace
 INGRESS_CLASS = "openstack-ingress"
 
 

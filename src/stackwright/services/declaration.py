@@ -51,11 +51,11 @@ class Chart:
 
     wanted: Callable[[Context], bool] = lambda context: True
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
-    voters: str = ""  # component whose servers vote, each with a volume: they never get fewer
+    voters: str = ""  # component whose servers vote, each with a volume: their number never decreases
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
     receives: bool = False  # a server without the newest data receives all that is in the volume of another one first
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
-    options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
+    options: tuple[str, ...] = ()  # files below `conf` that consist of options, one per line
     listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; a mere client listens on nothing
     calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect
     host_calls: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # label of nodes → the same
@@ -82,11 +82,11 @@ class Secret:
 
 @dataclass(frozen=True)
 class Certificate:
-    """A Secret with tls.crt, tls.key and ca.crt, issued by the cloud's own authority and renewed before it expires.
+    """A Secret with tls.crt, tls.key and ca.crt, issued by the cloud's own CA and renewed before it expires.
 
     names, addresses  subject alternative names
-    subject           common name, where clients are known by it; default: the first of the names
-    server_only       no server accepts it as that of a client
+    subject           common name, if servers identify clients by it; default: the first of the names
+    server_only       no server accepts it as a client's certificate
     source            field → (Secret, key) of the user's certificate, which is copied instead
     """
 
@@ -178,7 +178,7 @@ class Service:
     pod_conditions: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
     # Where others have accounts at it: labels of the pods of its first chart that answer them, of which one is enough.
     serves: Mapping[str, str] = field(default_factory=dict)
-    # Conditions that another controller writes on its object, and that count for Ready when they are there and bad.
+    # Conditions of another controller on its object, which count for Ready if they exist and are False.
     external_conditions: tuple[str, ...] = ()
     # Names of its stores of users' data; a store that is no longer wanted is removed only when it is empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None

@@ -1,6 +1,6 @@
-"""How a declaration says which end-to-end test uses which value of its features.
+"""Declares which end-to-end test uses which value of a service's features.
 
-A value is used in a real cloud by the test that is named, or is only rendered into charts. `plan` reports the values of
+A value is used in a real cloud by the named test, or is only rendered into charts. `plan` reports the values of
 a cloud that no test uses; docs/reference/support.md lists all. A unit test compares the declarations with the API.
 """
 
@@ -9,20 +9,25 @@ from __future__ import annotations
 from stackwright.api.meta import Model
 
 Value = str | bool
-RENDERED_ONLY = ""
+RENDERED_ONLY, BROKEN = "", "does not start"
+# What `plan` says of a value that no test uses.
+PROBLEMS = {
+    RENDERED_ONLY: "only rendered in tests; no test uses it in a real cloud",
+    BROKEN: "does not start in this version",
+}
 ANY_OTHER = "any other"  # of a free text: each value that the declaration does not name
 
 UP = "test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floating_ip"
 SMOKE = "test_smoke_passes_every_check"
-SMALL_CLOUD = "test_audit_events_bring_a_messaging_account_and_take_it_away"
-REMOVED = "test_a_service_that_is_removed_leaves_nothing_but_its_database_and_can_come_back"
+SMALL_CLOUD = "test_audit_events_create_a_messaging_account_and_delete_it"
+REMOVED = "test_a_removed_service_leaves_only_its_database_and_can_be_added_again"
 IN_CEPH = "test_then_images_and_disks_are_in_ceph"
 VOLUME = "test_a_machine_boots_from_a_volume"
 WITHOUT_CEPH = "test_the_example_becomes_a_server_without_storage"
 
 
 class Alternative(Model):
-    """A part whose field of the part above is a choice: `features.glance.backends` is `file` or `rbd`."""
+    """A part whose parent field is a choice: `features.glance.backends` is `file` or `rbd`."""
 
 
 def switch(on: str, off: str = RENDERED_ONLY) -> dict[Value, str]:

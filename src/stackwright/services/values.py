@@ -40,7 +40,7 @@ def context_of(declared: Service, spec: Mapping[str, Any], name: str = "") -> Co
 
 
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
-    """The merged values without sensitive options. Raises Misfit, or ValueError if the values cannot be built."""
+    """The merged values without sensitive options. Raises OverrideError or ValueError."""
     layers: list[Mapping[str, Any]] = [chart.values(context)]
     _check("built values", chart, layers[0])
     if context.spec.size == "single":

@@ -1,8 +1,8 @@
 """The virtual machine `demo` of `up`: in the administrator's project, with a floating IP and an ssh key.
 
-Everything is looked for by its name, so a second call finishes or mends what the first one began. A server or key pair
-of somebody else, which has another key, is left alone. The router comes before the server: what DHCP says of the way to
-the metadata depends on whether there is one.
+All resources are searched by name, so a second call completes or repairs the work of the first one. A foreign server or
+key pair, which has another key, is not changed. The router precedes the server: the route to the metadata in DHCP
+depends on it.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import subprocess
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from stackwright.core.openstack.access import BAD_CA
 from stackwright.smoke.icmp import PATIENCE, ping
 from stackwright.smoke.ports import Failed, Login
 
@@ -36,7 +37,10 @@ class RealHost:
     """`ca`: file with the CA certificate of the cloud's public endpoints."""
 
     def __init__(self, ca: Path) -> None:
-        self._tls = ssl.create_default_context(cafile=str(ca))
+        try:
+            self._tls = ssl.create_default_context(cafile=str(ca))
+        except ssl.SSLError:
+            raise Failed(BAD_CA) from None
 
     def ping(self, address: str) -> bool:
         return ping(address)

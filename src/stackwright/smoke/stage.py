@@ -90,10 +90,10 @@ def unwell(admin: Tenant) -> str:
     except CloudError as error:
         return f"\nAgents and compute services cannot be listed: {error}"
     down = [f"{each.name} on {each.host}" for each in (*computes, *agents) if not each.up]
-    told = f"\nDown: {', '.join(down)}." if down else ""
+    text = f"\nDown: {', '.join(down)}." if down else ""
     if not any(each.name == "nova-compute" for each in computes):
-        told += "\nNo nova-compute exists: no node has registered as a hypervisor."
-    return told
+        text += "\nNo nova-compute exists: no node has registered as a hypervisor."
+    return text
 
 
 def console_tail(user: Tenant, server: str) -> str:

@@ -1,4 +1,4 @@
-"""What a user does with a cloud, as Protocols; the smoke test and the demo use nothing else.
+"""The operations of a user on a cloud, as Protocols; the smoke test and the demo use nothing else.
 
 Methods that create a resource by name search for that name first, so each call may be repeated and completes an
 interrupted one.
@@ -59,9 +59,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Server:
-    """`fault` is the cloud's own word on what went wrong; `host` is told to administrators only; `key` names its key
-    pair.
-    """
+    """`fault` is the cloud's own message about the error; only administrators get `host`; `key` names its key pair."""
 
     id: str
     status: str
@@ -104,7 +102,7 @@ class Computing(Protocol):
         """The id of a flavor, created if absent; for administrators."""
 
     def keypair(self, name: str, public_key: str) -> bool:
-        """Whether the key pair of that name is of this key; it is made if there is none."""
+        """Whether the key pair of that name is of this key; creates it if absent."""
 
     def find(self, name: str) -> Server | None: ...
 

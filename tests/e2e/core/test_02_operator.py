@@ -1,4 +1,4 @@
-"""One command to a cloud, and what a user sees of it."""
+"""One command to a cloud, and the view of a user."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def test_mariadb_is_durable_and_galera_is_on(cloud: Cloud) -> None:
     assert out.split()[-3:] == ["1", "ON", "ON"], out
 
 
-def test_who_changes_a_row_that_was_changed_meanwhile_waits_and_does_not_fail(cloud: Cloud) -> None:
-    """OpenStack tries again what it knows as a deadlock, and nothing else."""
+def test_a_concurrent_change_of_a_row_waits_and_does_not_fail(cloud: Cloud) -> None:
+    """OpenStack retries an error that it recognises as a deadlock, and no other."""
     cloud.sql("create database meanwhile; create table meanwhile.one (n int); insert into meanwhile.one values (0)")
     try:
         with cloud.sql_session() as ask:

@@ -62,7 +62,7 @@ def handshake(name: str) -> None:
         pass
 
 
-def test_openstack_refuses_a_cloud_whose_ca_it_does_not_have(vms: Vms, tmp_path: Path) -> None:
+def test_openstack_rejects_a_cloud_with_an_unknown_ca(vms: Vms, tmp_path: Path) -> None:
     entry = yaml.safe_load(vms.clouds.read_text())
     assert entry["clouds"][NAME].pop("cacert")
     path = tmp_path / "clouds.yaml"

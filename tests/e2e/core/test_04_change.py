@@ -31,7 +31,7 @@ def test_plan_shows_the_effect_of_an_override_and_apply_does_just_that(cloud: Fu
     assert "No changes" in cloud.stackwright("plan")
 
 
-def test_kubectl_takes_a_change_too_and_puts_it_back(cloud: FullCloud) -> None:
+def test_a_change_by_kubectl_is_applied_and_reverted(cloud: FullCloud) -> None:
     """The change is that of the test above."""
     cloud.patch_spec({"services": None})
     cloud.wait_ready()
@@ -70,7 +70,7 @@ def test_wrong_values_are_refused_by_name(cloud: FullCloud, change: Any, parts: 
     assert cloud.osdpl()["metadata"]["resourceVersion"] == before
 
 
-def test_all_errors_come_at_once_before_anything_is_applied(cloud: FullCloud, tmp_path: Path) -> None:
+def test_all_errors_are_reported_together_before_anything_is_applied(cloud: FullCloud, tmp_path: Path) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(yaml.safe_dump(changed(STORAGE, featurs={}, size="huge", draft=[1], features={"octavia": {}})[-1]))
     out = cloud.stackwright("apply", "-f", str(path), code=1)

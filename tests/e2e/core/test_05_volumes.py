@@ -33,9 +33,7 @@ def test_a_machine_boots_from_a_volume(storage: Storage, root: Any, booted: Vm) 
     assert attached["server_id"] == booted.id
 
 
-def test_a_machine_boots_from_what_a_backup_in_object_storage_brought_back(
-    storage: Storage, root: Any, booted: Vm
-) -> None:
+def test_a_machine_boots_from_a_backup_restored_from_object_storage(storage: Storage, root: Any, booted: Vm) -> None:
     """Image → volume → machine → snapshot → backup → restored volume → machine."""
     blocks, ssh = storage.blocks, storage.vms.ssh
     ssh(booted, "echo kept >/var/kept; sync")

@@ -1,4 +1,4 @@
-"""Things die; the status says what died, and it comes back by itself with nothing lost."""
+"""Processes are killed; the status names them, and they recover by themselves without data loss."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def health(cloud: FullCloud, application: str, component: str) -> dict[str, str]
     return dict(cloud.osdpl()["status"]["health"][application][component])
 
 
-def test_a_deleted_pod_shows_in_health_at_once_and_heals(cloud: FullCloud) -> None:
+def test_a_deleted_pod_appears_in_health_at_once_and_recovers(cloud: FullCloud) -> None:
     cloud.kubectl("delete", "pod", "memcached-0", "-n", "openstack", "--wait=false")
     shown = eventually(lambda: health(cloud, "memcached", "server")["status"] == "Unhealthy", limit=20, pause=0.1)
     assert shown < 10
@@ -19,14 +19,14 @@ def test_a_deleted_pod_shows_in_health_at_once_and_heals(cloud: FullCloud) -> No
     cloud.wait_ready()
 
 
-def test_mariadb_that_is_killed_comes_back_with_its_data(cloud: FullCloud) -> None:
+def test_a_killed_mariadb_recovers_with_its_data(cloud: FullCloud) -> None:
     project = cloud.token()["project_id"]
     kill("mariadbd")
     eventually(lambda: cloud.token()["project_id"] == project, limit=120, pause=1)
     cloud.wait_ready()
 
 
-def test_a_killed_kubelet_and_container_runtime_come_back_and_the_pods_stay(cloud: FullCloud) -> None:
+def test_a_killed_kubelet_and_container_runtime_restart_and_pods_continue(cloud: FullCloud) -> None:
     before = set(cloud.pods())
     kill("kubelet")
     kill("containerd")
@@ -36,7 +36,7 @@ def test_a_killed_kubelet_and_container_runtime_come_back_and_the_pods_stay(clou
     assert set(cloud.pods()) == before
 
 
-def test_a_killed_api_server_and_etcd_come_back(cloud: FullCloud) -> None:
+def test_a_killed_api_server_and_etcd_restart(cloud: FullCloud) -> None:
     kill("etcd")
     kill("kube-apiserver")
     eventually(lambda: "ok" in cloud.kubectl("get", "--raw", "/readyz"), limit=60, pause=1)

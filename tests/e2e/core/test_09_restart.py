@@ -13,7 +13,7 @@ from stackwright.smoke.icmp import ping
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """Whatever a test before left behind."""
+    """In any state that a former test left."""
     full_cloud.wait_ready()
 
 
@@ -29,7 +29,7 @@ def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: 
     assert vms.demo.id in uuid
 
 
-def test_a_tap_that_went_down_comes_up_again(full_cloud: FullCloud, vms: Vms) -> None:
+def test_a_tap_that_went_down_is_set_up_again(full_cloud: FullCloud, vms: Vms) -> None:
     """As it does when vswitchd and libvirt write its flags at the same time."""
     port = next(vms.sdk.network.ports(device_id=vms.demo.id))
     node = vms.server(vms.demo).compute_host

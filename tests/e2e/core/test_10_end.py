@@ -1,4 +1,4 @@
-"""The end: what the cloud holds is deleted, then the cloud with all that it made and nothing else, then the machine."""
+"""The end: the cloud's content is deleted, then the cloud with all its objects, then the state of the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MINE = "configmap/mine"
 LIMIT = 300
 
 
-def test_deletion_takes_all_that_was_made_and_only_that(cloud: FullCloud) -> None:
+def test_deletion_deletes_all_resources_of_the_cloud_and_no_others(cloud: FullCloud) -> None:
     cloud.empty()
     cloud.kubectl("create", "configmap", "mine", "-n", cloud.namespace, "--from-literal=a=b")
     plan = cloud.stackwright("plan", "--delete", "cloud", "-n", cloud.namespace, code=2)

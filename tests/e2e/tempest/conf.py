@@ -2,7 +2,7 @@
 
 The administrator's password is not in it: oslo.config reads it from the environment, OS_AUTH__ADMIN_PASSWORD.
 
-Everything goes by the public endpoints, over TLS that is verified: the way of the cloud's users, ingress included.
+All requests use the public endpoints, over verified TLS, like the cloud's users, including the ingress.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ PREFIX = "tempest"
 USER = "stackwright"
 RESELLER = "ResellerAdmin"
 """Whoever has this role may set quotas of accounts; the stage makes it."""
-# Emulated processors are slow, and two of them share what the cloud itself needs.
+# Emulated processors are slow, and two of them share the CPUs that the cloud itself needs.
 LIMIT = 300
-# The guest has busybox. Tempest asks with curl and finds the config drive with blkid; here is how busybox does both.
+# The guest has busybox. Tempest uses curl, and finds the config drive with blkid; busybox does both like this.
 # A dollar is doubled for oslo.config.
 PROLOGUE = (
     "set -eu -o pipefail; PATH=$$PATH:/sbin:/usr/sbin; "

@@ -1,7 +1,7 @@
-"""Part of Tempest's smoke set is run in a pod against the public endpoints; it passes and leaves nothing behind.
+"""Part of Tempest's smoke set runs in a pod against the public endpoints; it passes and leaves no resources.
 
-TEMPEST=<regular expression> runs just those tests instead, with those that are left out for their time.
-docs/reference/tempest.md says more.
+TEMPEST=<regular expression> runs only those tests instead, including those excluded for their duration.
+docs/reference/tempest.md has the details.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from full import FullCloud
 from tempest.exclusions import load, patterns
 from tempest.stage import staged
 
-# Why tests of the smoke set may be skipped: what this cloud is not. All else that they need is there, so a missing
+# Why tests of the smoke set may be skipped: missing features of this cloud. It has all others, so a missing
 # service or extension is no reason.
 REASONS = (r"Less than 2 compute nodes, skipping multinode tests\.",)
 MOST_SKIPPED = 0.02  # of all: of 105 one is
@@ -22,9 +22,9 @@ SMOKE = r"\[.*\bsmoke\b.*\]"
 
 
 def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
-    """`part`: of the smoke set, what is otherwise left out for its time; without it, all but that.
+    """`part`: tests of the smoke set that are otherwise excluded for their duration; without it, all others.
 
-    `least`: how many must pass; on one node some are skipped, for REASONS only.
+    `least`: how many must pass; on one node some are skipped, only for REASONS.
     """
     wanted = os.environ.get("TEMPEST", "")
     with staged(cloud, folder) as stage:
@@ -42,6 +42,6 @@ def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
 
 
 def keep(text: str) -> None:
-    """Where TEMPEST_REPORT says."""
+    """At the path in TEMPEST_REPORT."""
     if path := os.environ.get("TEMPEST_REPORT"):
         Path(path).write_text(f"{text}\n")

@@ -27,7 +27,7 @@ class Exclusion:
 
 
 def parse(text: str) -> list[Exclusion]:
-    """Raises ValueError for a pattern that no reason stands above."""
+    """Raises ValueError for a pattern without a reason above it."""
     found: list[Exclusion] = []
     reason: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -48,7 +48,7 @@ def load() -> list[Exclusion]:
 
 
 def patterns(exclusions: Iterable[Exclusion], *, slow_too: bool) -> str:
-    """For stestr's --exclude-list. `slow_too`: run what is left out for its time."""
+    """For stestr's --exclude-list. `slow_too`: include tests that are excluded for their duration."""
     return "".join(f"{each.pattern}\n" for each in exclusions if not (slow_too and each.is_slow))
 
 

@@ -1,4 +1,4 @@
-"""The Job that runs Tempest, and the ConfigMap of what is mounted into its pod. Pure."""
+"""The Job that runs Tempest, and the ConfigMap of its pod's files. Pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _pod(facts: Facts, order: Order) -> dict[str, Any]:
         "terminationGracePeriodSeconds": 2,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        # The public names are nobody's on the internet.
+        # The public names do not exist in the internet.
         "hostAliases": [{"ip": facts.address, "hostnames": facts.hosts}],
         "securityContext": {
             "runAsUser": USER,

@@ -1,4 +1,4 @@
-"""What the pod said → which tests passed, failed, were skipped, and why. Pure."""
+"""The output of the pod → which tests passed, failed, were skipped, and why. Pure."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Report:
         return sorted(reason for reason in self.reasons if not any(each.fullmatch(reason) for each in patterns))
 
     def text(self, slowest: int = 10) -> str:
-        """Totals, every failure with its traceback, what was skipped and why, and the slowest."""
+        """Totals, every failure with its traceback, skipped tests with reasons, and the slowest ones."""
         counts = self.counts
         lines = [f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped"]
         for result in self.of("failed"):

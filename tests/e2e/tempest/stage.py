@@ -1,4 +1,4 @@
-"""A real cloud, made ready for Tempest and left as it was found."""
+"""Prepares a real cloud for Tempest, and restores it afterwards."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Stage:
         self.cloud.kubectl(*words)
 
     def inventory(self) -> Inventory:
-        """Names of what there is, to be compared with what there was."""
+        """Names of the existing resources, for a comparison with the former ones."""
         admin = self.admin
         return {
             **(self._volumes() if "block-storage" in self.facts.services else {}),
@@ -115,7 +115,7 @@ def staged(cloud: Cloud, folder: Path) -> Iterator[Stage]:
 
 
 def sweep(cleaner: Checks) -> None:
-    """Remove what a run that was killed left in its projects: Tempest's own cleaning sees no servers in them."""
+    """Deletes the leftovers of a killed run in its projects: Tempest's own clean-up does not see servers in them."""
     for project in cleaner.projects.named(f"{conf.PREFIX}-"):
         leftovers.remove(cleaner, project)
 

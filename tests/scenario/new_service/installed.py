@@ -1,4 +1,4 @@
-"""The made-up service in a copy of the project, into which its folders and its line in the registry were put."""
+"""The made-up service in a copy of the project, with its folders and its line in the registry."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from world import SETTINGS, World
 
 from stackwright.adapters.helm.command import chart_schemas
 from stackwright.api.crd import crd
+from stackwright.api.kinds import SECRET
 from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.cloud.registry import BY_KIND, RESOURCES
 from stackwright.cloud.support import TESTED, accepted
 from stackwright.core.helm.chart_schema import value_errors
+from stackwright.core.ports import secret_data
 from stackwright.local.image import recipes
 from stackwright.services.connections import CONNECTIONS
+from stackwright.services.declaration import INGRESS
 from stackwright.services.registry import BY_SERVICE, PRESETS, PUBLIC
 
 ALMANAC: Any = BY_SERVICE["calendar"]
@@ -49,6 +52,10 @@ async def test_it_is_installed_with_its_features_and_becomes_ready() -> None:
     assert values["network"]["policies"].keys() == {"api"}
     assert list(value_errors(chart_schemas()["almanac"], values, "values", whole=True)) == []
     assert ("mariadb.openstack.svc", "almanac") in world.sql.users
+    made = {
+        name: secret_data(world.get(SECRET, f"almanac-{name}") or {}).keys() for name in ("sessions", "keys", "etcd")
+    }
+    assert made == {"sessions": {"session_key"}, "keys": {"0", "1"}, "etcd": {"ca.crt", "tls.crt", "tls.key"}}
 
 
 def test_its_kind_and_the_fields_of_a_cloud_are_in_the_crds() -> None:
@@ -73,8 +80,10 @@ def test_a_cloud_may_name_and_override_it_and_its_presets_have_it() -> None:
 
 
 def test_others_know_its_connections_its_public_name_its_image_and_its_tests() -> None:
-    callers = {each.application for each in CONNECTIONS if "almanac" in each.sources}
-    assert callers == {"mariadb", "rabbitmq", "memcached", "keystone"}
+    called = {each.application for each in CONNECTIONS if "almanac" in each.sources}
+    assert called == {"mariadb", "rabbitmq", "memcached", "keystone", "etcd"}
+    (own,) = (each for each in CONNECTIONS if each.application == "almanac")
+    assert own.sources == ("horizon", "keystoneclient", INGRESS)
     assert PUBLIC["calendar"].host == "almanac"
     assert recipes.load().recipe("almanac").base == "base-python"
     assert {(path, value) for path in TESTED for value in TESTED[path]} == set(accepted())

@@ -50,10 +50,10 @@ def test_a_client_may_write_its_pools_and_only_read_others() -> None:
     assert [pool["name"] for pool in asked["pools"]] == ["vms", "images"]
 
 
-def test_requests_of_our_own_ceph_are_beside_it_and_go_with_it() -> None:
+def test_requests_to_our_own_ceph_are_in_its_namespace_and_are_deleted_with_it() -> None:
     action, health = decide(Observed(CEPH, TRIAL, (NOVA,))).actions
     assert isinstance(action, Apply) and isinstance(health, Apply)
-    # By its label the operator sees its changes, which the watch makes.
+    # The label makes the operator watch changes, which the watch pod writes.
     assert health.obj["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "stackwright"}
     assert health.obj["metadata"]["ownerReferences"][0]["uid"] == "u1"
     assert "data" not in health.obj
@@ -77,7 +77,7 @@ def test_requests_to_an_external_ceph_are_in_the_shared_namespace_and_are_withdr
 SOURCES = {"ceph-rgw-keystone": secret("ceph-rgw-keystone"), "openstack-public-tls": secret("openstack-public-tls")}
 
 
-def test_two_clouds_do_not_overwrite_what_they_ask_of_one_external_ceph() -> None:
+def test_two_clouds_do_not_overwrite_their_requests_to_one_external_ceph() -> None:
     """Their pools, users and Secrets have the same names."""
     asked = next(each for each in decide(Observed(OURS, ELSEWHERE, (NOVA,))).actions if isinstance(each, Apply)).obj
     assert decide(Observed(OURS, ELSEWHERE, (NOVA,), requests=asked, health={"metadata": {}})).actions == ()
@@ -98,7 +98,7 @@ def test_two_clouds_do_not_overwrite_what_they_ask_of_one_external_ceph() -> Non
     assert isinstance(gone, Finalizer) and not gone.present
 
 
-def test_requests_of_an_earlier_version_are_taken_over() -> None:
+def test_requests_of_an_earlier_version_are_adopted() -> None:
     asked = next(each for each in decide(Observed(OURS, ELSEWHERE, (NOVA,))).actions if isinstance(each, Apply)).obj
     notes = {name: text for name, text in asked["metadata"]["annotations"].items() if name != "stackwright.dev/owner"}
     before = {**asked, "metadata": {**asked["metadata"], "annotations": notes}}
@@ -106,8 +106,8 @@ def test_requests_of_an_earlier_version_are_taken_over() -> None:
     assert isinstance(again, Apply) and again.obj == asked
 
 
-def test_nobody_has_the_namespace_of_a_cloud_with_its_own_ceph() -> None:
-    """Another cloud that named it as that of its Ceph waits, whoever was first."""
+def test_another_cloud_cannot_use_the_namespace_of_our_own_ceph() -> None:
+    """Another cloud that names this namespace for its Ceph waits, whichever cloud is older."""
     named = CephSettings(shared_namespace="openstack")
     second = {**OURS, "metadata": {**OURS["metadata"], "namespace": "second", "uid": "u3"}}
     asked = next(each for each in decide(Observed(second, named)).actions if isinstance(each, Apply)).obj
@@ -127,7 +127,7 @@ def test_an_external_gateway_gets_its_user_of_keystone_and_the_certificate() -> 
     assert not [action for action in decide(missing).actions if isinstance(action, GatherSecret)]
 
 
-def test_what_the_watch_saw_is_told() -> None:
+def test_observations_of_the_watch_become_conditions() -> None:
     entry = {"type": "Capacity", "status": False, "reason": "PoolFull", "message": "pool volumes is full"}
     health = {"data": {"health.json": json.dumps({"conditions": [entry]})}}
     told = {c.type: c for c in decide(Observed(CEPH, TRIAL, health=health)).conditions}
@@ -141,7 +141,7 @@ def client_of(keys: Any = None, made: Any = None, trial: bool = False) -> Client
     return ClientSeen(NOVA, ("openstack-ceph-shared", "openstack-ceph-keys"), trial, keys, made)
 
 
-def test_a_client_waits_by_name_for_what_the_ceph_side_owes() -> None:
+def test_a_client_waits_by_name_for_missing_data_from_ceph() -> None:
     plan = client(client_of())
     assert plan.conditions[0].message == (
         "Waiting for Secret openstack-ceph-shared/openstack-ceph-keys of Ceph: it does not exist; "
@@ -165,7 +165,7 @@ def test_a_client_gets_its_secret_and_again_when_the_keys_change() -> None:
     assert client(client_of(newer, made)).actions
 
 
-def test_a_client_gets_its_secret_again_when_that_of_the_keys_is_another_one() -> None:
+def test_a_client_gets_a_new_secret_when_the_secret_of_keys_changes() -> None:
     """After a restore of a backup it may have the version of the former one."""
     keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
     (action,) = client(client_of(keys)).actions
@@ -204,7 +204,39 @@ def test_a_client_belongs_to_the_oldest_object_that_names_it() -> None:
     assert told[-1].message.startswith("Secret nova-ceph belongs to CephClient nova;")
 
 
-async def test_a_client_is_looked_at_with_those_that_name_the_same_and_when_they_change() -> None:
+INVALID = named("bad", "2025-01-01T00:00:00Z", pools=[])
+BLOCKED = named("blocked", "2026-01-03T00:00:00Z", client="other")  # its Secret is that of OLDER
+BEHIND = named("behind", "2026-01-04T00:00:00Z", client="other", secretName="mine-too")
+GOING_CLIENT = {**OLDER, "metadata": {**OLDER["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
+ELSEWHERE_CLIENT = named("elsewhere", "2025-01-01T00:00:00Z", instance="another", client="another", secretName="mine")
+
+
+@pytest.mark.parametrize(
+    ("there", "served"),
+    [
+        ((OLDER, YOUNGER), {"nova": "nova"}),
+        ((INVALID, OLDER), {"nova": "nova"}),
+        ((OLDER, BLOCKED), {"nova": "nova"}),
+        ((OLDER, BLOCKED, BEHIND), {"nova": "nova"}),
+        ((BLOCKED, BEHIND), {"other": "blocked"}),
+        ((GOING_CLIENT, YOUNGER), {}),
+        ((YOUNGER, ELSEWHERE_CLIENT), {}),
+    ],
+)
+def test_who_is_asked_for_is_who_gets_the_key(there: tuple[Any, ...], served: dict[str, str]) -> None:
+    """Also beside objects that are not valid, are blocked or are going."""
+    assert asked_for(*there).keys() == served.keys()
+    keys = secret("openstack-ceph-keys", "mon_endpoints", "nova", "other")
+    place = ("openstack-ceph-shared", "openstack-ceph-keys")
+    for each in there:
+        others = tuple(other for other in there if other is not each)
+        plan = client(ClientSeen(each, place, keys=keys, others=others))
+        mine = each["spec"]["instance"] == "ceph"
+        name, user = each["metadata"]["name"], each["spec"]["client"]
+        assert not mine or bool(plan.actions) == (served.get(user) == name), name
+
+
+async def test_a_client_is_queued_when_others_with_the_same_name_change() -> None:
     every = {key_of(each): each for each in (OLDER, YOUNGER)}
     watch, look = controller().watches[0], controller().observe
 
@@ -225,7 +257,7 @@ async def test_a_client_is_looked_at_with_those_that_name_the_same_and_when_they
 
 
 @pytest.mark.parametrize("name", ["admin", "rgw", "mon", "osd", "bootstrap-osd", "csi-rbd-node"])
-def test_a_user_of_ceph_itself_is_refused_and_nothing_is_asked_for_it(name: str) -> None:
+def test_a_reserved_user_of_ceph_is_rejected_and_causes_no_request(name: str) -> None:
     schema = crd(CephClient)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     rules = schema["properties"]["spec"]["properties"]["client"]["x-kubernetes-validations"]
     assert any(f"'{name}'" in rule["rule"] for rule in rules)
@@ -234,7 +266,7 @@ def test_a_user_of_ceph_itself_is_refused_and_nothing_is_asked_for_it(name: str)
     assert client(ClientSeen(reserved)).conditions[-1].reason == "BlockedInvalidSpec"
 
 
-def test_nothing_is_asked_for_a_client_that_is_going() -> None:
+def test_a_client_that_is_deleted_causes_no_request() -> None:
     going = {**NOVA, "metadata": {**NOVA["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
     asked = next(each for each in decide(Observed(CEPH, TRIAL, (going,))).actions if isinstance(each, Apply)).obj
     assert json.loads(asked["data"]["requests.json"]) == {"clients": {}}

@@ -26,7 +26,7 @@ FEW = st.sampled_from(["x", "y", "z"])
 
 
 class Cluster:
-    """All objects, by key; counts the lists that are made of them."""
+    """All objects, by key; counts the lists."""
 
     def __init__(self) -> None:
         self.objects: dict[Any, Object] = {}
@@ -76,7 +76,7 @@ def by_a_look_at_all(contract: Contract, every: list[Object], mine: Object) -> s
 
 
 @given(st.sampled_from([DATABASE, MESSAGING]), st.lists(CHANGES, max_size=25))
-async def test_the_index_says_what_a_look_at_all_objects_says(contract: Contract, changes: list[Any]) -> None:
+async def test_the_index_equals_a_search_in_all_objects(contract: Contract, changes: list[Any]) -> None:
     cluster, claimants = Cluster(), claimants_of(contract)
     every = cluster.objects
 
@@ -110,7 +110,7 @@ async def test_the_index_says_what_a_look_at_all_objects_says(contract: Contract
             assert all(each is every[key_of(each)] for each in others), "as they are now"
 
 
-async def test_all_objects_are_listed_once_however_many_are_looked_at() -> None:
+async def test_all_objects_are_listed_once_for_any_number_of_reconciles() -> None:
     """At 5,000 accounts a list for each would be 25 million looks."""
     cluster, claimants = Cluster(), claimants_of(DATABASE)
     for index in range(300):
@@ -121,8 +121,8 @@ async def test_all_objects_are_listed_once_however_many_are_looked_at() -> None:
     assert cluster.lists == 1
 
 
-async def test_what_an_object_claims_is_asked_once_for_each_spec() -> None:
-    """At each start all accounts are told of, listed and looked at."""
+async def test_the_claims_of_an_object_are_computed_once_per_spec() -> None:
+    """Each start reports, lists and observes all accounts."""
     asked: list[Any] = []
 
     def counted(spec: Any) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ async def test_what_an_object_claims_is_asked_once_for_each_spec() -> None:
     assert asked[30:] == ["u0"]
 
 
-async def test_a_spec_is_validated_once_in_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_spec_is_validated_once_per_reconcile(monkeypatch: pytest.MonkeyPatch) -> None:
     validated: list[Any] = []
     works = DATABASE.spec.model_validate
 

@@ -61,14 +61,14 @@ def levels_of(change, word, name=None):
 # --- which services
 
 
-def test_the_sections_are_the_services_and_ingress_is_none_of_them():
+def test_the_sections_are_the_services_except_ingress():
     assert wanted_names(deployment(spec_of())) == [
         "database", "messaging", "memcached", "identity", "image", "placement", "networking", "compute", "dashboard",
     ]  # fmt: skip
     assert set(SERVICES.values()) <= set(BY_SERVICE)
 
 
-def test_what_is_absent_is_off_and_what_is_there_is_as_in_the_reference():
+def test_an_absent_section_is_off_and_a_present_one_is_as_in_the_reference():
     assert wanted_names(deployment(spec_of({**dict.fromkeys(APIS), "horizon": {}}))) == [
         "database", "messaging", "memcached",
     ]  # fmt: skip
@@ -79,7 +79,7 @@ def bus(spec, service):
     return settings(spec, BY_SERVICE[service], cloud_of(spec, wanted_names(spec)))["messaging_instance"]
 
 
-def test_nova_has_the_bus_of_its_cell_where_there_is_one():
+def test_nova_uses_the_bus_of_its_cell_if_declared():
     own, shared = deployment(spec_of()), deployment(spec_of({"rabbitmq": {}}))
     assert own.features.messaging.components_with_dedicated_messaging == ["compute"]
     assert shared.features.messaging.components_with_dedicated_messaging == []
@@ -90,13 +90,13 @@ def test_nova_has_the_bus_of_its_cell_where_there_is_one():
 
 
 @pytest.mark.parametrize("name", NEEDS)
-def test_a_section_without_one_that_it_needs_is_refused_by_both_names(name):
+def test_a_section_without_a_required_one_is_rejected_with_both_names(name):
     for need in NEEDS[name]:
         (error,) = errors_of({need: None})
         assert f"{name} requires {need}" in error
 
 
-# --- what a template says
+# --- content of a template
 
 
 def test_a_template_reaches_the_features_of_its_service():
@@ -152,7 +152,7 @@ def test_replicas_are_a_level_that_names_their_field(change, word, source, value
     assert levels_of(change, word) == [(f"spec.{source}", {chart: {"pod": {"replicas": replicas}}})]
 
 
-def test_one_pod_is_what_there_is_anyway():
+def test_one_replica_needs_no_override():
     for word in SERVICES.values():
         assert levels_of(template("keystone", replicas=1), word) == []
 
@@ -175,7 +175,7 @@ def test_every_bus_has_its_own_volume():
     ]
 
 
-def test_options_replace_what_is_built_whatever_its_shape():
+def test_options_replace_built_values_of_any_type():
     servers = "[cache]\nmemcache_servers = a:1,b:2\nEnabled: false\n"
     spec = spec_of(template("keystone", customServiceConfig=servers, replicas=2))
     (wanted,) = (each for each in wanted_services(deployment(spec)) if each.name == "keystone")
@@ -189,7 +189,7 @@ def test_options_replace_what_is_built_whatever_its_shape():
     assert {level.source for level in parsed.overrides[1:]} == {"spec.keystone.template.customServiceConfig"}
 
 
-def test_the_servers_of_memcached_are_told_to_all_who_use_them():
+def test_all_clients_of_memcached_get_its_servers():
     spec = spec_of({"memcached": {"templates": {"memcached": {"replicas": 3}}}})
     for wanted in wanted_services(deployment(spec)):
         made = service_object(plane(), deployment(spec), wanted, refinement(spec, wanted))
@@ -204,7 +204,7 @@ def test_the_password_is_named_and_never_read():
     assert refinement(spec_of(), wanted).settings == {"admin_password": {"name": "osp-secret", "key": "AdminPassword"}}
 
 
-# --- what is refused
+# --- rejected values
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_the_password_is_named_and_never_read():
         ),
     ],
 )
-def test_what_is_not_supported_is_refused_by_its_name(change, expected):
+def test_an_unsupported_field_is_rejected_by_name(change, expected):
     (error,) = errors_of(change)
     assert error.startswith(expected)
     plan = decide(Observed(Settings(), plane(change)))
@@ -261,18 +261,18 @@ def test_what_is_not_supported_is_refused_by_its_name(change, expected):
     assert condition(plan).message == error
 
 
-def test_sections_that_are_off_may_hold_anything():
+def test_disabled_sections_may_contain_anything():
     spec_of({"heat": {"enabled": False, "template": {"heatAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
 
 
 @pytest.mark.parametrize(
     "section", ["applicationCredential", "designate", "heat", "ironic", "manila", "octavia", "redis", "watcher"]
 )
-def test_sections_that_are_off_by_default_need_not_say_so(section):
+def test_sections_that_are_disabled_by_default_may_be_absent(section):
     spec_of({section: {"template": {"anything": 1}}})
 
 
-def test_two_values_for_one_option_of_nova_are_refused_with_both_places():
+def test_two_values_for_one_option_of_nova_are_rejected_with_both_places():
     one, other = ({"customServiceConfig": f"[DEFAULT]\ncpu_allocation_ratio = {n}\n"} for n in (2, 3))
     spec_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=one))
     (error,) = errors_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=other))
@@ -280,7 +280,7 @@ def test_two_values_for_one_option_of_nova_are_refused_with_both_places():
     assert told in error
 
 
-def test_a_stage_that_nobody_knows_is_refused():
+def test_an_unknown_stage_is_rejected():
     _, errors = parse(plane(annotations={STAGE: "half"}))
     assert errors == [f"metadata.annotations.{STAGE}: 'half' is not allowed; allowed: infrastructure-only"]
 
@@ -297,7 +297,7 @@ def test_a_stage_that_nobody_knows_is_refused():
         ("[a]\nonly\n", "line 2: "),
     ],
 )
-def test_an_ini_file_that_says_more_than_values_can_is_refused(text, expected):
+def test_an_ini_file_beyond_the_format_of_values_is_rejected(text, expected):
     with pytest.raises(ValueError, match=re.escape(expected)):
         ini.sections(text)
 
@@ -322,7 +322,7 @@ def ready(change=None):
     return made
 
 
-def test_a_pause_leaves_what_is_there_and_makes_nothing_but_infrastructure():
+def test_a_pause_keeps_existing_services_and_creates_only_infrastructure():
     annotations = {STAGE: "infrastructure-only"}
     there = ready()
     plan = decide(Observed(Settings(), plane(annotations=annotations), (), there))
@@ -337,13 +337,40 @@ def test_a_pause_leaves_what_is_there_and_makes_nothing_but_infrastructure():
     ]  # fmt: skip
 
 
-def test_a_section_that_is_gone_takes_its_service_along_and_says_why():
+def test_a_removed_section_removes_its_service_and_reports_why():
     plan = decide(Observed(Settings(), plane({"horizon": None}), (), ready()))
     (removed,) = (action for action in plan.actions if action.verb == "delete")
     assert (removed.kind.kind, removed.why) == ("Horizon", "its section was removed or disabled")
 
 
-def test_who_was_there_first_is_the_cloud_of_the_namespace():
+def test_fields_without_effect_are_reported_and_their_defaults_are_not():
+    assert not [each for each in decide(Observed(Settings(), plane())).conditions if each.type == "UnusedFields"]
+    defaults = {
+        **template("nova", secret="", preserveJobs=False),
+        "galera": {"templates": {"openstack": {"secret": ""}}},
+    }
+    assert not [
+        each for each in decide(Observed(Settings(), plane(defaults))).conditions if each.type == "UnusedFields"
+    ]
+    change = {
+        **template("keystone", secret="other"),  # it has the administrator's password
+        **template("glance", secret="osp-secret", preserveJobs=True),
+        "galera": {"templates": {"openstack": {"secret": "osp-secret"}}},
+        "openstackclient": {},
+    }
+    found = condition(decide(Observed(Settings(), plane(change))), "UnusedFields")
+    assert (found.status, found.reason) == (True, "Unused")
+    fields, _, why = found.message.partition(" are accepted but not used: ")
+    assert sorted(fields.split(", ")) == [
+        "spec.galera.templates.openstack.secret",
+        "spec.glance.template.preserveJobs",
+        "spec.glance.template.secret",
+        "spec.openstackclient",
+    ]
+    assert "Stackwright generates the passwords of services" in why
+
+
+def test_the_oldest_object_is_the_cloud_of_the_namespace():
     plan = decide(Observed(Settings(), plane(), ("OpenStackDeployment cloud",)))
     assert plan.empty
     assert condition(plan).reason == "BlockedAnotherCloud"
@@ -351,7 +378,7 @@ def test_who_was_there_first_is_the_cloud_of_the_namespace():
 
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys((*ALL, "swift", "tls", "mystery"), ANY)) | ANY, st.booleans())
-def test_whatever_the_spec_is_a_decision_is_made_and_one_that_goes_makes_nothing(spec, deleting):
+def test_any_spec_gets_a_decision_and_a_deleted_object_creates_nothing(spec, deleting):
     thing = obj(KIND, "openstack", {**LEAST, **spec} if isinstance(spec, dict) else None, deleting=deleting)
     plan = decide(Observed(Settings(), thing))
     assert not deleting or makes_nothing(plan)

@@ -60,18 +60,18 @@ def holder(spec=None):
 
 
 def seen(thing=None, others=(), there=None, held=None):
-    """What the controller sees when the nodes hold the images of a cloud of four services."""
+    """The observation of the controller when the nodes have the images of a cloud of four services."""
     return Observed(SETTINGS, thing or cloud(), others, there or {}, holder() if held is None else held, ())
 
 
-def test_services_as_wanted_are_not_written_and_make_the_cloud_ready():
+def test_services_in_the_desired_state_are_not_written_and_make_the_cloud_ready():
     plan = decide(seen(there=services()))
     assert plan.empty
     assert condition(plan).status is True
     assert plan.status["progress"] == "4/4"
 
 
-def test_all_services_are_written_at_once_each_with_its_owner():
+def test_all_services_are_written_in_one_plan_each_with_its_owner():
     plan = decide(seen())
     assert [str(action) for action in plan.actions] == [
         "apply MariaDB openstack/mariadb",
@@ -120,7 +120,7 @@ def test_the_worst_service_is_mirrored_with_its_own_reason_and_name():
         (["~identity", "~database", "~messaging"], ["memcached"]),
     ],
 )
-def test_services_of_the_preset_are_added_to_and_taken_from_in_order(asked, names):
+def test_services_are_added_to_and_removed_from_the_preset_in_order(asked, names):
     spec, _ = parse(cloud({"features": {"services": asked}}))
     assert [each.declared.service for each in wanted_services(spec)] == names
 
@@ -194,7 +194,7 @@ def charts(group):
         ),
     ],
 )
-def test_an_override_that_addresses_nothing_is_refused_with_its_path_and_what_is_allowed(change, expected):
+def test_an_override_without_a_target_is_rejected_with_its_path_and_the_allowed_ones(change, expected):
     spec, errors = parse(cloud(change))
     assert (spec, errors) == (None, [expected])
     plan = decide(seen(cloud(change), (), services()))
@@ -202,7 +202,7 @@ def test_an_override_that_addresses_nothing_is_refused_with_its_path_and_what_is
     assert (condition(plan).reason, condition(plan).message) == ("BlockedInvalidSpec", expected)
 
 
-def test_who_was_there_first_is_the_cloud_of_the_namespace():
+def test_the_oldest_object_is_the_cloud_of_the_namespace():
     plan = decide(seen(others=("first",)))
     assert plan.empty
     assert condition(plan).reason == "BlockedAnotherCloud"
@@ -220,7 +220,7 @@ async def test_clouds_are_ordered_by_age_and_then_by_name():
     assert others == {"old": (), "a": tuple(older[:1]), "b": tuple(older)}
 
 
-def test_a_draft_and_a_cloud_that_goes_away_are_left_alone():
+def test_a_draft_and_a_deleted_cloud_are_not_changed():
     assert decide(seen(cloud({"draft": True}), (), services())).empty
     assert decide(seen(cloud(deleting=True), (), {})) == decide(seen(cloud(deleting=True), (), services()))
     assert decide(seen(cloud(deleting=True))).empty
@@ -263,7 +263,7 @@ SPECS = st.fixed_dictionaries(
 
 
 @given(SPECS | ANY, CONDITIONS, st.booleans(), st.booleans())
-def test_whatever_the_spec_is_a_decision_is_made_and_a_cloud_that_goes_makes_nothing(spec, conditions, deleting, there):
+def test_any_spec_gets_a_decision_and_a_deleted_cloud_creates_nothing(spec, conditions, deleting, there):
     thing = obj(CLOUD, "cloud", spec, deleting=deleting) | {"status": {"conditions": conditions}}
     if not isinstance(spec, dict):
         thing["spec"] = None
@@ -284,7 +284,7 @@ def test_every_service_that_a_user_may_name_is_declared():
     assert sorted(NAMES) == sorted(declared.service for declared in SERVICES)
 
 
-def test_a_certificate_that_somebody_took_out_of_its_secret_is_put_back():
+def test_a_certificate_that_a_user_removed_from_its_secret_is_restored():
     authority = x509.authority("it", 1_700_000_000.0)
     issued, _ = x509.issue(authority, ("*.example.org",), (), 1_700_000_000.0)
     given = {"ca_cert": authority["ca.crt"], "api_cert": issued["tls.crt"], "api_key": issued["tls.key"]}

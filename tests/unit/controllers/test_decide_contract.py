@@ -72,14 +72,14 @@ def verbs(plan):
 
 
 @each_contract
-def test_first_comes_the_secret_even_without_a_provider(name):
+def test_the_secret_is_created_first_even_without_a_provider(name):
     plan = decide(seen(name, finalizers=(), provider=None, secret=False))
     assert verbs(plan) == ["secret"]
     assert condition(plan).status is False
 
 
 @each_contract
-def test_the_finalizer_is_there_before_the_account_and_not_before_one_can_be_made(name):
+def test_the_finalizer_precedes_the_account_and_waits_for_its_provider(name):
     assert decide(seen(name, finalizers=(), provider="False")).empty
     plan = decide(seen(name, finalizers=()))
     assert len(plan.actions) == 2 and verbs(plan)[0] == "finalizer"
@@ -89,7 +89,7 @@ def test_the_finalizer_is_there_before_the_account_and_not_before_one_can_be_mad
 
 
 @each_contract
-def test_the_account_waits_for_its_provider_and_says_why(name):
+def test_an_account_waits_for_its_provider_and_reports_why(name):
     plan = decide(seen(name, provider="False"))
     assert plan.empty
     kind = CONTRACTS[name].instance_kind.kind
@@ -98,7 +98,7 @@ def test_the_account_waits_for_its_provider_and_says_why(name):
 
 
 def with_serving(what, status, since):
-    """The same, whose provider tells whether it serves, and since when."""
+    """The same with a provider that reports whether it serves, and since when."""
     entry = {"type": "Serving", "status": status, "reason": "R", "message": "it starts", "lastTransitionTime": since}
     before = what.instance["status"]["conditions"]
     return replace(what, instance={**what.instance, "status": {"conditions": [*before, entry]}})
@@ -114,7 +114,7 @@ def test_a_provider_that_serves_need_not_be_whole(name):
     assert waits.empty and condition(waits).message.endswith(": it starts")
 
 
-def test_a_provider_counts_as_away_whenever_it_was_away_or_not_whole():
+def test_a_provider_counts_as_interrupted_when_it_was_unavailable_or_incomplete():
     what = seen("identity")
     what.instance["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-02T00:00:00Z"
     for since, told in (("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"), ("2026-01-03T00:00:00Z",) * 2):
@@ -122,7 +122,7 @@ def test_a_provider_counts_as_away_whenever_it_was_away_or_not_whole():
 
 
 @each_contract
-def test_the_account_is_made_once_and_again_when_spec_or_secret_are_others(name):
+def test_the_account_is_created_once_and_again_after_a_change_of_spec_or_secret(name):
     made = decide(seen(name))
     assert len(made.actions) == 1 and condition(made).status is True
     before = made.status["digest"]
@@ -134,7 +134,7 @@ def test_the_account_is_made_once_and_again_when_spec_or_secret_are_others(name)
     assert len(decide(anew).actions) == 1
 
 
-def test_users_of_keystone_that_differ_in_case_are_one():
+def test_users_of_keystone_that_differ_only_in_case_are_equal():
     what = seen("identity")
     what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
     spec = {**SPECS["identity"], "username": SPECS["identity"]["username"].upper(), "secretName": "t"}
@@ -147,7 +147,9 @@ def test_users_of_keystone_that_differ_in_case_are_one():
 
 @each_contract
 def test_an_account_belongs_to_the_oldest_object_that_names_it(name):
-    """Two would set each other's password in turn, and the first that goes would take the account of both."""
+    """Two objects would alternately set their passwords, and the deletion of the first would delete the account of
+    both.
+    """
     what = seen(name)
     what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
     other = obj(CONTRACTS[name].kind, "other", SPECS[name])
@@ -168,8 +170,8 @@ def test_an_account_belongs_to_the_oldest_object_that_names_it(name):
 
 
 @each_contract
-def test_what_was_made_is_remembered_whatever_is_wrong_now(name):
-    """Else whoever deletes the object meanwhile would leave the account behind."""
+def test_a_created_account_stays_recorded_despite_later_errors(name):
+    """Otherwise a deletion of the object in the meantime would leave the account behind."""
     made = decide(seen(name)).status
     what = seen(name, digest=made["digest"])
     what.obj["status"] |= {"providerUid": made["providerUid"], "losses": 3}
@@ -183,7 +185,7 @@ def test_what_was_made_is_remembered_whatever_is_wrong_now(name):
 
 
 @each_contract
-def test_a_lost_account_is_taken_away_too_when_its_provider_is_back(name):
+def test_a_lost_account_is_deleted_too_when_its_provider_returns(name):
     """Perhaps only a part of it was lost."""
     what = seen(name, provider="False", deleting=True)
     what.obj["status"] = {"digest": "", "losses": 1}
@@ -192,7 +194,7 @@ def test_a_lost_account_is_taken_away_too_when_its_provider_is_back(name):
     assert condition(plan).reason == "Deleting"
 
 
-def test_what_another_account_uses_too_outlives_this_one():
+def test_a_shared_resource_outlives_one_of_its_accounts():
     for name, field, value in (("database", "dropped", ()), ("messaging", "keep_vhost", True)):
         what = seen(name, deleting=True, digest="made")
         what.obj["spec"] = {**SPECS[name], **({"dropDatabase": True} if name == "database" else {})}
@@ -214,7 +216,7 @@ def test_of_several_databases_only_those_that_others_use_outlive_the_account():
     assert decide(replace(what, others=tuple(others))).actions[0].dropped == ("d", "own")
 
 
-def test_of_two_that_go_at_once_the_older_takes_along_what_they_share():
+def test_of_two_deleted_contracts_the_older_one_deletes_shared_resources():
     for name, field, kept in (("database", "dropped", ()), ("messaging", "keep_vhost", True)):
         what = seen(name, deleting=True, digest="made")
         what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
@@ -226,7 +228,7 @@ def test_of_two_that_go_at_once_the_older_takes_along_what_they_share():
             assert (getattr(decide(replace(what, others=(other,))).actions[0], field) is kept) is younger
 
 
-def test_whoever_waits_for_an_account_is_looked_at_when_its_owner_changes():
+def test_a_contract_that_waits_for_an_account_is_queued_when_its_owner_changes():
     first, second = (obj(DATABASE.kind, name, SPECS["database"]) for name in ("a", "b"))
     third = obj(DATABASE.kind, "c", {**SPECS["database"], "username": "another", "secretName": "t"})
     (controller,) = (each for each in controllers(UNCHECKED) if each.kind == DATABASE.kind)
@@ -255,7 +257,7 @@ def test_whoever_waits_for_an_account_is_looked_at_when_its_owner_changes():
         ("identity", "serviceName", ["keystone"]),
     ],
 )
-def test_what_the_provider_has_for_itself_is_refused(name, field, values):
+def test_names_of_the_providers_own_accounts_are_rejected(name, field, values):
     contract = CONTRACTS[name]
     schema = crd(BY_KIND[contract.kind.kind])["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     node = schema["properties"]["spec"]["properties"][field]
@@ -270,7 +272,7 @@ def test_what_the_provider_has_for_itself_is_refused(name, field, values):
 
 
 @each_contract
-def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
+def test_an_account_that_its_provider_lost_is_reported_and_recreated(name):
     before = decide(seen(name)).status["digest"]
     lost = decide(replace(seen(name, digest=before), missing="user u"))
     assert lost.empty and lost.status["digest"] == "" and lost.requeue == AGAIN
@@ -282,7 +284,7 @@ def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
 
 
 @each_contract
-def test_a_loss_counts_whatever_else_is_to_be_changed_but_never_before_the_account_was_made(name):
+def test_a_loss_counts_despite_other_changes_but_never_before_the_creation(name):
     lost = decide(replace(seen(name, digest="of-another-version"), missing="user u"))
     assert lost.empty and condition(lost).reason == "AccountMissing"
     assert (lost.status["digest"], lost.status["losses"]) == ("", 1)
@@ -291,7 +293,7 @@ def test_a_loss_counts_whatever_else_is_to_be_changed_but_never_before_the_accou
 
 
 @each_contract
-def test_each_loss_counts_for_whoever_was_told_of_the_one_before_must_notice_the_next(name):
+def test_each_loss_counts_so_that_clients_notice_the_next_one(name):
     what = seen(name, digest=decide(seen(name)).status["digest"])
     what.obj["status"] |= {"providerUid": "uid-p", "losses": 2}
     assert decide(what).status["losses"] == 2
@@ -308,7 +310,7 @@ def test_another_provider_of_the_same_name_has_no_account_yet(name):
 
 
 @each_contract
-def test_accounts_are_looked_at_again_but_not_all_at_once(name):
+def test_accounts_are_checked_again_but_not_all_at_the_same_time(name):
     what = seen(name, digest=decide(seen(name)).status["digest"])
     pauses = set()
     for uid in range(20):
@@ -331,12 +333,12 @@ def test_no_password_is_in_an_action(name):
         ("True", "made", True, True),
         ("True", "", True, True),
         ("False", "made", False, False),
-        ("False", "", False, False),  # killed before the status told of what was made
+        ("False", "", False, False),  # killed before the status recorded the account
         ("gone", "made", False, True),
         (None, "made", False, True),
     ],
 )
-def test_the_account_is_taken_away_unless_nobody_is_left_to_take_it_from(name, provider, digest, takes_away, lets_go):
+def test_the_account_is_deleted_unless_its_provider_is_gone(name, provider, digest, takes_away, lets_go):
     plan = decide(seen(name, provider=provider, digest=digest, deleting=True))
     assert [action.absent for action in plan.actions if hasattr(action, "absent")] == [True] * takes_away
     assert ("finalizer" in verbs(plan)) is lets_go
@@ -350,7 +352,7 @@ def test_without_our_finalizer_nothing_is_owed(name):
 
 
 @pytest.mark.parametrize("grants", [["SELECT", "GRANT OPTION"], ["SUPER"], [], "SELECT"])
-def test_grants_that_are_refused_now_make_no_account_but_keep_none_that_goes(grants):
+def test_rejected_grants_create_no_account_but_allow_its_deletion(grants):
     for deleting in (False, True):
         what = seen("database", digest="made", deleting=deleting)
         thing = {**what.obj, "spec": {**SPECS["database"], "grants": grants}}
@@ -359,8 +361,8 @@ def test_grants_that_are_refused_now_make_no_account_but_keep_none_that_goes(gra
         assert deleting or condition(plan).reason == "BlockedInvalidSpec"
 
 
-def test_accounts_of_an_earlier_version_are_made_once_more_so_that_their_rights_are_narrowed():
-    """Its digest is that of the same spec without what the newer version does beyond it."""
+def test_accounts_of_an_earlier_version_are_applied_again_with_narrower_rights():
+    """Its digest covers the same spec without the additions of the newer version."""
     what = seen("database")
     for revision, again in ((DATABASE.revision[:1], True), (DATABASE.revision, False)):
         made = fulfilled(replace(DATABASE, revision=revision), what.obj, what.secret, what.instance)
@@ -375,9 +377,7 @@ def test_accounts_of_an_earlier_version_are_made_once_more_so_that_their_rights_
     st.booleans(),
     CONDITIONS,
 )
-def test_whatever_the_spec_is_a_decision_is_made_and_a_contract_that_goes_makes_nothing(
-    name, change, provider, deleting, conditions
-):
+def test_any_spec_gets_a_decision_and_a_deleted_contract_creates_nothing(name, change, provider, deleting, conditions):
     what = seen(name, provider=provider, deleting=deleting)
     thing = {**what.obj, "spec": {**SPECS[name], **change}, "status": {"conditions": conditions}}
     plan = decide(replace(what, obj=thing))
@@ -396,7 +396,7 @@ def filled(name, **more):
     return {key: text.format(**fields) for key, text in CONTRACTS[name].templates(spec).items()}
 
 
-def test_the_section_of_the_connection_is_the_one_that_the_service_reads():
+def test_the_connection_is_in_the_section_that_the_service_reads():
     assert filled("database")["database.conf"].startswith(
         "[database]\nconnection = mysql+pymysql://u:P@p.openstack.svc"
     )
@@ -405,7 +405,7 @@ def test_the_section_of_the_connection_is_the_one_that_the_service_reads():
         of("database", section="a]b")
 
 
-def test_additional_databases_and_a_shared_virtual_host_are_told_to_the_one_who_makes_them():
+def test_the_action_contains_additional_databases_and_a_shared_virtual_host():
     spec = of("database", additionalDatabases=["nova_cell0"])
     assert CONTRACTS["database"].action(spec, NAMESPACE, False).additional == ("nova_cell0",)
     for shared in (True, False):
@@ -414,19 +414,19 @@ def test_additional_databases_and_a_shared_virtual_host_are_told_to_the_one_who_
         assert ("vhost v" in str(action)) is not shared
 
 
-def test_a_bus_for_requests_and_one_for_notifications_are_snippets_of_their_own():
+def test_the_buses_for_requests_and_notifications_have_separate_snippets():
     url = "rabbit://u:P@p.openstack.svc:5672/v"
     made = filled("messaging")
     assert made["messaging.conf"] == f"[DEFAULT]\ntransport_url = {url}\n"
     assert made["notifications.conf"] == f"[oslo_messaging_notifications]\ntransport_url = {url}\n"
 
 
-def test_the_administrator_of_a_bus_is_that_of_its_own():
+def test_each_bus_has_its_own_administrator():
     action = CONTRACTS["messaging"].action(of("messaging", instance="nova-rabbitmq"), NAMESPACE, False)
     assert (action.host, action.admin_secret) == ("nova-rabbitmq.openstack.svc", (NAMESPACE, "nova-rabbitmq-admin"))
 
 
-def test_a_login_stands_in_each_section_that_a_service_asks_for():
+def test_a_login_is_in_each_section_that_a_service_requests():
     made = filled("identity", sections=["placement", "service_user"], region="Here")
     text = configparser.ConfigParser(interpolation=None)
     text.read_string(made["auth.conf"])
@@ -442,7 +442,7 @@ def test_a_login_stands_in_each_section_that_a_service_asks_for():
 
 
 def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
-    """With a random key of its own, which comes and goes with its password."""
+    """With its own random key, which is created and deleted with its password."""
     text = configparser.ConfigParser(interpolation=None)
     text.read_string(filled("identity")["keystone_authtoken.conf"])
     token = text["keystone_authtoken"]
@@ -451,8 +451,8 @@ def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
 
 
 @each_contract
-def test_since_when_its_provider_served_is_kept_until_the_account_was_looked_at(name):
-    """Else a provider that came back, and was not asked yet, would count as one that was."""
+def test_the_start_of_the_providers_serving_is_kept_until_the_account_was_checked(name):
+    """Otherwise a restarted provider that was not checked yet would count as checked."""
     made = decide(seen(name)).status
     what = seen(name, digest=made["digest"])
     what.obj["status"] |= {"providerUid": made["providerUid"], "providerSince": "before"}

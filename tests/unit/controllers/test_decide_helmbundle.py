@@ -1,4 +1,4 @@
-"""What happens to Helm releases, from what Helm's records and the workloads say."""
+"""The lifecycle of Helm releases, from Helm's records and the state of workloads."""
 
 import time
 from dataclasses import replace
@@ -148,7 +148,7 @@ def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_bac
     assert again.empty and condition(again).reason == "BlockedNotReady"
 
 
-def test_a_failure_is_told_by_helms_cause_else_by_what_was_told_before():
+def test_a_failure_is_reported_with_helms_cause_or_the_previous_report():
     failed = record("failed", age=10)
     for release, before, message in (
         (replace(failed, cause="no space left"), {"message": "m"}, "Release mc failed: no space left"),
@@ -160,17 +160,17 @@ def test_a_failure_is_told_by_helms_cause_else_by_what_was_told_before():
         assert (condition(plan).message, told["message"], told["success"]) == (message, message, False)
 
 
-def test_what_a_rollback_brought_back_is_where_the_next_one_goes_to_once_it_is_ready():
-    before = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolling back to revision 1"}
+def test_a_restored_revision_becomes_the_next_rollback_target_when_ready():
+    before = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": "m"}
     for workload, age, ready in ((PENDING, 50, 1), (UP, SETTLE / 2, 1), (UP, 50, 3)):
         status = decide(seen(record(digest="old", age=age), [workload], before)).status["releaseStatuses"]["mc"]
         assert (status["readyRevision"], status["success"]) == (ready, False)
         assert status["message"] == "m; rolled back to revision 1"
 
 
-def test_why_a_rollback_failed_is_told_once():
+def test_the_cause_of_a_failed_rollback_is_reported_once():
     release = replace(record("failed", "old"), cause="forbidden, at 2026-01-02 03:04:05")
-    status = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolling back to revision 1"}
+    status = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": "m"}
     for _ in range(2):
         status = decide(seen(release, [UP], status)).status["releaseStatuses"]["mc"]
         assert status["message"].startswith("m; rolling back to revision 1 failed: forbidden")
@@ -178,13 +178,53 @@ def test_why_a_rollback_failed_is_told_once():
         assert (status["readyRevision"], status["failedDigest"]) == (1, TARGET)
 
 
-def test_a_release_that_has_time_left_is_looked_at_when_the_time_is_over():
+def test_a_rollback_is_described_from_the_facts_of_the_status_and_never_from_its_message():
+    cause = "m; rolling back to revision 9 failed: forbidden"
+    status = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": cause}
+    for release, end in (
+        (replace(record("failed", "old"), cause="forbidden"), "rolling back to revision 1 failed: forbidden"),
+        (record("pending-rollback", "old", 10), "rolling back to revision 1"),
+        (record(digest="old"), "rolled back to revision 1"),
+        (record(digest="old"), "rolled back to revision 1"),
+    ):
+        plan = decide(seen(release, [UP], status))
+        status = plan.status["releaseStatuses"]["mc"]
+        assert condition(plan).message == status["message"] == f"{cause}; {end}"
+        assert (status["rollbackRevision"], status["rollbackCause"]) == (1, cause)
+    assert status["readyRevision"] == 3
+
+
+@pytest.mark.parametrize("end", ["rolling back", "rolled back"])
+@pytest.mark.parametrize("more", ["", "; retried when Node n is ready", " failed: forbidden"])
+def test_a_rollback_in_the_status_of_an_older_operator_is_known_from_its_message(end, more):
+    message = f"mc is not ready: a; b; {end} to revision 2{more}"
+    before = {"readyRevision": 1, "failedDigest": TARGET, "message": message}
+    for release, told in (
+        (record("pending-rollback", "old", 10), "rolling back to revision 2"),
+        (replace(record("failed", "old"), cause="no memory"), "rolling back to revision 2 failed: no memory"),
+        (record(digest="old"), "rolled back to revision 2"),
+    ):
+        status = decide(seen(release, [UP], before)).status["releaseStatuses"]["mc"]
+        assert status["message"] == f"mc is not ready: a; b; {told}"
+        assert (status["rollbackRevision"], status["rollbackCause"]) == (2, "mc is not ready: a; b")
+
+
+def test_a_rollback_without_a_recorded_revision_was_to_the_ready_one():
+    status = {"readyRevision": 1, "failedDigest": TARGET, "message": "m"}
+    for _ in range(2):
+        status = decide(seen(replace(record("failed", "old"), cause="forbidden"), [UP], status)).status[
+            "releaseStatuses"
+        ]["mc"]
+        assert status["message"] == "m; rolling back to revision 1 failed: forbidden"
+
+
+def test_a_release_with_remaining_time_is_reconciled_at_its_timeout():
     assert decide(seen(record(age=590), [PENDING])).requeue == 10
     assert decide(seen(record(age=100), [PENDING], {"readyRevision": 3})).requeue is None
     assert decide(seen(record("failed", age=10))).requeue == RETRY_FAILED - 10
 
 
-def test_of_several_releases_the_one_that_is_due_first_says_when_to_look_again():
+def test_the_release_that_is_due_first_sets_the_next_reconcile():
     what = seen(record("failed", age=10))
     what.obj["spec"] = {"releases": [WANTED, {**WANTED, "name": "db"}]}
     what.records["db"] = replace(record(age=SETTLE / 2), name="db")
@@ -193,7 +233,7 @@ def test_of_several_releases_the_one_that_is_due_first_says_when_to_look_again()
     assert decide(what).requeue == SETTLE / 2
 
 
-def test_what_was_waited_is_written_down_once_a_minute_and_at_the_end():
+def test_the_waited_time_is_recorded_once_a_minute_and_at_the_end():
     told = {}
     for age in (1, 59, 60, 119, 599, 600, 5000):
         plan = decide(seen(record(age=age), [PENDING]))
@@ -220,7 +260,7 @@ def test_the_digest_changes_with_chart_version_and_values_and_with_nothing_else(
     assert len({TARGET, *changed}) == 4
 
 
-def test_a_bundle_that_goes_uninstalls_all_it_ever_had_and_then_lets_go():
+def test_a_deleted_bundle_uninstalls_all_its_releases_before_it_ends():
     thing = bundle(deleting=True)
     thing["status"]["releaseStatuses"]["dropped"] = {}
     plan = decide(Observed(SETTINGS, thing))
@@ -241,7 +281,7 @@ def test_a_release_that_the_spec_no_longer_names_is_uninstalled_and_forgotten():
     assert plan.status["releaseStatuses"].keys() == {"mc"}
 
 
-def test_a_release_that_moved_is_not_decided_about_by_what_it_was_elsewhere():
+def test_a_moved_release_ignores_its_history_in_the_old_namespace():
     """Revisions and failures of one namespace mean nothing in another."""
     there = {"namespace": "elsewhere", "readyRevision": 2, "failedDigest": TARGET}
     plan = decide(seen(None, (), there))
@@ -281,6 +321,8 @@ STATUSES = st.fixed_dictionaries(
         "readyRevision": st.integers(0, 2),
         "success": st.booleans(),
         "message": st.just("m"),
+        "rollbackRevision": st.integers(0, 2),
+        "rollbackCause": st.just("c"),
         "revision": st.integers(0, 5),
     },
 )
@@ -288,9 +330,7 @@ STATUSES = st.fixed_dictionaries(
 
 @example(record(age=700), {"readyRevision": 3}, [PENDING], False)
 @given(RECORDS, STATUSES, st.lists(st.sampled_from([UP, PENDING]), max_size=2), st.booleans())
-def test_whatever_is_seen_at_most_one_helm_runs_a_release_and_a_bundle_that_goes_installs_nothing(
-    release, status, workloads, deleting
-):
+def test_at_most_one_helm_runs_per_release_and_a_deleted_bundle_installs_nothing(release, status, workloads, deleting):
     plan = decide(seen(release, workloads, status, deleting=deleting))
     helm = [action for action in plan.actions if isinstance(action, HelmUpgrade | HelmRollback)]
     assert len(helm) <= 1
@@ -303,7 +343,7 @@ def test_whatever_is_seen_at_most_one_helm_runs_a_release_and_a_bundle_that_goes
         assert not [action for action in helm if isinstance(action, HelmRollback)], "what was ready is not rolled back"
 
 
-def test_a_chart_gets_only_values_that_were_made_for_it():
+def test_a_chart_gets_only_values_that_were_built_for_it():
     old = seen(record(digest="old"))
     for digest, actions in (("older", []), ("chart-digest", ["helm upgrade --install openstack/mc"])):
         old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": digest}]
@@ -314,7 +354,7 @@ def test_a_chart_gets_only_values_that_were_made_for_it():
     assert said == "Waiting for the service object to write values for this version of the chart memcached"
 
 
-def test_a_decision_takes_time_linear_in_the_releases():
+def test_the_time_of_a_decision_is_linear_in_the_releases():
     """Admission bounds them; what got past it holds nothing up."""
     many = 4000
     releases = [{"name": f"a{number}", "chart": "memcached"} for number in range(many)]
@@ -326,7 +366,7 @@ def test_a_decision_takes_time_linear_in_the_releases():
     assert time.process_time() - began < 2, "seconds; it was eight"
 
 
-def test_a_helm_bundle_has_as_many_releases_as_anybody_has():
+def test_the_number_of_releases_of_a_helm_bundle_is_bounded():
     def errors(many):
         return errors_of(
             obj(HelmBundle.KIND, "b", {"releases": [{"name": f"a{n}", "chart": "memcached"} for n in range(many)]})

@@ -1,4 +1,4 @@
-"""What a service object becomes: Secrets, contracts, its HelmBundle; and in which order."""
+"""The objects of a service object: Secrets, contracts, its HelmBundle; and their order."""
 
 import json
 from dataclasses import replace
@@ -54,7 +54,7 @@ async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     assert last.status == {"state": "APPLIED", "progress": "4/4", "release": "epoxy"}
 
 
-async def test_keys_are_looked_at_again_when_the_next_turn_is_due():
+async def test_keys_are_reconciled_when_the_next_rotation_is_due():
     stage = Stage()
     await stage.do()
     fernet = keystone.SERVICE.keys((await stage.look()).context)[0]
@@ -66,8 +66,8 @@ async def test_keys_are_looked_at_again_when_the_next_turn_is_due():
     assert turned.requeue == CLOCK
 
 
-async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_no_more_than_itself():
-    """A small step changes nothing: a key that goes too early ends what it has encrypted."""
+async def test_a_rotation_noted_by_a_clock_that_was_ahead_delays_the_next_by_at_most_one_period():
+    """A small step changes nothing: a key that is deleted too early makes its data unreadable."""
     stage = Stage()
     stage.clock.forward(1e9)
     await stage.do()
@@ -84,7 +84,7 @@ async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_n
 
 
 @pytest.mark.parametrize("noted", ["yesterday", "", "nan"])
-async def test_a_note_of_a_turn_that_cannot_be_read_does_not_stop_the_service(noted):
+async def test_an_unreadable_note_of_a_rotation_does_not_stop_the_service(noted):
     stage = Stage()
     await stage.do()
     key = (NAMESPACE, FERNET_KEYS)
@@ -112,7 +112,7 @@ def overrides(*levels):
     return {"overrides": [{"source": f"level {index}", "values": values} for index, values in enumerate(levels)]}
 
 
-async def test_a_missing_secret_of_an_option_blocks_with_its_name_and_is_looked_for_often():
+async def test_a_missing_secret_of_an_option_blocks_by_name_and_is_polled_often():
     stage = Stage(spec=overrides({}, option()))
     plan = await stage.plan()
     assert condition(plan, "Settings").reason == "BlockedMissingSecret"
@@ -122,7 +122,7 @@ async def test_a_missing_secret_of_an_option_blocks_with_its_name_and_is_looked_
     assert not [action for action in plan.actions if isinstance(action, CopySecret)]
 
 
-async def test_a_secret_of_a_user_is_looked_at_from_time_to_time_because_nobody_watches_it():
+async def test_a_users_secret_is_polled_because_it_is_not_watched():
     stage = Stage(spec=overrides(option()))
     stage.cluster.put(SECRET, {"metadata": {"namespace": NAMESPACE, "name": "ldap"}, "data": {"password": "eA=="}})
     await stage.do()
@@ -152,7 +152,7 @@ async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_othe
             overrides({"keystone": {"pod": {"x": {"value_from": {}}}}}),
             "pod.x: value_from is allowed at conf.keystone.<SECTION>.<option> only",
         ),
-        ({"settings": {"cadfs": "log"}}, f"spec.settings.cadfs: unknown field; allowed: {KEYSTONE}"),
+        ({"settings": {"cadfs": "log"}}, f"spec.settings.cadfs: unknown field; did you mean cadf? allowed: {KEYSTONE}"),
         (
             {"settings": {"cadf": "smtp"}},
             "spec.settings.cadf: 'smtp' is not allowed; allowed: '', 'messagingv2' or 'log'",
@@ -168,7 +168,7 @@ async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_othe
         ),
     ],
 )
-async def test_what_the_common_schema_cannot_tell_is_refused_with_its_path(spec, expected):
+async def test_values_that_pass_the_common_schema_are_rejected_with_their_path(spec, expected):
     plan = await Stage(spec=spec).plan()
     assert plan.empty
     assert (condition(plan).reason, condition(plan).message) == ("BlockedInvalidSpec", expected)
@@ -186,8 +186,8 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
 @pytest.mark.parametrize(
     ("cadf", "needed"), [("", ["database"]), ("log", ["database"]), ("messagingv2", ["database", "messaging"])]
 )
-def test_a_cloud_has_a_bus_for_audit_events_that_go_there(cadf: str, needed: list[str]):
-    """Without it the account would wait for a RabbitMQ that nobody makes."""
+def test_a_cloud_has_a_bus_if_audit_events_use_it(cadf: str, needed: list[str]):
+    """Without it the account would wait for a RabbitMQ that is never created."""
     assert [*keystone.SERVICE.requires(KeystoneSettings(cadf=cadf))] == needed
 
 
@@ -250,7 +250,7 @@ class Lists:
 
 
 @given(st.sampled_from(SERVICES), SPECS, CONDITIONS, st.booleans(), st.booleans())
-async def test_whatever_is_seen_a_decision_is_made_and_a_service_that_goes_makes_nothing(
+async def test_any_observation_gets_a_decision_and_a_deleted_service_creates_nothing(
     declared, spec, conditions, deleting, there
 ):
     thing = obj(declared.kind, declared.name, spec, deleting=deleting)
@@ -280,8 +280,8 @@ def voting(*counts, size="tiny"):
         (voting(size="tiny"), voting(size="single"), ""),
     ],
 )
-async def test_whatever_leaves_fewer_servers_that_vote_changes_nothing(old, new, by):
-    """Also where nobody was there to refuse it."""
+async def test_a_change_to_fewer_voting_servers_is_not_applied(old, new, by):
+    """Also if admission did not reject it."""
     stage = Stage(etcd.SERVICE, old)
     stage.ready(Etcd.KIND, "etcd")
     for _ in range(4):
@@ -309,14 +309,14 @@ async def of_glance(**status):
     return replace(seen, obj={**seen.obj, "status": status})
 
 
-async def test_back_ends_are_noted_as_those_in_use_only_once_the_service_is_ready():
-    """Until then the former ones are, so that nothing in them is given up unseen."""
+async def test_back_ends_are_recorded_as_used_only_when_the_service_is_ready():
+    """Until then the former ones are recorded, so that no content is abandoned unseen."""
     plan = decide(await of_glance(backends=["former"]))
     assert not condition(plan).status
     assert plan.status["backends"] == ["former"]
 
 
-async def test_a_back_end_is_given_up_only_after_a_look_of_now_found_nothing_in_it():
+async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
     seen = await of_glance(backends=["former"])
     (look,), stage = removed_backends(seen, seen.context)
     assert (look.backends, stage.status) == (("former",), False)
@@ -335,7 +335,7 @@ async def test_a_back_end_is_given_up_only_after_a_look_of_now_found_nothing_in_
         assert "guest" in stage.message
 
 
-async def test_a_lost_database_restarts_those_pods_alone_that_have_one():
+async def test_a_lost_database_restarts_only_pods_that_use_it():
     context = replace((await Stage().look()).context, losses=2)
     marked = {
         chart.name: merged_values(keystone.SERVICE, context, chart)["pod"].get("annotations")

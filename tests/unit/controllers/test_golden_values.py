@@ -64,7 +64,7 @@ async def test_the_values_of_each_size_are_as_they_were_reviewed(size, golden):
     golden(f"values/core-{size}.yaml", text(await values_of(cloud("core", size))))
 
 
-async def test_what_the_preset_of_large_clouds_adds_is_as_it_was_reviewed(golden):
+async def test_additions_of_the_preset_for_large_clouds_are_as_reviewed(golden):
     """With its Ceph elsewhere."""
     core, compute = await values_of(cloud("core", "tiny")), await values_of(cloud("compute", "tiny"))
     assert set(PRESETS) == {"core", "compute"}
@@ -167,7 +167,7 @@ LEVELS = (
 
 
 def spec_of(*levels):
-    """A spec in which some levels say who they are, each at `who`, at a place of its own, and in the list."""
+    """A spec in which some levels contain their own name: each at `who`, at a separate place, and in the list."""
     spec = {}
     for level in levels:
         values = {"who": level, level.replace(".", "_"): True, "list": [level]}
@@ -192,7 +192,7 @@ def agent_values(spec, nodes=None):
 
 
 @pytest.mark.parametrize("count", range(len(LEVELS) + 1))
-def test_each_level_wins_over_all_before_it_and_takes_nothing_else_away(count):
+def test_each_level_overrides_earlier_ones_and_removes_nothing_else(count):
     levels = LEVELS[:count]
     values = agent_values(spec_of(*levels))
     assert values["who"] == (levels[-1] if levels else "built")
@@ -201,7 +201,7 @@ def test_each_level_wins_over_all_before_it_and_takes_nothing_else_away(count):
 
 
 @pytest.mark.parametrize(("lower", "higher"), [(a, b) for i, a in enumerate(LEVELS) for b in LEVELS[i + 1 :]])
-def test_of_any_two_levels_the_later_one_wins_in_whatever_order_they_are_written(lower, higher):
+def test_the_later_of_two_levels_wins_in_any_written_order(lower, higher):
     assert agent_values(spec_of(lower, higher))["who"] == agent_values(spec_of(higher, lower))["who"] == higher
 
 
@@ -219,7 +219,7 @@ def test_all_levels_together_are_as_they_were_reviewed(golden):
     golden("values/levels.yaml", text(agent_values(spec, nodes)))
 
 
-def test_values_for_some_nodes_stand_apart_and_change_nothing_for_the_others():
+def test_values_of_some_nodes_are_separate_and_do_not_affect_others():
     nodes = {"rack::r1": {"services": {"identity": {"keystone": {"agent": {"values": {"who": "nodes"}}}}}}}
     values = agent_values(spec_of(*LEVELS), nodes)
     assert values["who"] == "services"

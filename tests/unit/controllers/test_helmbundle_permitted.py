@@ -60,7 +60,7 @@ def test_other_charts_and_namespaces_are_refused_unless_the_operator_permits_the
     assert errors_of(seen(release).obj, settings=ANY) == []
 
 
-def test_a_bundle_takes_nothing_away_from_a_namespace_that_it_may_not_write_to():
+def test_a_bundle_removes_nothing_from_a_namespace_without_permission():
     release = {"name": "keystone", "chart": "memcached", "namespace": "victim"}
     assert texts(decide(seen(release, deleting=True))) == [f"finalizer off HelmBundle {NAMESPACE}/b"]
     dropped = {"keystone": {"namespace": "victim"}}
@@ -133,7 +133,7 @@ async def test_a_service_object_may_have_charts_with_rights_on_nodes_installed()
         (owned_by({**NOVA, "kind": "Pod"}), [NOVA, {**NOVA, "kind": "Pod"}]),
     ],
 )
-async def test_nobody_forges_the_helm_bundle_of_a_service_object(bundle, objects):
+async def test_the_helm_bundle_of_a_service_object_cannot_be_forged(bundle, objects):
     plan = await decided(bundle, *objects)
     assert not any(text.startswith("helm") for text in texts(plan))
     assert condition(plan).reason == "BlockedNotPermitted"
@@ -142,7 +142,7 @@ async def test_nobody_forges_the_helm_bundle_of_a_service_object(bundle, objects
     assert any(isinstance(action, HelmUpgrade) for action in plan.actions)
 
 
-async def test_values_give_no_rights_on_nodes():
+async def test_values_grant_no_rights_on_nodes():
     release = {"name": "mc", "chart": "memcached", "values": RIGHTS}
     plan = decide(seen(release))
     assert plan.empty and "values.pod.security_context: " in condition(plan).message
@@ -157,8 +157,8 @@ async def test_values_give_no_rights_on_nodes():
     ]
 
 
-def test_nobody_but_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
-    """Admission is asked for all writers but the operator."""
+def test_only_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
+    """Admission checks all writers except the operator."""
     bundle = owned_by(NOVA)
     labelled = {**bundle, "metadata": {**bundle["metadata"], "labels": {"a": "b"}}}
     assert errors_of(labelled, bundle, settings=MAY) == []
@@ -168,7 +168,7 @@ def test_nobody_but_the_operator_edits_a_helm_bundle_with_rights_on_nodes():
 
 
 def claimant(name, created, *, had=0, record="", names=("mc",)):
-    """A HelmBundle that names releases, what its status says of mc, and the record of the release."""
+    """A HelmBundle that names releases, with its status of mc, and the record of the release."""
     thing = obj(
         HelmBundle.KIND, name, {"releases": [{"name": each, "chart": "memcached"} for each in names]},
         finalizers=[FINALIZER], creationTimestamp=f"2026-01-01T00:00:0{created}Z",
@@ -215,7 +215,7 @@ async def test_a_release_belongs_to_one_helm_bundle(mine, theirs, record):
 
 
 @pytest.mark.parametrize("by", ["spec", "status"])
-async def test_nobody_claims_a_release_of_another_namespace(by):
+async def test_a_release_of_another_namespace_cannot_be_claimed(by):
     """Not even by a HelmBundle that got past admission."""
     there = {"name": "mc", "chart": "memcached", "namespace": NAMESPACE}
     rival = obj(HelmBundle.KIND, "evil", {"releases": [there]}, creationTimestamp="2025-01-01T00:00:00Z")
@@ -231,7 +231,7 @@ async def test_nobody_claims_a_release_of_another_namespace(by):
     assert condition(plan).reason == "BlockedTaken"
 
 
-async def test_who_waits_for_a_release_has_it_when_the_other_is_gone():
+async def test_a_waiting_bundle_gets_the_release_when_the_other_is_deleted():
     assert texts(await decided(claimant("b", 2), recorded("a"))) == ["helm upgrade --install openstack/mc"]
     (watch,) = (w for w in controllers(SHIPPED, AGES)[0].watches if w.kind == HelmBundle.KIND)
     both = [claimant("a", 1), claimant("b", 2), claimant("c", 3, names=("x",))]
@@ -239,7 +239,7 @@ async def test_who_waits_for_a_release_has_it_when_the_other_is_gone():
     assert list(watch.keys(both[0], lambda kind, namespace: both)) == [(NAMESPACE, "b")]
 
 
-def test_admission_looks_at_helm_bundles():
+def test_admission_checks_helm_bundles():
     assert HelmBundle in ADMITTED
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from stackwright.controllers.infra.references import Answers
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.openstack.clouds import CloudResource, Query, query
+from stackwright.core.openstack.clouds import Query, query
+from stackwright.core.openstack.resources import CloudResource
 
 ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 NETWORK = {"network": {"id": ID}}
@@ -23,8 +24,8 @@ def asked(found: Resolved) -> list[Any]:
     return [dict(each.where)["name"] for each in found.missing]
 
 
-def test_groups_of_many_ports_are_asked_for_and_told_to_be_wrong_once() -> None:
-    """Every port asked for each, and told of each: 64 ports, which name 30,000, took the operator's memory."""
+def test_groups_of_many_ports_are_queried_and_reported_once() -> None:
+    """Every port queried and reported each group: 64 ports with 30,000 groups exhausted the operator's memory."""
     ports = [NETWORK] * 64
     found = resolved({}, *ports)
     assert asked(found) == [f"g{number}" for number in range(64)]
@@ -34,12 +35,12 @@ def test_groups_of_many_ports_are_asked_for_and_told_to_be_wrong_once() -> None:
     assert problems[7] == "spec.securityGroups[7]: security-group with name g7 must match exactly one: found none"
 
 
-def test_what_several_ports_name_is_asked_for_once() -> None:
+def test_a_resource_that_several_ports_name_is_queried_once() -> None:
     ports = [{"network": {"filter": {"name": "n"}}, **OWN}] * 64
     assert asked(resolved({}, *ports)) == ["n", "own"]
 
 
-def test_groups_of_the_server_are_those_of_ports_that_name_none_and_are_secured() -> None:
+def test_groups_of_the_server_apply_to_secured_ports_without_groups() -> None:
     answers: dict[Query, tuple[CloudResource, ...]] = {
         query("security-group", name=name): (CloudResource("security-group", f"id-{name}"),) for name in ("g", "own")
     }

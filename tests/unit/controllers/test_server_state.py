@@ -1,9 +1,9 @@
-"""What Nova tells of a server, and what it does not tell as soon as that is built."""
+"""The state of a server in Nova, including fields that are absent right after its creation."""
 
 from __future__ import annotations
 
 from stackwright.controllers.server.state import addresses, detached
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, ProjectView, ResourceKey
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ProjectView, ResourceKey
 
 PORT: ResourceKey = ("port", "web-0")
 OTHER: ResourceKey = ("port", "web-1")
@@ -39,7 +39,7 @@ def test_a_server_of_which_only_its_state_is_known_has_the_addresses_of_its_port
     assert addresses({SERVER_KEY: BUILT}, ProjectView()) == []
 
 
-def test_a_floating_ip_at_a_port_counts_before_nova_tells_of_it_and_once() -> None:
+def test_a_floating_ip_of_a_port_counts_once_and_before_nova_reports_it() -> None:
     here, other = (
         CloudResource("floating-ip", id_, facts={"port_id": id_, "floating_ip_address": f"203.0.113.{number}"})
         for number, id_ in enumerate(("p", "elsewhere"))
@@ -51,13 +51,13 @@ def test_a_floating_ip_at_a_port_counts_before_nova_tells_of_it_and_once() -> No
         assert [each["address"] for each in found if each["type"] == "ExternalIP"] == ["203.0.113.0"]
 
 
-def test_nothing_is_missed_of_a_server_before_nova_told_what_it_has() -> None:
+def test_nothing_is_detached_before_nova_reported_the_attachments() -> None:
     assert detached(THINGS) == {}
     known = CloudResource("server", "s", "web", "ACTIVE", facts={"addresses": {}, "volumes": []})
     assert set(detached({**THINGS, SERVER_KEY: known})) == {PORT, OTHER, VOLUME}
 
 
-def test_a_floating_ip_of_which_no_address_is_told_is_none() -> None:
+def test_a_floating_ip_without_an_address_is_ignored() -> None:
     server = CloudResource("server", "s", "web", "ACTIVE", facts={})
     things: dict[ResourceKey, CloudResource] = {SERVER_KEY: server, ("port", "0"): port("p", "n", "10.0.0.9")}
     for facts in ({}, {"floating_ip_address": None}):
@@ -65,8 +65,8 @@ def test_a_floating_ip_of_which_no_address_is_told_is_none() -> None:
         assert [each["type"] for each in addresses(things, look)] == ["InternalIP", "InternalDNS"]
 
 
-def test_to_tell_many_addresses_takes_no_time() -> None:
-    """Each was looked for in the list of those before it: 40,000 held up the operator for ten seconds."""
+def test_a_report_of_many_addresses_is_fast() -> None:
+    """A linear search for each address: 40,000 addresses blocked the operator for ten seconds."""
     entries = [{"addr": f"{n:x}"} for n in range(100_000)]
     server = CloudResource("server", "s", "web", "ACTIVE", facts={"addresses": {"a": entries, "b": entries}})
     assert len(addresses({SERVER_KEY: server}, ProjectView())) == 100_001

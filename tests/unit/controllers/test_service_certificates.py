@@ -47,7 +47,7 @@ def releases(plan):
     return [action for action in plan.actions if isinstance(action, Apply) and action.kind.kind == "HelmBundle"]
 
 
-async def test_it_is_issued_before_the_release_and_then_left_alone_until_it_must_be_renewed():
+async def test_it_is_issued_before_the_release_and_kept_until_its_renewal():
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     first = await stage.do()
     assert [str(action) for action in issues(first)] == [
@@ -61,7 +61,7 @@ async def test_it_is_issued_before_the_release_and_then_left_alone_until_it_must
     assert second.requeue == CLOCK
 
 
-async def test_it_is_renewed_ninety_days_before_its_end_and_the_authority_stays():
+async def test_a_certificate_is_renewed_ninety_days_before_its_expiry_with_the_same_ca():
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
     before = secret_data(stage.cluster.peek(SECRET, TLS))
@@ -75,7 +75,7 @@ async def test_it_is_renewed_ninety_days_before_its_end_and_the_authority_stays(
     assert not issues(await stage.plan())
 
 
-async def test_what_was_issued_while_the_clock_was_ahead_is_issued_anew_once_it_is_right():
+async def test_a_certificate_from_a_clock_that_was_ahead_is_reissued():
     """It was not valid yet, and would have been renewed 90 days before its end."""
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     stage.clock.forward(2 * 3600)
@@ -98,7 +98,7 @@ async def test_a_clock_that_differs_by_less_than_certificates_allow_for_changes_
     assert not issues(await stage.plan())
 
 
-async def test_one_for_other_names_is_issued_anew():
+async def test_a_certificate_for_other_names_is_reissued():
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
     live = stage.cluster.peek(ingress.SERVICE.kind, (NAMESPACE, "ingress"))
@@ -108,7 +108,7 @@ async def test_one_for_other_names_is_issued_anew():
     ]
 
 
-async def test_what_a_certificate_is_for_is_in_it_and_one_of_an_earlier_version_is_issued_anew():
+async def test_a_certificate_contains_its_purpose_and_an_older_one_is_reissued():
     for declared, name, subject, client in (
         (nova.SERVICE, "libvirt-tls", "CN=stackwright-libvirt", True),
         (nova.SERVICE, "libvirt-qemu-tls", "CN=stackwright-qemu", True),
@@ -129,7 +129,7 @@ async def test_what_a_certificate_is_for_is_in_it_and_one_of_an_earlier_version_
 
 
 @pytest.mark.parametrize("note", ["", "soon", "nan"])
-async def test_an_end_that_cannot_be_read_is_looked_at_again_and_does_not_stop_the_service(note):
+async def test_an_unreadable_expiry_is_checked_again_and_does_not_stop_the_service(note):
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
     live = stage.cluster.peek(SECRET, TLS)
@@ -152,7 +152,7 @@ async def test_the_users_own_is_waited_for_with_each_missing_key_by_name():
     assert not issues(plan) and not releases(plan)
 
 
-async def test_the_users_own_is_copied_and_a_new_one_of_theirs_is_taken_over():
+async def test_the_users_certificate_is_copied_and_a_new_one_replaces_it():
     stage = Stage(ingress.SERVICE, spec=own())
     put(stage, **{"ca.pem": "CA", "cert.pem": "CERT", "key.pem": "KEY"})
     await stage.do()
@@ -166,7 +166,7 @@ async def test_the_users_own_is_copied_and_a_new_one_of_theirs_is_taken_over():
     assert not issues(await stage.plan())
 
 
-async def test_hypervisors_have_two_certificates_for_all_and_without_them_none_is_asked_for():
+async def test_all_hypervisors_share_two_certificates_and_without_them_none_is_issued():
     stage = Stage(nova.SERVICE)
     node = {"metadata": {"name": "m", "labels": dict(PLACES)}}
     stage.cluster.put(NODE, {**node, "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.7"}]}})

@@ -1,4 +1,4 @@
-"""What a service asks of others: several contracts of one kind, some of which its release waits for."""
+"""The requests of a service to others: several contracts of one kind, some of which block its release."""
 
 import pytest
 from builders import NAMESPACE, condition
@@ -40,7 +40,7 @@ async def test_the_release_waits_for_the_database_and_for_nothing_that_only_runs
     assert applied(await stage.do()) == ["HelmBundle openstack/openstack-glance"]
 
 
-async def test_what_does_not_gate_is_shown_and_counts_for_ready():
+async def test_a_stage_that_does_not_block_is_shown_and_counts_for_ready():
     stage = Stage(glance.SERVICE)
     await stage.do()
     stage.ready(DatabaseAccount.KIND, "glance")
@@ -64,7 +64,7 @@ def glance_bundle():
     return HelmBundle.KIND
 
 
-async def test_several_contracts_of_one_stage_are_shown_as_one_with_the_first_that_is_not_ready():
+async def test_several_contracts_of_one_stage_are_one_condition_with_the_first_unready_one():
     stage = Stage(nova.SERVICE)
     await stage.do()
     await stage.do()
@@ -96,7 +96,7 @@ async def test_another_bus_is_the_same_contract_with_another_provider():
     assert (notes["instance"], notes["sharedVhost"]) == ("rabbitmq", True)
 
 
-async def test_one_of_two_contracts_of_a_kind_goes_alone():
+async def test_one_of_two_contracts_of_a_kind_is_deleted_alone():
     stage = Stage(nova.SERVICE)
     await stage.do()
     extra = stage.cluster.peek(DatabaseAccount.KIND, (NAMESPACE, "nova-api"))
@@ -113,7 +113,7 @@ async def test_one_of_two_contracts_of_a_kind_goes_alone():
     ]
 
 
-async def test_the_ssh_keys_and_the_shared_secret_stay_the_same_however_often_it_is_looked_at():
+async def test_the_ssh_keys_and_the_shared_secret_do_not_change_between_reconciles():
     for declared, name in ((nova.SERVICE, "nova-ssh"), (neutron.SERVICE, "neutron-metadata-proxy")):
         stage = Stage(declared)
         await stage.do()
@@ -123,7 +123,7 @@ async def test_the_ssh_keys_and_the_shared_secret_stay_the_same_however_often_it
         assert secret_data(stage.cluster.peek(SECRET, (NAMESPACE, name))) == first
 
 
-def test_the_shared_secret_of_the_metadata_proxy_is_told_to_both_in_their_own_words():
+def test_nova_and_neutron_get_the_shared_secret_in_their_own_formats():
     (secret,) = neutron.SERVICE.secrets(context(neutron.SERVICE))
     made = {name: text.format(secret="S") for name, text in secret.templates.items()}
     assert made == {
@@ -159,14 +159,14 @@ def test_no_user_of_a_bus_has_two_passwords(declared):
     assert len(set(users)) == len(users)
 
 
-def test_contracts_are_valid_by_the_models_that_answer_them():
+def test_contracts_are_valid_by_their_models():
     for declared in SERVICES:
         for each in declared.contracts(context(declared)):
             kinds = {r.KIND: r for r in CONTRACT_KINDS}
             kinds[each.kind].model_validate({"metadata": {"name": "x"}, "spec": dict(each.spec)})
 
 
-def test_names_with_a_dash_are_none_of_a_database():
+def test_names_of_databases_have_no_dash():
     spec = database("nova-api", section="api_database").spec
     assert (spec["database"], spec["username"], spec["section"]) == ("nova_api", "nova_api", "api_database")
     assert spec["secretName"] == "nova-api-database"
@@ -216,7 +216,7 @@ SERVES = {
 
 
 @pytest.mark.parametrize("name", SERVES)
-async def test_what_was_ready_once_serves_while_one_pod_answers(name):
+async def test_a_service_that_was_ready_serves_while_one_pod_responds(name):
     declared, labels = SERVES[name]
     up, down = pod("a-1", True, name, **labels), pod("a-0", False, name, **labels)
     assert await serving(declared, up, down) == (True, "Serving", "")
@@ -230,7 +230,7 @@ async def test_what_was_ready_once_serves_while_one_pod_answers(name):
     assert await serving(declared, *others) == (False, "NotServing", f"no pod with {wanted} is ready")
 
 
-def test_all_that_others_have_accounts_at_tell_whether_they_serve():
+def test_all_providers_of_accounts_report_whether_they_serve():
     from stackwright.controllers.contract.database import DATABASE
     from stackwright.controllers.contract.identity import IDENTITY
     from stackwright.controllers.contract.messaging import MESSAGING
@@ -240,7 +240,7 @@ def test_all_that_others_have_accounts_at_tell_whether_they_serve():
 
 
 @pytest.mark.parametrize("name", ["rabbitmq", "nova-rabbitmq"])
-def test_the_pods_of_one_bus_wake_its_object_alone(name):
+def test_the_pods_of_one_bus_wake_only_its_object(name):
     from stackwright.controllers.service import controller
 
     objects = [{"metadata": {"namespace": NAMESPACE, "name": each}} for each in ("rabbitmq", "nova-rabbitmq")]

@@ -46,7 +46,7 @@ class World:
 
 
 class Clock:
-    """Time passes when somebody sleeps."""
+    """Time passes only during sleeps."""
 
     def __init__(self) -> None:
         self.time = 0.0
@@ -187,7 +187,7 @@ class Projects:
 
 @dataclass
 class Host:
-    """It reaches what the security group lets in."""
+    """It reaches the addresses that the security group permits."""
 
     world: World
 

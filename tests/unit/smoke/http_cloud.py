@@ -26,7 +26,7 @@ LISTED = {"os-keypairs": "keypairs", "os-services": "services"}
 
 
 class HttpCloud:
-    """`calls`: everything that was asked, as METHOD path."""
+    """`calls`: all requests, as METHOD path."""
 
     def __init__(self) -> None:
         self.kept: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in (*WRAPPED, "images")}

@@ -1,4 +1,4 @@
-"""The machine that `up` ends with: made once, mended, and heard."""
+"""The machine at the end of `up`: created once, repaired, and reachable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def demo(world: World, folder: Path) -> Demo:
     return Demo(world.tenant(), Host(world), lambda: guest, folder / "ssh", lambda text: None, Clock())
 
 
-def test_it_is_made_once(tmp_path: Path) -> None:
+def test_the_machine_is_created_once(tmp_path: Path) -> None:
     world = World()
     first = demo(world, tmp_path).ensure()
     assert first[1] == "172.24.4.9"
@@ -33,7 +33,7 @@ def test_it_is_made_once(tmp_path: Path) -> None:
     assert [*world.images] == ["stackwright-guest"]
 
 
-def test_a_stopped_one_is_started_and_a_failed_one_made_anew(tmp_path: Path) -> None:
+def test_a_stopped_machine_is_started_and_a_failed_one_recreated(tmp_path: Path) -> None:
     world = World()
     server, _ = demo(world, tmp_path).ensure()
     world.servers[server] = replace(world.servers[server], status="SHUTOFF")
@@ -48,7 +48,7 @@ def test_a_stopped_one_is_started_and_a_failed_one_made_anew(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("status", ["ERROR", "ACTIVE", "SHUTOFF"])
 @pytest.mark.parametrize("key", ["", "demo", "mine"])
-def test_a_server_of_somebody_else_is_left_alone(tmp_path: Path, status: str, key: str) -> None:
+def test_a_foreign_server_is_not_changed(tmp_path: Path, status: str, key: str) -> None:
     world = World(named={"demo": "theirs"}, keys={"demo": "ssh-ed25519 theirs"})
     world.servers["theirs"] = theirs = Server("theirs", status, key=key)
     with pytest.raises(Failed, match=r"server `demo` exists that this command did not create.*--no-vm"):
@@ -57,7 +57,7 @@ def test_a_server_of_somebody_else_is_left_alone(tmp_path: Path, status: str, ke
     assert world.keys["demo"] == "ssh-ed25519 theirs"
 
 
-def test_a_key_pair_of_somebody_else_stays_and_ours_has_another_name(tmp_path: Path) -> None:
+def test_a_foreign_key_pair_remains_and_ours_gets_another_name(tmp_path: Path) -> None:
     world = World(keys={"demo": "ssh-ed25519 theirs"})
     first = demo(world, tmp_path).ensure()
     assert demo(world, tmp_path).ensure() == first
@@ -68,7 +68,7 @@ def test_a_key_pair_of_somebody_else_stays_and_ours_has_another_name(tmp_path: P
     assert public == (tmp_path / "ssh/demo.pub").read_text()
 
 
-def test_one_that_an_earlier_version_made_is_known_by_its_key(tmp_path: Path) -> None:
+def test_a_machine_of_an_earlier_version_is_identified_by_its_key(tmp_path: Path) -> None:
     world = World()
     first, _ = demo(world, tmp_path).ensure()
     world.servers[first] = replace(world.servers[first], status="ERROR", key="demo")
@@ -76,7 +76,7 @@ def test_one_that_an_earlier_version_made_is_known_by_its_key(tmp_path: Path) ->
     assert [each.status for each in world.servers.values()] == ["ACTIVE"]
 
 
-def test_one_that_is_not_heard_is_explained(tmp_path: Path) -> None:
+def test_a_machine_that_does_not_respond_is_explained(tmp_path: Path) -> None:
     world = World(unwired="its port on node1 is DOWN", log="no lease\n")
     world.agents[0] = replace(world.agents[0], up=False)
     with pytest.raises(Failed) as raised:
@@ -86,7 +86,7 @@ def test_one_that_is_not_heard_is_explained(tmp_path: Path) -> None:
     assert (down, console) == ("Down: L3 agent on node1.", "  | no lease")
 
 
-def test_ssh_leaves_no_trace_and_asks_nobody() -> None:
+def test_ssh_leaves_no_trace_and_never_prompts() -> None:
     words = ssh_command(Login("192.0.2.1", "stackwright", Path("/k")))
     assert words[:3] == ["ssh", "-F", "none"]
     assert {"BatchMode=yes", "UserKnownHostsFile=/dev/null", "IdentitiesOnly=yes"} <= set(words)

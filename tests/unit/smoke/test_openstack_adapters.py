@@ -107,7 +107,7 @@ def test_actions_of_a_server(cloud: HttpCloud) -> None:
     assert computing.server(server.id) is None
 
 
-def test_a_rule_is_taken_away_and_put_back(cloud: HttpCloud) -> None:
+def test_a_rule_is_removed_and_restored(cloud: HttpCloud) -> None:
     networking = tenant(admin(cloud)).networking
     group = networking.group("g", [Rule("icmp"), Rule("tcp", 22)])
     networking.allow(group, Rule("tcp", 22))
@@ -116,7 +116,7 @@ def test_a_rule_is_taken_away_and_put_back(cloud: HttpCloud) -> None:
     assert [rule["protocol"] for rule in cloud.kept["security-group-rules"].values()] == ["tcp"]
 
 
-def test_who_reports(cloud: HttpCloud) -> None:
+def test_which_service_reports(cloud: HttpCloud) -> None:
     cloud.put("agents", {"agent_type": "L3 agent", "host": "node1", "alive": False, "admin_state_up": True})
     cloud.put("os-services", {"binary": "nova-compute", "host": "node1", "state": "up", "status": "enabled"})
     there = tenant(admin(cloud))
@@ -124,7 +124,7 @@ def test_who_reports(cloud: HttpCloud) -> None:
     assert there.computing.services() == [Agent("nova-compute", "node1", True)]
 
 
-def test_what_is_not_wired_yet(cloud: HttpCloud) -> None:
+def test_the_reason_why_a_port_is_not_wired(cloud: HttpCloud) -> None:
     networking = tenant(admin(cloud)).networking
     port = cloud.put("ports", {"status": "DOWN", "binding:host_id": ""})
     address = cloud.put("floatingips", {"port_id": port["id"], "status": "DOWN"})
@@ -137,7 +137,7 @@ def test_what_is_not_wired_yet(cloud: HttpCloud) -> None:
     assert networking.unwired(port["id"]) is None
 
 
-def test_errors_are_told_in_a_sentence(cloud: HttpCloud) -> None:
+def test_errors_are_reported_in_a_sentence(cloud: HttpCloud) -> None:
     with pytest.raises(CloudError, match="confirm: HTTP 404: ") as raised:
         cloud._act = lambda server, body: (404, {"itemNotFound": {"message": "no such server"}})  # type: ignore
         tenant(admin(cloud)).computing.confirm("nobody")

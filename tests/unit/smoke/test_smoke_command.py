@@ -17,6 +17,7 @@ from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.use import access as cli_access
 from stackwright.cli.use import smoke
+from stackwright.core.openstack.access import Access
 from stackwright.smoke.stage import Stage
 
 Smoke = Callable[..., Any]
@@ -63,14 +64,14 @@ def test_all_pass(world: World, tmp_path: Path) -> None:
     assert 'tests="14" failures="0"' in (tmp_path / "smoke.xml").read_text()
 
 
-def test_a_file_that_cannot_be_written_is_told_after_the_results(world: World, tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported_after_the_results(world: World, tmp_path: Path) -> None:
     result = called("--junit", str(tmp_path / "none/smoke.xml"))
     assert result.exit_code == 1
     assert result.stdout.splitlines()[-1].startswith("14 of 14 passed in ")
     assert result.stderr.splitlines()[-1] == f"--junit {tmp_path}/none/smoke.xml: No such file or directory"
 
 
-def test_a_failure_is_told_and_is_the_exit_code(world: World) -> None:
+def test_a_failure_is_reported_and_sets_the_exit_code(world: World) -> None:
     world.fault, world.boot_status = "No valid host was found.", "ERROR"
     result = called()
     assert result.exit_code == 1
@@ -80,7 +81,7 @@ def test_a_failure_is_told_and_is_the_exit_code(world: World) -> None:
     assert " ✓ Clean up" in result.stdout
 
 
-def test_json_is_all_there_is_on_standard_output(world: World) -> None:
+def test_standard_output_contains_only_json(world: World) -> None:
     world.external = None
     result = called("-o", "json", "--checks", "ping")
     told = json.loads(result.stdout)
@@ -106,7 +107,7 @@ def test_a_signal_cleans_up(world: World, number: signal.Signals) -> None:
     assert not (world.servers or world.projects)
 
 
-def test_what_is_kept_is_named(world: World) -> None:
+def test_kept_resources_are_named(world: World) -> None:
     result = called("--keep", "--checks", "ping")
     assert result.exit_code == 0
     kept = next(line for line in result.stdout.splitlines() if line.startswith("Kept until the next run"))
@@ -116,3 +117,16 @@ def test_what_is_kept_is_named(world: World) -> None:
     for file in key.parent.iterdir():
         file.unlink()
     key.parent.rmdir()
+
+
+def test_an_authority_that_is_no_certificate_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def access(*_: Any) -> Access:
+        auth = dict.fromkeys(("username", "password", "project_name", "user_domain_name", "project_domain_name"), "x")
+        return Access("x.invalid", auth, "RegionOne", "garbage")
+
+    monkeypatch.setattr(cli_access, "read_access", access)
+    (tmp_path / "kubeconfig").write_text("{}")
+    monkeypatch.setattr(cli_cluster, "connected", lambda given: _Connected())
+    result = called()
+    assert result.exit_code == 1
+    assert result.stderr == "ca.crt of Secret openstack-public-tls is not a certificate in PEM format\n"

@@ -1,4 +1,4 @@
-"""The checks over a cloud in memory: what they find, how they fail, and that nothing remains."""
+"""The checks against a cloud in memory: their findings and failures, and that no resource remains."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_all_is_well_and_nothing_remains(tmp_path: Path) -> None:
     assert world.rules == RULES
 
 
-def test_a_machine_that_does_not_boot_tells_why_and_who_is_down(tmp_path: Path) -> None:
+def test_a_machine_that_does_not_boot_is_explained_with_the_services_that_are_down(tmp_path: Path) -> None:
     world = World(boot_status="ERROR", fault="No valid host was found.", computes=[])
     world.agents = [Agent("DHCP agent", "node2", False)]
     results = outcomes(world, tmp_path)
@@ -82,7 +82,7 @@ def test_a_group_that_drops_nothing(tmp_path: Path) -> None:
     assert results["reboot"].outcome == PASSED
 
 
-def test_a_resize_for_which_there_is_no_room(tmp_path: Path) -> None:
+def test_a_resize_without_capacity(tmp_path: Path) -> None:
     results = outcomes(World(resize_is_put_back=True), tmp_path)
     assert "allow_resize_to_same_host" in results["resize"].message
 
@@ -120,7 +120,7 @@ def test_a_cloud_that_refuses_fails_the_check_alone(tmp_path: Path) -> None:
     assert results["cleanup"].outcome == PASSED
 
 
-def test_what_is_kept_stays_until_the_next_run(tmp_path: Path) -> None:
+def test_kept_resources_remain_until_the_next_run(tmp_path: Path) -> None:
     world = World()
     first = stage(world, tmp_path)
     run(first, chosen(["boot"]), silent, lambda result: None, keep=True)
@@ -135,7 +135,7 @@ def test_what_is_kept_stays_until_the_next_run(tmp_path: Path) -> None:
     assert not (world.servers or world.projects)
 
 
-def test_whose_projects_are_swept() -> None:
+def test_which_projects_are_swept() -> None:
     now = time.time()
     here = Project("p", "smoke-1", leftovers.note())
     assert not leftovers.is_abandoned(here, True, socket.gethostname(), now)
@@ -145,14 +145,14 @@ def test_whose_projects_are_swept() -> None:
     assert not leftovers.is_abandoned(Project("p", "smoke-signals", "a user's"), False, "x", now + 1e6)
 
 
-def test_chosen_checks_bring_what_they_need() -> None:
+def test_selected_checks_include_their_requirements() -> None:
     assert [check.name for check in chosen(["ping"])] == ["login", "image", "flavors", "network", "boot", "ping"]
     assert [check.name for check in chosen([])] == names()
     with pytest.raises(ValueError, match="unknown check pong; allowed: login, image"):
         chosen(["pong"])
 
 
-def test_junit_is_xml_whatever_a_console_says() -> None:
+def test_junit_is_valid_xml_with_any_console_output() -> None:
     results = [
         Result("a", "A", PASSED, 1.5, "fine & <good>"),
         Result("b", "B", FAILED, 2, "bad \x1b[0m\n<log>"),

@@ -32,6 +32,7 @@ _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coa
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 Check = Callable[[], Awaitable[None]]
 
+LIBRARY = "\ntype: library"  # in Chart.yaml
 PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
 # The watch of Secrets sees only those with our label.
 WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
@@ -45,7 +46,7 @@ class ConcurrencyLimit:
 
     @contextlib.asynccontextmanager
     async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
-        """A turn of a namespace. Raises TransientError if there is none for so many seconds."""
+        """A slot of a namespace. Raises TransientError if none frees within this many seconds."""
         async with contextlib.AsyncExitStack() as stack:
             try:
                 await stack.enter_async_context(self._turns.of(namespace, asyncio.get_running_loop().time() + longest))
@@ -132,7 +133,7 @@ class HelmCli:
         return check
 
     async def _run(self, namespace: str, *arguments: str, check: Check | None = None) -> str:
-        """check: what must hold when Helm starts, so it is asked after the wait for a turn."""
+        """check: must hold when Helm starts, so it runs after the wait for a slot."""
         async with self._turns.of(namespace, self._timeout):
             if check is not None:
                 await check()
@@ -229,9 +230,9 @@ def privileged_charts(charts: Path | None = None) -> frozenset[str]:
 
 
 def chart_digests(charts: Path | None = None) -> dict[str, str]:
-    """Digest of each shipped chart by its name."""
-    folder = charts or _shipped()
-    return {path.parent.name: chart_digest(path.parent) for path in sorted(folder.glob("*/Chart.yaml"))}
+    """Digest of each shipped chart by its name, without the library chart, which cannot be installed."""
+    found = sorted((charts or _shipped()).glob("*/Chart.yaml"))
+    return {path.parent.name: chart_digest(path.parent) for path in found if LIBRARY not in path.read_text()}
 
 
 def chart_schemas(charts: Path | None = None) -> dict[str, Any]:

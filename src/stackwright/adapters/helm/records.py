@@ -1,9 +1,9 @@
 """Check of a release's records before Helm acts on them.
 
-Helm trusts its records: it deletes, patches and creates the objects in them, in whatever namespace these name, and runs
-their hooks, all with the operator's rights. But everyone who may write Secrets in a namespace can forge a record. So
+Helm trusts its records: it deletes, patches and creates the objects in them, in any namespace that these name, and runs
+their hooks, all with the operator's rights. But every user who may write Secrets in a namespace can forge a record. So
 Helm is started only if each object is of a kind in shipped charts and in the release's own namespace; shipped charts
-have no hooks. A text that Helm's parsers may read differently from ours is refused.
+have no hooks. A text that Helm's parsers may read differently from ours is rejected.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # Helm's parser is
 
 
 async def check_records(reader: Reader, release: Key, revision: int = 0) -> None:
-    """Raise Refused unless all records of a release hold only objects that may belong to it.
+    """Raise TerminalError unless all records of a release hold only objects that may belong to it.
 
     reader    without a cache, since it must read what Helm will read
     revision  target of a rollback, if any; Helm finds it by the name of its Secret, and the other ones by labels

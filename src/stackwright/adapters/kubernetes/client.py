@@ -134,7 +134,7 @@ class KubernetesCluster:
         options = {"apiVersion": "v1", "kind": "DeleteOptions", **how, "preconditions": {"uid": uid}} if uid else None
         try:
             await self._send(call, BasicRequest("DELETE", _object_url(call, *key), params=how, data=options))
-        except Conflict:  # it is gone already, or another one is there
+        except Conflict:  # it is deleted already, or another one exists
             if uid and await self.get(kind, key) is not None:
                 raise
 
@@ -195,7 +195,7 @@ def _collection_url(call: Call, namespace: str) -> str:
 
 
 def _object_url(call: Call, namespace: str, name: str) -> str:
-    """The path of one object. An invalid name is refused, as it could make this the path of something else."""
+    """The path of one object. An invalid name is rejected, as it could change the path to that of another resource."""
     if not OBJECT.matches(name) or (call.kind.namespaced and not namespace):
         raise TerminalError(f"{call.verb} {call.kind.kind}: {name[:SHOWN]!r} is not the name of an object")
     return f"{_collection_url(call, namespace)}/{name}"

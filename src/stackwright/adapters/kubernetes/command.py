@@ -121,7 +121,7 @@ def _served(config: SingleConfig) -> dict[str, Any]:
             raise ConfigError(f"{cluster.certificate_auth}: {error.strerror}") from error
     extensions = cluster.extensions if isinstance(cluster.extensions, list) else []
     own = (each for each in extensions if isinstance(each, dict) and each.get("name") == f"{API}/exec")
-    told = {
+    info = {
         "server": cluster.server,
         "tls-server-name": cluster.tls_server_name,
         "insecure-skip-tls-verify": cluster.insecure,
@@ -130,7 +130,7 @@ def _served(config: SingleConfig) -> dict[str, Any]:
         "disable-compression": cluster.disable_compression,
         "config": next(own, {}).get("extension"),
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in info.items() if value}
 
 
 class _Said:

@@ -15,7 +15,7 @@ from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Key
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable
 
 _RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
 # Server-side apply reports a field that the schema does not have as an internal error of the server.
@@ -52,7 +52,9 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
     if code == 403:
         return _forbidden(call, status, message)
     if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
-        return TransientError(f"{call}: the Kubernetes API returned {code}: {message}")
+        # An internal error of the API server may concern this object only, as of its conversion webhook.
+        kind = TransientError if code == 500 and status.get("kind") == "Status" else Unavailable
+        return kind(f"{call}: the Kubernetes API returned {code}: {message}")
     return TerminalError(f"{call}: {_causes(status, message)}")
 
 

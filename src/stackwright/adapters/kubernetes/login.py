@@ -176,7 +176,7 @@ def explained(what: object) -> Iterator[None]:
     except (httpx2.TransportError, OSError) as error:
         text = f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}"
         raise Unreachable(text) from error
-    except UnicodeDecodeError:  # its text repeats what it read
+    except UnicodeDecodeError:  # its text repeats its input
         raise TransientError(f"{login}: the file of its token is not text") from None
     except ConfigError as error:  # from a command or file that should provide a token
         raise TransientError(f"{login}: {printable(' '.join(str(error).split())[:300])}") from error

@@ -21,7 +21,7 @@ TIMEOUT = 30
 
 
 def demand(admin: Mapping[str, str], secret: Key) -> None:
-    """Raise Refused with the required keys that the administrator's Secret lacks."""
+    """Raise TerminalError with the required keys that the administrator's Secret lacks."""
     if missing := [key for key in AUTH if not admin.get(key)]:
         raise TerminalError(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
 

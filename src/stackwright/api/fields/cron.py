@@ -7,9 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
-PATTERN = r"^(\S+ ){4}\S+$|^@(hourly|daily|weekly|monthly|yearly)$"
+from stackwright.api.fields.naming import Format
+
+FORMAT = Format(
+    r"((\S+ ){4}\S+|@(hourly|daily|weekly|monthly|yearly))",
+    None,
+    "must be five fields of cron, such as 0 3 * * 1, or @hourly, @daily, @weekly, @monthly or @yearly",
+)
 
 
 def _numbered(names: str, first: int) -> Mapping[str, int]:
@@ -64,4 +70,4 @@ def _checked(text: str) -> str:
     return text
 
 
-Schedule = Annotated[str, Field(pattern=PATTERN), AfterValidator(_checked)]
+Schedule = Annotated[str, FORMAT, AfterValidator(_checked)]

@@ -82,7 +82,7 @@ class Account:
 
     @property
     def _problem(self) -> str:
-        return f"{', '.join(self.reserved)}: reserved for the provider itself; choose another name"
+        return f"must not be a name that the provider reserves: {', '.join(self.reserved)}"
 
     def _checked(self, text: str) -> str:
         if not re.fullmatch(ACCOUNT.strip("^$"), text):

@@ -1,13 +1,19 @@
-"""Types for addresses and names of networks and interfaces."""
+"""Types for addresses and names of networks and interfaces.
+
+`NeutronAddress` and the types after it accept what Neutron accepts, and the empty text, which means the default.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, LiteralString
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from stackwright.api.fields.lines import Line
+from stackwright.api.fields.lines import Line, Short
 
 
 def _address(value: str) -> str:
@@ -16,7 +22,9 @@ def _address(value: str) -> str:
 
 
 def _network(value: str) -> str:
-    ipaddress.ip_network(value)
+    network = ipaddress.ip_network(value, strict=False)
+    if ipaddress.ip_interface(value).ip != network.network_address:
+        raise ValueError(f"{value!r} has host bits set; write {network}")
     return value
 
 
@@ -24,3 +32,63 @@ Address = Annotated[Line, AfterValidator(_address)]
 Network = Annotated[Line, AfterValidator(_network)]
 InterfaceName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$")]
 PhysnetName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$")]
+
+# Names of protocols in Neutron, which also accepts numbers.
+PROTOCOLS: Mapping[str, int] = {
+    "ah": 51, "dccp": 33, "egp": 8, "esp": 50, "gre": 47, "hopopt": 0, "icmp": 1, "icmpv6": 58, "igmp": 2, "ip": 0,
+    "ipip": 4, "ipv6-encap": 41, "ipv6-frag": 44, "ipv6-icmp": 58, "ipv6-nonxt": 59, "ipv6-opts": 60, "ipv6-route": 43,
+    "ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6, "udp": 17, "udplite": 136, "vrrp": 112,
+}  # fmt: skip
+ICMP, ICMP6 = PROTOCOLS["icmp"], PROTOCOLS["icmpv6"]
+REJECTED = "rejected_by_neutron"  # error type of the types from `NeutronAddress` on
+_HEX = "[0-9a-fA-F]"
+_MAC = re.compile(
+    f"{_HEX}{{1,2}}([:-]{_HEX}{{1,2}}){{5}}|{_HEX}{{1,4}}([:.-]{_HEX}{{1,4}}){{2}}|{_HEX}{{6}}[:-]{_HEX}{{6}}|{_HEX}{{12}}"
+)
+
+
+def _is_address(value: str) -> bool:
+    return _parses(ipaddress.ip_address, value)
+
+
+def _is_range(value: str) -> bool:
+    return _parses(ipaddress.ip_interface, value)
+
+
+def _parses(parse: Callable[[str], object], value: str) -> bool:
+    try:
+        parse(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_mac(value: str) -> bool:
+    return _MAC.fullmatch(value) is not None
+
+
+def protocol_number(value: str) -> int | None:
+    """The number of a protocol by name or number, in any notation that Neutron accepts; None for others."""
+    if value.isascii() and value.isdecimal() and len(value) < 4:
+        return int(value)
+    return PROTOCOLS.get(value.lower())
+
+
+def _is_protocol(value: str) -> bool:
+    number = protocol_number(value)
+    return value.lower() == "any" if number is None else number <= 255
+
+
+def _or_empty(fits: Callable[[str], bool], problem: LiteralString) -> AfterValidator:
+    def checked(value: str) -> str:
+        if value and not fits(value):
+            raise PydanticCustomError(REJECTED, problem)
+        return value
+
+    return AfterValidator(checked)
+
+
+NeutronAddress = Annotated[Short, _or_empty(_is_address, "must be an IP address")]
+NeutronRange = Annotated[Short, _or_empty(_is_range, "must be an IP address or a range such as 10.6.0.0/24")]
+MacAddress = Annotated[Short, _or_empty(_is_mac, "must be a MAC address such as fa:16:3e:00:00:01")]
+Protocol = Annotated[Short, _or_empty(_is_protocol, "must be a protocol such as tcp, or its number, at most 255")]

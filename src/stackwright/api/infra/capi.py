@@ -104,7 +104,9 @@ def _range(value: str) -> str:
     try:
         ipaddress.IPv4Network(value, strict=False)
     except ValueError:
-        raise ValueError("must be a range of IPv4 addresses") from None
+        value = ""
+    if "/" not in value:
+        raise ValueError("must be a range of IPv4 addresses such as 10.6.0.0/24")
     return value
 
 
@@ -137,7 +139,7 @@ class Keyed:
 
 
 Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]
-# The mark with which the operator finds its resources, in tags and descriptions (core/openstack/clouds.mark).
+# The mark with which the operator finds its resources, in tags and descriptions (core/openstack/resources.mark).
 MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
 
 

@@ -1,8 +1,7 @@
 """OpenStackMachine and OpenStackMachineTemplate: a server as a machine of Cluster API, and a template for many.
 
 Ports, credentials and availability zone default to those of the cluster. A bastion has the same spec, without the rules
-for updates. Only admission, not the schema, rejects updates of a template: the topology controller of Cluster API sends
-them as dry runs, marked by an annotation that CEL cannot access, to find out whether it needs a new template.
+for updates.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from stackwright.api.infra.machine_parts import SERVER_CHANGES, Address, ServerF
 from stackwright.api.infra.params import Flavor
 from stackwright.api.infra.ports import kept_ports
 from stackwright.api.meta import Column, Kind
-from stackwright.api.rules import FIXED, Change, Raw, Rule, fixed, with_rules
+from stackwright.api.rules import FIXED, Change, Raw, Rule, at, fixed, with_rules
 
 FINALIZER = f"openstackmachine.{GROUP}"
 VERSIONS = ("v1beta1", "v1beta2")
@@ -109,16 +108,6 @@ class OpenStackMachine(InfraResource):
     )
 
 
-ANOTHER = "cannot change; create another template"
-TEMPLATE_CHANGES: tuple[Change, ...] = tuple(
-    Change(change.field, ANOTHER, "", change.refused)
-    for change in (
-        *MACHINE_CHANGES,
-        *map(fixed, ("identityRef", "instanceID", "recreatePolicy", "credentialsLostPolicy")),
-    )
-)
-
-
 class TemplateMachineSpec(MachineSpec):
     RULES: ClassVar[tuple[Rule, ...]] = (
         *MachineSpec.RULES,
@@ -129,7 +118,6 @@ class TemplateMachineSpec(MachineSpec):
             lambda raw: raw.get("providerID") is not None,
         ),
     )
-    CHANGES: ClassVar[tuple[Change, ...]] = TEMPLATE_CHANGES
 
 
 class MachineTemplate(Part):
@@ -140,11 +128,32 @@ class OpenStackMachineTemplateSpec(Part):
     template: MachineTemplate = Field(description="Template of each machine.")
 
 
+ANOTHER = "cannot change; create another template"
+
+
+def _in_template(change: Change) -> Change:
+    spec = "spec.template.spec"
+    return Change(
+        f"{spec}.{change.field}", ANOTHER, "", lambda old, new: change.refused(at(old, spec) or {}, at(new, spec) or {})
+    )
+
+
+TEMPLATE_CHANGES: tuple[Change, ...] = tuple(
+    _in_template(change)
+    for change in (
+        *MACHINE_CHANGES,
+        *map(fixed, ("identityRef", "instanceID", "recreatePolicy", "credentialsLostPolicy")),
+    )
+)
+
+
 class OpenStackMachineTemplate(InfraResource):
     DESCRIPTION = "Template of an OpenStackMachine."
     KIND: ClassVar[Kind] = Kind(
         GROUP, VERSIONS[0], "OpenStackMachineTemplate", "openstackmachinetemplates", short=("osmt",),
         also=VERSIONS[1:], columns=(CLUSTER, AGE), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
+    TEMPLATE: ClassVar[bool] = True
+    CHANGES: ClassVar[tuple[Change, ...]] = TEMPLATE_CHANGES
     spec: OpenStackMachineTemplateSpec = Field(description="The template.")
     status: InfraStatus = Field(default_factory=InfraStatus, description="Not used.")

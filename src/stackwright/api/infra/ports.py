@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from stackwright.api.fields.lines import LENGTH, Line, Short
+from stackwright.api.fields.network import MacAddress, NeutronAddress, NeutronRange
 from stackwright.api.infra.capi import MOST, Keyed, Part, Tags
 from stackwright.api.infra.params import NetworkParam, SecurityGroupParam, SubnetParam
 from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
@@ -17,12 +18,12 @@ TEXT = LENGTH - 60  # maximum characters of a user's description in Neutron, to 
 
 class FixedIP(Part):
     subnet: SubnetParam | None = Field(None, description="Subnet of the port's network.")
-    ip_address: Short | None = Field(None, description="Default: any address of the subnet.")
+    ip_address: NeutronAddress | None = Field(None, description="Default: any address of the subnet.")
 
 
 class AddressPair(Part):
-    ip_address: Short = Field(min_length=1, description="Address or range.")
-    mac_address: Short | None = Field(None, description="MAC address; default: the port's.")
+    ip_address: NeutronRange = Field(min_length=1, description="Address or range.")
+    mac_address: MacAddress | None = Field(None, description="MAC address; default: the port's.")
 
 
 class BindingProfile(Part):
@@ -40,7 +41,9 @@ class PortFields(Part):
     """Fields that are sent to Neutron unchanged."""
 
     admin_state_up: bool | None = Field(None, description="Administrative state of the port; default: true.")
-    mac_address: Line | None = Field(None, max_length=32, description="MAC address; default: assigned by Neutron.")
+    mac_address: MacAddress | None = Field(
+        None, max_length=32, description="MAC address; default: assigned by Neutron."
+    )
     allowed_address_pairs: list[AddressPair] = Field(
         default_factory=list, max_length=LENGTH, description="Additional allowed source addresses."
     )

@@ -79,6 +79,8 @@ class ReleaseStatus(Model):
     retriedDigest: str = Field(
         "", description="Digest that was retried because a node was available again; it is retried once."
     )
+    rollbackRevision: int = Field(0, description="Revision to which the failed digest is or was rolled back.")
+    rollbackCause: str = Field("", description="Cause of that rollback.")
     readyRevision: int = Field(0, description="Newest revision that became ready; the target of a rollback.")
     readyVoters: int = Field(
         0, description="Voting servers of that revision; it is never rolled back to fewer. 0 if none vote."

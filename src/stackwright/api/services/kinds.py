@@ -1,7 +1,6 @@
-"""The service kinds: one per OpenStack or infrastructure service, all with the same ServiceSpec.
+"""The base of the service kinds, which all have the same ServiceSpec; each kind is in the folder of its service.
 
-Each can be used alone; the cloud controller creates them for an OpenStackDeployment. Service-specific parts are in the
-declaration of the service (`services/`), so a new kind here is one line.
+A service object can be used alone; the cloud controller creates those of an OpenStackDeployment.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from stackwright.api.rules import Change, at
 from stackwright.api.services.helmbundle import FreeForm
 
 Release = Literal["epoxy"]
+OPENSTACK_RELEASE: Release = "epoxy"  # default
 Size = Literal["single", "tiny", "small", "medium"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
@@ -41,7 +41,7 @@ class Override(CamelModel):
 
 
 class ServiceSpec(CamelModel):
-    release: Release = Field("epoxy", description="OpenStack release of the images and settings.")
+    release: Release = Field(OPENSTACK_RELEASE, description="OpenStack release of the images and settings.")
     size: Size = Field("single", description="Size of the cloud: replicas, workers, memory.")
     region: Line = Field("RegionOne", description="Region name in the catalog.")
     cluster_domain: Line = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")

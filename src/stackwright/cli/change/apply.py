@@ -6,6 +6,7 @@ Manifests are validated locally, then by the API server, with its admission, in 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,6 +72,7 @@ def apply(
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing
             results = await apply_all(cluster, manifests, tell)
+            await _warn(cluster, manifests)
             try:
                 if wait:
                     await _wait(cluster, manifests, timeout, tell)
@@ -155,17 +157,33 @@ async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
     return result
 
 
+async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
+    """Names the clouds that stay blocked, because their namespace has an older one."""
+    from stackwright.cloud.registry import CLOUD_KINDS
+    from stackwright.controllers.cloud.converge import another
+    from stackwright.controllers.cloud.observe import older_clouds
+    from stackwright.core.objects import key_of
+    from stackwright.core.ports import TerminalError, TransientError
+
+    kinds = {resource.KIND for resource in CLOUD_KINDS}
+    for each in manifests:
+        with suppress(TransientError, TerminalError):  # everything is applied, and the object's status says the same
+            obj = await reader.get(each.kind, key_of(each.obj)) if each.kind in kinds else None
+            if obj and (others := await older_clouds(each.kind, reader, obj)):
+                common.echo(f"Warning: {each.name} stays blocked: {another(others).message}", err=True)
+
+
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     """Prints the applied objects in the format of `status`."""
     from stackwright.cli.output import Format, dumped
     from stackwright.cli.show.resource_tree import described
     from stackwright.core.objects import key_of
 
-    told = []
+    rows = []
     for manifest, result in results:
         current = await reader.get(manifest.kind, key_of(manifest.obj)) or manifest.obj
-        told.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
-    common.data(dumped(told, Format(output.value)))
+        rows.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
+    common.data(dumped(rows, Format(output.value)))
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:

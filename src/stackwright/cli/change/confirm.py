@@ -45,7 +45,8 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     """What applying the manifests would delete from existing objects. Skips new objects and kinds that the operator
     does not process, and losses that these manifests do not cause.
 
-    For paused objects it is what a resume would delete, because a resume asks for no confirmation.
+    For paused objects it is what a resume would delete, because a resume asks for no confirmation. For the same
+    reason, credentials that are missing count as valid.
     """
     from stackwright.api.kinds import SECRET
     from stackwright.cli.change.manifests import Manifest
@@ -72,11 +73,11 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
         return []
     namespace = there[0].obj["metadata"]["namespace"]
     try:
-        planned = (await foresee(cluster, [*asked, *secrets], namespace, resumed=True))[0]
+        planned = (await foresee(cluster, [*asked, *secrets], namespace, resumed=True, assuming=True))[0]
         # If a cloud cannot be queried, the plan assumes recorded resources: what would be recreated is unknown.
         lost = [_unknown(entry.what) for entry in planned if anew and entry.verb == "ask"]
         lost += [*unforeseen(planned), *losses(planned)]
-        again = (await foresee(cluster, there, namespace))[0] if lost else []
+        again = (await foresee(cluster, there, namespace, assuming=True))[0] if lost else []
     except (TransientError, TerminalError, Conflict) as error:
         return [_unknown("the plan failed", str(error))]
     # Two incomplete forecasts cannot be compared.

@@ -7,7 +7,7 @@ program render from the new values. Only `helm template` is run, without a clust
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
     found, failed = dict[Key, tuple[Any, ...]](), list[Entry]()
     if render:
         answers = await asyncio.gather(
-            *(_restarts(reader, deployed[release], action, render) for release, action in changed.items()),
+            *(_restarts(reader, deployed[release], action, render, facts.pods) for release, action in changed.items()),
             return_exceptions=True,
         )
         for release, answer in zip(changed, answers, strict=True):
@@ -76,8 +76,8 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
             else:
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
-    told = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
-    return [*failed, *told, *await _unproven(result, namespace)]
+    effects = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
+    return [*failed, *effects, *await _unproven(result, namespace)]
 
 
 async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
@@ -86,10 +86,10 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
 
     from stackwright.cli.change.plan_render import unproven
     from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-    from stackwright.cloud.support import untested, untested_settings
+    from stackwright.cloud.support import Untested, untested, untested_settings
     from stackwright.services.registry import SERVICES
 
-    found = list[tuple[str, object]]()
+    found = list[Untested]()
     owners = await result.world.list(OpenStackDeployment.KIND, namespace)
     for cloud in owners:
         with suppress(ValidationError):  # of an older version, or refused anyway
@@ -103,13 +103,15 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
     return unproven(found)
 
 
-async def _restarts(reader: Reader, secret: str, action: HelmUpgrade, render: Render) -> tuple[Restart, ...]:
+async def _restarts(
+    reader: Reader, secret: str, action: HelmUpgrade, render: Render, pods: Sequence[Object] = ()
+) -> tuple[Restart, ...]:
     from stackwright.api.kinds import SECRET
     from stackwright.core.helm.records import manifest
     from stackwright.impact import restarts
 
     record, text = await asyncio.gather(reader.get(SECRET, (action.release[0], secret)), render(action))
-    return restarts(objects(manifest(record)), objects(text) or ())
+    return restarts(objects(manifest(record)), objects(text) or (), pods)
 
 
 def objects(text: str | None) -> list[Object] | None:
@@ -140,7 +142,7 @@ def _plain(events: Iterable[Any]) -> bool:
 
 
 async def _facts(reader: Reader, namespace: str) -> Facts:
-    from stackwright.api.kinds import PV, PVC, STATEFULSET, STORAGE_CLASS
+    from stackwright.api.kinds import POD, PV, PVC, STATEFULSET, STORAGE_CLASS
     from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.core.ports import TerminalError, TransientError
     from stackwright.impact import Facts
@@ -151,7 +153,7 @@ async def _facts(reader: Reader, namespace: str) -> Facts:
         except (TerminalError, TransientError):
             return None
 
-    claims, stateful, databases, volumes, classes = await asyncio.gather(
-        *(listed(kind) for kind in (PVC, STATEFULSET, DatabaseAccount.KIND, PV, STORAGE_CLASS))
+    claims, stateful, databases, pods, volumes, classes = await asyncio.gather(
+        *(listed(kind) for kind in (PVC, STATEFULSET, DatabaseAccount.KIND, POD, PV, STORAGE_CLASS))
     )
-    return Facts(claims or (), stateful or (), databases or (), volumes, classes)
+    return Facts(claims or (), stateful or (), databases or (), pods or (), volumes, classes)

@@ -77,10 +77,15 @@ def borrowed() -> list[dict[str, Any]]:
 
 def files() -> dict[str, str]:
     """File name → content."""
+    from stackwright.api.crd import crd
     from stackwright.cli.output import as_yaml
+    from stackwright.cloud.registry import RESOURCES
 
-    note = f"{GENERATED} --dir`; change the models in src/stackwright/api instead.\n"
-    return {f"{each['metadata']['name']}.yaml": note + as_yaml(each) for each in definitions()}
+    found = {}
+    for resource in RESOURCES:
+        note = f"{GENERATED} --dir` from the model in {resource.__module__}; change that instead.\n"
+        found[f"{resource.KIND.plural}.{resource.KIND.group}.yaml"] = note + as_yaml(crd(resource))
+    return found
 
 
 def write(directory: Path) -> list[Path]:

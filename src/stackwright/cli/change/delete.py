@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster
 
-MACHINES = "the way to its virtual machines, which run on: delete its servers first, or a new cloud refuses their nodes"
+MACHINES = "access to its virtual machines, which keep running; delete servers first: a new cloud rejects their nodes"
 
 
 def delete(

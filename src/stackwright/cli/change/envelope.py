@@ -15,6 +15,7 @@ from stackwright.api.errors import shown
 from stackwright.api.fields import naming
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
+from stackwright.api.wording import choices
 
 Object = Mapping[str, Any]
 _SPEC = ("spec", "status")
@@ -49,12 +50,12 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
     if document.get("apiVersion") not in kind.api_versions:
         allowed = ", ".join(kind.api_versions)
         given = document.get("apiVersion")
-        told = "is required" if given is None else f"{shown(given)} is not an apiVersion of {kind}"
-        errors.append(f"apiVersion: {told}; allowed: {allowed}")
+        problem = "is required" if given is None else f"{shown(given)} is not an apiVersion of {kind}"
+        errors.append(f"apiVersion: {problem}; allowed: {allowed}")
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))
-    told = ", ".join(field for field in fields if field != "status")
-    errors += [f"{key}: unknown field; allowed: {told}" for key in document if key not in fields]
+    wanted = [field for field in fields if field != "status"]
+    errors += [f"{key}: unknown field; {choices(key, wanted)}" for key in document if key not in fields]
     for field in ("data", "stringData", "binaryData"):
         if field in document and field in fields:
             errors += _data(kind.kind, field, document[field])
@@ -64,7 +65,7 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
 def _metadata(meta: Any, kind: Kind) -> list[str]:
     if not isinstance(meta, dict):
         return ["metadata: is required, with a name"]
-    errors = [f"metadata.{key}: unknown field; allowed: {', '.join(_KNOWN)}" for key in meta if key not in _KNOWN]
+    errors = [f"metadata.{key}: unknown field; {choices(key, _KNOWN)}" for key in meta if key not in _KNOWN]
     errors += _name("name", meta.get("name"), naming.NAMESPACE if kind == NAMESPACE else naming.OBJECT)
     if meta.get("namespace") is not None:
         if kind.namespaced:
@@ -74,21 +75,21 @@ def _metadata(meta: Any, kind: Kind) -> list[str]:
     errors += _texts("labels", meta.get("labels"), _label_value)
     errors += _texts("annotations", meta.get("annotations"), lambda value: "")
     errors += _finalizers(meta.get("finalizers")) + _owners(meta.get("ownerReferences"))
-    for field, told in _SCALARS.items():
-        if not _is(told, meta.get(field)):
-            errors.append(f"metadata.{field}: {told}")
+    for field, form in _SCALARS.items():
+        if not _is(form, meta.get(field)):
+            errors.append(f"metadata.{field}: {form}")
     if meta.get("managedFields") is not None:  # as for server-side apply
         errors.append("metadata.managedFields: the API server sets this field; remove it")
     return errors
 
 
-def _is(told: str, value: Any) -> bool:
+def _is(form: str, value: Any) -> bool:
     """Whether a value has the type that the message requires; null stands for an absent field."""
     if value is None:
         return True
-    if told == _NUMBER:
+    if form == _NUMBER:
         return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, str) and (told == _TEXT or _RFC3339.fullmatch(value) is not None)
+    return isinstance(value, str) and (form == _TEXT or _RFC3339.fullmatch(value) is not None)
 
 
 def _finalizers(value: Any) -> list[str]:
@@ -96,8 +97,8 @@ def _finalizers(value: Any) -> list[str]:
         return []
     if not isinstance(value, list):
         return ["metadata.finalizers: takes a list of strings"]
-    told = "metadata.finalizers[{}]: is not a valid name of a finalizer, such as example.org/app"
-    return [told.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
+    message = "metadata.finalizers[{}]: is not a valid name of a finalizer, such as example.org/app"
+    return [message.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
 
 
 def _owners(value: Any) -> list[str]:
@@ -105,13 +106,13 @@ def _owners(value: Any) -> list[str]:
         return []
     if not isinstance(value, list):
         return ["metadata.ownerReferences: takes a list of mappings"]
-    errors, allowed = [], ", ".join(_OWNER + _OF_OWNERS)
+    errors, allowed = [], _OWNER + _OF_OWNERS
     for at, each in enumerate(value):
         path = f"metadata.ownerReferences[{at}]"
         if not isinstance(each, dict):
-            errors.append(f"{path}: takes a mapping of {allowed}")
+            errors.append(f"{path}: takes a mapping of {', '.join(allowed)}")
             continue
-        errors += [f"{path}.{key}: unknown field; allowed: {allowed}" for key in each if key not in _OWNER + _OF_OWNERS]
+        errors += [f"{path}.{key}: unknown field; {choices(key, allowed)}" for key in each if key not in allowed]
         for field in _OWNER:
             if each.get(field) in (None, ""):
                 errors.append(f"{path}.{field}: is required")
@@ -142,8 +143,8 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
             errors.append(f"metadata.{field}: {key!r} {_QUALIFIED}")
         elif not isinstance(text, str):
             errors.append(f"metadata.{field}.{key}: {_TEXT}")
-        elif told := wrong(text):
-            errors.append(f"metadata.{field}.{key}: {told}")
+        elif problem := wrong(text):
+            errors.append(f"metadata.{field}.{key}: {problem}")
     return errors
 
 

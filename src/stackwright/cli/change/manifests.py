@@ -150,8 +150,7 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     name = document.get("kind")
     kind = _kind(document)
     if kind is None:
-        allowed = ", ".join([*BY_KIND, *COMPANIONS, "the kinds of Cluster API, by their apiVersion"])
-        return None, [f"kind: {_lacking(name)}; allowed: {allowed}"]
+        return None, [f"kind: {_lacking(name)}"]
     errors = envelope_errors(document, kind)
     if kind.kind in BY_KIND:
         document = _without_nulls(document, kind)
@@ -171,10 +170,12 @@ def _lacking(name: Any) -> str:
     """The error for an unknown kind."""
     from stackwright.api import reference
     from stackwright.api.errors import NOT_SUPPORTED, shown
+    from stackwright.api.wording import choices
 
+    known = [*BY_KIND, *COMPANIONS, "the kinds of Cluster API, by their apiVersion"]
     if isinstance(name, str) and name in reference.KINDS:
-        return f"{name} {NOT_SUPPORTED}"
-    return "is required" if name is None else f"unknown kind {shown(name)}"
+        return f"{name} {NOT_SUPPORTED}; allowed: {', '.join(known)}"
+    return f"{'is required' if name is None else f'unknown kind {shown(name)}'}; {choices(name, known)}"
 
 
 def _kind(document: Object) -> Kind | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -71,16 +70,16 @@ def plan(
         data = {"changes": [entry.as_dict() for entry in found], "stuck": stuck}
         common.data(dumped(data, output))
     else:
-        common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))), painted=True)
+        common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=common.coloured()))), painted=True)
     if summary(found):
         raise typer.Exit(EXIT_CHANGES)
 
 
-def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[str]:
+def _text(found: list[Entry], stuck: dict[str, str], lines: list[str]) -> list[str]:
     from stackwright.cli.change.plan_render import DELETE, summary
 
     total = summary(found)
-    text = [*told, "", total] if told else ["No changes."]
+    text = [*lines, "", total] if lines else ["No changes."]
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
         text.append(
             "Databases of services remain in the database server; generated passwords are deleted with their Secrets."
@@ -97,20 +96,29 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, str]]:
+    from stackwright.cli.change.apply import check_namespaces, ordered
     from stackwright.cli.change.manifests import check_changes
     from stackwright.cli.cluster import connected
 
     async with connected(kubeconfig) as cluster:
+        await check_namespaces(cluster, manifests)
         await check_changes(cluster, manifests)
-        return await foresee(cluster, manifests, namespace, delete)
+        return await foresee(cluster, await ordered(cluster, manifests), namespace, delete)
 
 
 async def foresee(
-    cluster: Reader, manifests: list[Manifest], namespace: str, delete: str | None = None, *, resumed: bool = False
+    cluster: Reader,
+    manifests: list[Manifest],
+    namespace: str,
+    delete: str | None = None,
+    *,
+    resumed: bool = False,
+    assuming: bool = False,
 ) -> tuple[list[Entry], dict[str, str]]:
     """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
-    resumed  as if nothing were paused
+    resumed   as if nothing were paused
+    assuming  as if the credentials of all OpenStacks were valid
     """
     import time
 
@@ -127,11 +135,13 @@ async def foresee(
         )
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
-        asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed)
+        asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
         async with outside(written, space) as asking:
             with rendering() as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
-        found, stuck = found + more, stuck | problems
+        # A namespace of several forecasts is shown once.
+        found += [entry for entry in more if entry.subject[0] != "Namespace" or entry not in found]
+        stuck |= problems
     return found, stuck
 
 
@@ -215,7 +225,7 @@ async def forecast(
     outside: Outside | None = None,
     render: Render | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
-    """The steps and their costs, and the objects that would not be ready after them, with the cause.
+    """The steps and their costs, and the objects that would not be ready after them, with cause and reason.
 
     render  renders a chart to manifests; without it, restarts of pods are not known
     """
@@ -227,25 +237,18 @@ async def forecast(
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
     for cloud, why in result.unheard.items():
-        found.insert(
-            0,
-            Entry(
-                NOTE,
-                "ask",
-                f"{cloud} cannot be queried from here: {why}",
-                "the plan assumes that all recorded resources exist",
-            ),
-        )
+        assumed = "the plan assumes that all recorded resources exist"
+        found.insert(0, Entry(NOTE, "ask", f"{cloud} cannot be queried from here: {why}", assumed))
     if not result.settled:
         found.append(Entry(FAIL, "fail", CUT_OFF))
     found += await costs(reader, result, request.namespace, render)
-    return found, causes(result.stuck)
+    return found, {name: f"{message} ({result.reasons[message]})" for name, message in causes(result.stuck).items()}
 
 
 async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
     from stackwright.api.kinds import SECRET
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.cli.change.plan_render import Background
+    from stackwright.cli.change.plan_render import Background, Deployed
     from stackwright.cloud.registry import BY_KIND
     from stackwright.core.helm.records import SELECTOR, releases
     from stackwright.core.objects import key_of
@@ -257,7 +260,8 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
         for wanted in bundle["spec"]["releases"]:
             if record := records.get(wanted["name"]):
                 known = record.state == "deployed" and _as_deployed(settings, bundle, wanted, record.digest)
-                found.releases[namespace, wanted["name"]] = _deployed(wanted, known)
+                deployed = Deployed(wanted["chart"], wanted.get("values") or {}, known)
+                found.releases[namespace, wanted["name"]] = deployed
             found.failures[namespace, wanted["name"]] = _failure(bundle, wanted["name"])
     for bundle in await result.world.list(HelmBundle.KIND, namespace):
         for ref in bundle["metadata"].get("ownerReferences") or ():
@@ -266,12 +270,6 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
                 levels = [_overrides(await reader.get(kind, key)) for reader in (base, result.world)]
                 found.services[key_of(bundle)] = (levels[0], levels[1])
     return found
-
-
-def _deployed(wanted: Any, known: bool) -> Any:
-    from stackwright.cli.change.plan_render import Deployed
-
-    return Deployed(wanted["chart"], wanted.get("values") or {}, known)
 
 
 def _failure(bundle: Any, release: str) -> str:

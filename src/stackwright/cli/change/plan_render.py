@@ -14,9 +14,10 @@ from typing import Any
 from stackwright.api.kinds import SECRET
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
 from stackwright.cloud.registry import BY_KIND
+from stackwright.cloud.support import Untested
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import CloudCall
-from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object, SetStatus
 from stackwright.core.secrets.writes import (
     CephAccess,
     EnsureCertificate,
@@ -112,7 +113,7 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
             if step.removed not in deleted:
                 kind, key = step.removed
                 asked = step.about == "you" and kind.kind == "OpenStackDeployment"
-                why = "asked for" if asked else "its owner is deleted"
+                why = "requested" if asked else "its owner is deleted"
                 found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why, subject=(kind.kind, *key)))
         elif step.wait:
             found.append(Entry(WAIT, "wait", f"{step.about} waits for {step.wait}"))
@@ -141,6 +142,8 @@ def _entry(step: Step, background: Background) -> Entry:
         case HelmUninstall():
             what, subject = f"release {action.target}", (RELEASE, *action.release)
             return Entry(DELETE, "helm", what, f"for {step.about}", subject=subject)
+        case SetStatus():
+            return Entry(CHANGE, action.verb, f"status of {action.target}", f"for {step.about}")
         case _ if isinstance(action, SecretWrite):
             return _secret(step, action, background)
         case _:
@@ -223,7 +226,8 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     exists = action.key in background.secrets
     background.secrets.add(action.key)
     if isinstance(action, EnsureSecret):
-        made = f"{', '.join(action.generated)} generated" if not exists else "generated values are kept"
+        made = ", ".join((*action.generated, *(f"key pair {name}" for name in action.keypairs)))
+        made = "generated values are kept" if exists and made else f"{made} generated" if made else ""
     elif isinstance(action, RotateKeys):
         made = "the next rotation of its keys" if exists else "keys generated"
     elif isinstance(action, EnsureCertificate):
@@ -265,12 +269,13 @@ def _workload(restart: Restart) -> tuple[str, str, str]:
     return kind, "", name
 
 
-def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:
+def unproven(values: Iterable[Untested]) -> list[Entry]:
     """Values of a cloud's features that no test uses in a real cloud."""
-    found = dict.fromkeys(
-        f"{path}: {str(value).lower() if isinstance(value, bool) else value}" for path, value in values
-    )
-    return [Entry(NOTE, "untested", what, "only rendered in tests; no test uses it in a real cloud") for what in found]
+    found = {
+        f"{path}: {str(value).lower() if isinstance(value, bool) else value}": problem
+        for path, value, problem in values
+    }
+    return [Entry(NOTE, "untested", what, problem) for what, problem in found.items()]
 
 
 def summary(found: Iterable[Entry]) -> str:
@@ -286,5 +291,5 @@ def summary(found: Iterable[Entry]) -> str:
         (count[CALL, False], "call to a service", "calls to services"),
         (count[FAIL, False], "that would fail", "that would fail"),
     ]
-    told = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in words if number)
-    return f"Plan: {told}." if told else ""
+    counts = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in words if number)
+    return f"Plan: {counts}." if counts else ""

@@ -41,8 +41,8 @@ def documents(text: str) -> Iterator[Any]:
         yield from (document for document in yaml.load_all(text, _Loader) if document is not None)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        told = str(error.problem or error.context)
-        raise BadDocument(told, *((mark.line + 1, mark.column + 1) if mark else ())) from None
+        problem = str(error.problem or error.context)
+        raise BadDocument(problem, *((mark.line + 1, mark.column + 1) if mark else ())) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise BadDocument(f"the character #x{error.character:04x} is not allowed in YAML", line) from None

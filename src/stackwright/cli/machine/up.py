@@ -101,8 +101,8 @@ def up(
         bringup.up(context, progress(), skipped)
     if context.token:
         common.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
-    if told := demo.summary(context):
-        common.echo("\n" + "\n".join(told))
+    if lines := demo.summary(context):
+        common.echo("\n" + "\n".join(lines))
     common.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
 
 

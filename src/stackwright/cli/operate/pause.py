@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli import completion, object_names
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 
@@ -63,12 +63,11 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
     Raises CliError that lists the existing objects.
     """
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.operate.wait import asked
     from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.services.registry import SERVICES
 
     if "/" in what:
-        kinds, name = asked(what, "pause")
+        kinds, name = object_names.parse(what, "pause")
         names = {name}
     else:
         kinds = (*CLOUD_KINDS, *SERVICE_KINDS)

@@ -110,9 +110,9 @@ async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: f
             except TransientError:  # the API server may be unavailable briefly; the timeout decides
                 continue
             if (
-                told := " was deleted" if now is None else await _done(cluster, {**now, "kind": kind.kind})
+                outcome := " was deleted" if now is None else await _done(cluster, {**now, "kind": kind.kind})
             ) is not None:
-                say(f"{time.monotonic() - started:5.0f}s ✓ {kind.kind} {name}{told}")
+                say(f"{time.monotonic() - started:5.0f}s ✓ {kind.kind} {name}{outcome}")
                 del waiting[kind, name]
 
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import common, completion
+from stackwright.cli import common, completion, object_names
 from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import nothing, say
 
 if TYPE_CHECKING:
-    from stackwright.api.meta import Resource
+    from stackwright.cli.object_names import Kinds
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
-
-    Kinds = Sequence[type[Resource]]
 
 EVERY = 1.0
 BLOCKED = 10.0  # seconds: the cause may be repaired, but not processed by the operator yet
@@ -80,7 +78,7 @@ def wait(
     from stackwright.cli.cluster import connected, run
 
     async def work() -> None:
-        kinds, asked_name = asked(name)
+        kinds, asked_name = object_names.parse(name, "wait for")
         patience = Patience(goal, timeout, keep_waiting)
         async with connected(kubeconfig) as cluster:
             if output is None:
@@ -102,27 +100,6 @@ async def _print(obj: Object | None, output: Data) -> None:
     common.data(dumped(None if obj is None else described(obj), Format(output.value)))
 
 
-def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:
-    """The kinds and the name of `NAME` or `KIND/NAME`. Raises CliError for an unknown kind and for
-    kinds that cannot be waited for or paused.
-    """
-    from stackwright.cli.cluster import CliError
-    from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
-
-    word, slash, name = (text or "").rpartition("/")
-    if not slash:
-        return CLOUD_KINDS, text
-    if not word or not name:
-        raise CliError(f"{text}: write KIND/NAME")
-    for resource in RESOURCES:
-        if word.lower() in (resource.KIND.kind.lower(), resource.KIND.plural, *resource.KIND.short):
-            if resource in STILL:
-                raise CliError(f"{resource.KIND.kind} has no condition Ready, so stackwright cannot {verb} it")
-            return (resource,), name
-    known = ", ".join(resource.KIND.kind for resource in RESOURCES if resource not in STILL)
-    raise CliError(f"{text}: unknown kind {word!r}; allowed: {known}")
-
-
 async def follow(
     reader: Reader,
     namespace: str,
@@ -138,7 +115,7 @@ async def follow(
     from stackwright.cli.cluster import CliError
 
     started = sound = time.monotonic()
-    told = ""
+    printed = ""
     cloud = await _first(reader, namespace, name, kinds, patience.goal)
     kind = kinds[0].KIND.kind if len(kinds) == 1 else "cloud"
     if cloud is None and patience.goal is Goal.READY:
@@ -148,9 +125,9 @@ async def follow(
     while True:
         elapsed = time.monotonic() - started
         done, state, blocked = _look(cloud, uid, patience.goal)
-        if state != told:
+        if state != printed:
             say(f"{elapsed:5.0f}s {'✓' if done else '✗' if blocked else '…'} {title}{': ' if state else ''}{state}")
-            told = state
+            printed = state
         if done:
             return
         sound = sound if blocked else time.monotonic()

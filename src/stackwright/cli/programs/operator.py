@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from stackwright.core.controller import ROLES
+
 
 def operator(
-    controllers: Annotated[
-        str, typer.Option(help="Roles to run, separated by commas: osdpl, helmbundle, health, secrets, node.")
-    ] = "all",
+    controllers: Annotated[str, typer.Option(help=f"Roles to run, separated by commas: {', '.join(ROLES)}.")] = "all",
     images: Annotated[Path | None, typer.Option(help="JSON file that maps image names to references.")] = None,
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
     metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
@@ -23,14 +23,15 @@ def operator(
         bool,
         typer.Option(help="Allow HelmBundles to use any chart and any namespace, with the operator's permissions."),
     ] = False,
+    pod: Annotated[str, typer.Option(envvar="POD_NAME", help="Name of the operator's pod, if it runs in one.")] = "",
     log_level: Annotated[str, typer.Option(help="Log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
 
     Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
     """
-    from stackwright.controllers.catalog import ROLES
     from stackwright.main import Options, operate
+    from stackwright.runtime.own_pod import end_process
 
     roles = ROLES if controllers == "all" else tuple(name.strip() for name in controllers.split(","))
     if unknown := set(roles) - set(ROLES):
@@ -48,5 +49,6 @@ def operator(
         namespace,
         log_level,
         unrestricted_helmbundles,
+        pod,
     )
-    asyncio.run(operate(options))
+    asyncio.run(operate(options, end_process))

@@ -244,8 +244,8 @@ def readable(line: str) -> str:
             return common.safe(line)
         time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
         trace = str(fields.pop("exception", ""))
-        told = "  ".join(f"{name}={value}" for name, value in fields.items())
+        details = "  ".join(f"{name}={value}" for name, value in fields.items())
     except (ValueError, RecursionError):
         return common.safe(line)
-    first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, told) if part.strip())
+    first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, details) if part.strip())
     return "\n".join(printable(each) for each in (first, *(f"    {each}" for each in trace.splitlines())))

@@ -37,7 +37,7 @@ def nodes(live: Live) -> list[Node]:
     )
     found = [_parent("Public endpoints", endpoints)] if endpoints else []
     if live.problem:
-        found.append(Node(BLOCKED, "Agents and compute services", live.problem))
+        found.append(Node(BLOCKED, "Agents and compute services" if endpoints else "Public endpoints", live.problem))
     elif live.agents:
         by_host = groupby(sorted(live.agents, key=lambda each: (each.host, each.name)), lambda each: each.host)
         found.append(_parent("Agents and compute services", tuple(_host(host, list(group)) for host, group in by_host)))

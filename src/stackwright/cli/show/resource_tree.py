@@ -114,8 +114,8 @@ def workload(world: World, obj: Object) -> Node:
     subject = _subject(obj, obj["metadata"].get("creationTimestamp"))
     if workload_ready(obj):
         return Node(READY, title, "", _pods_fact(obj), children, subject)
-    told = any(child.message for child in children)
-    message = "" if told else why(obj, pods).removeprefix(f"{title}: ")
+    explained = any(child.message for child in children)
+    message = "" if explained else why(obj, pods).removeprefix(f"{title}: ")
     return Node(_worst(children) or BUSY, title, message, _pods_fact(obj), children, subject)
 
 

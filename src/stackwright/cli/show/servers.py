@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,8 +44,7 @@ def servers(
     if output is not Format.TABLE:
         common.data(dumped([node.as_dict() for node in found], output))
         return
-    colour = sys.stdout.isatty()
-    text = [line for node in found for line in (*lines(node, colour=colour), "")]
+    text = [line for node in found for line in (*lines(node, colour=common.coloured()), "")]
     common.echo("\n".join(text[:-1]) if text else "No servers found; examples/server.yaml creates one", painted=True)
 
 
@@ -56,13 +54,15 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     from stackwright.api.infra.server import OpenStackServer
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.show.servers_tree import trees
+    from stackwright.controllers.infra.clusterapi import cluster_name
 
     async with connected(kubeconfig) as cluster:
         kinds = (OpenStackCluster.KIND, OpenStackMachine.KIND, OpenStackServer.KIND)
         clusters, machines, every = await asyncio.gather(*(cluster.list(kind, namespace) for kind in kinds))
     found = trees(time.time(), clusters, machines, every)
     if name is not None:
-        found = [node for node in found if node.title.rpartition("/")[2] == name]
+        names = {name, *(each["metadata"]["name"] for each in clusters if cluster_name(each) == name)}
+        found = [node for node in found if node.title.rpartition("/")[2] in names]
         if not found:
             raise CliError(f"No cluster and no server {name} found")
     return found

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from stackwright.cli.show.resource_tree import World, node
 from stackwright.cli.ui.tree import READY, Node
+from stackwright.controllers.infra.clusterapi import NAME, cluster_name
 from stackwright.core.objects import belongs, label
 from stackwright.core.plan import Object
 
-CLUSTER = "cluster.x-k8s.io/cluster-name"
 NAMES = {"floating-ip": "floating IP", "security-group": "security group"}
 PARTS = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"), ("floating IP", "floatingIPs"))
 
@@ -62,7 +62,7 @@ class _Joined:
         mine = self._place(
             each
             for each in self.machines
-            if label(each, CLUSTER) == meta["name"] and each["metadata"]["namespace"] == meta["namespace"]
+            if label(each, NAME) == cluster_name(obj) and each["metadata"]["namespace"] == meta["namespace"]
         )
         status = obj.get("status") or {}
         endpoint = status.get("controlPlaneEndpoint") or {}

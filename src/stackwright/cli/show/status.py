@@ -104,7 +104,7 @@ class Answer:
     def lines(self) -> list[str]:
         from stackwright.cli.ui.tree import lines
 
-        colour = sys.stdout.isatty()
+        colour = common.coloured()
         text: list[str] = []
         shown = [node if self.everything else _opened(node) for node in self.nodes()]
         for node in shown:

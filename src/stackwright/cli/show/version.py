@@ -28,17 +28,17 @@ def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = 
 
     from stackwright.cli.output import dumped, table
 
-    told = {"program": of("stackwright"), **asyncio.run(_cluster(kubeconfig))}
+    versions = {"program": of("stackwright"), **asyncio.run(_cluster(kubeconfig))}
     if output is not Format.TABLE:
-        common.data(dumped(told, output))
+        common.data(dumped(versions, output))
         return
-    rows = [("program", told["program"])]
-    if told["operator"]:
-        rows.append(("operator", f"{told['operator']['version']} ({told['operator']['image']})"))
-    rows += [(f"{each['kind']} {each['namespace']}/{each['name']}", each["version"]) for each in told["clouds"]]
+    rows = [("program", versions["program"])]
+    if versions["operator"]:
+        rows.append(("operator", f"{versions['operator']['version']} ({versions['operator']['image']})"))
+    rows += [(f"{each['kind']} {each['namespace']}/{each['name']}", each["version"]) for each in versions["clouds"]]
     common.echo(table(rows))
-    if told["problem"]:
-        common.echo(told["problem"], err=True)
+    if versions["problem"]:
+        common.echo(versions["problem"], err=True)
 
 
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:

@@ -21,17 +21,17 @@ SAYS = {"lost": "lost: ", "restart": "restarts: ", "missing": "missing: ", "unte
 
 
 def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -> list[str]:
-    told: list[str] = []
+    rendered: list[str] = []
     for entry in found:
         tail = "; ".join(text for text in (entry.why, entry.note) if text)
         tail, what = common.safe(tail), common.safe(entry.what)
         head = f"  {SIGNS[entry.does]} {SAYS.get(entry.verb, '') if entry.does == NOTE else ''}{what}"
-        told.append(_painted(head, entry.does, colour) + (f"  ({tail})" if tail and entry.does != FAIL else ""))
+        rendered.append(_painted(head, entry.does, colour) + (f"  ({tail})" if tail and entry.does != FAIL else ""))
         if entry.does == FAIL:
-            told.append(f"      {tail}")
+            rendered.append(f"      {tail}")
         elif entry.does not in (WAIT, DELETE):
-            told += _changes(entry, full)
-    return told
+            rendered += _changes(entry, full)
+    return rendered
 
 
 def _changes(entry: Entry, full: bool) -> list[str]:
@@ -40,12 +40,12 @@ def _changes(entry: Entry, full: bool) -> list[str]:
     if entry.does == CREATE and not full:
         shown = [each for each in shown if each.source != BUILT]
     cut = shown if full else shown[:MOST]
-    told = [_change(each) for each in cut]
+    rendered = [_change(each) for each in cut]
     left = len(entry.changes) - len(cut)
     if left:
         more = f"{left} more values" if len(cut) else f"{left} values"
-        told.append(f"      {more}; --full shows them")
-    return told
+        rendered.append(f"      {more}; --full shows them")
+    return rendered
 
 
 def _change(each: ChangedValue) -> str:

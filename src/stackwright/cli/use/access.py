@@ -50,7 +50,9 @@ async def way_from_here(reader: Reader, login: Login) -> Login:
 
 
 def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str) -> Path:
-    """The file of the local cloud, else one beside clouds.yaml, whose name is unique because it contains a digest."""
+    """The file of the local cloud, otherwise one next to clouds.yaml, whose name is unique because it contains a
+    digest.
+    """
     from hashlib import sha256
 
     from stackwright.cli.cluster import NAMESPACE, is_local

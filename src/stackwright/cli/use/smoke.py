@@ -59,10 +59,11 @@ def smoke(
 
       stackwright smoke --junit smoke.xml -o json
     """
-    from stackwright.cli.cluster import connected, run
+    from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.use.access import read_access
     from stackwright.smoke.checks import chosen
+    from stackwright.smoke.ports import Failed
 
     try:
         wanted = chosen(name.strip() for name in checks.split(",") if name.strip())
@@ -75,7 +76,11 @@ def smoke(
 
     access = run(work())
     with explained(INTERRUPTED), _terminated_as_interrupted(), _folder(keep) as folder:
-        results = _run(_stage(access, folder), wanted, output, keep=keep)
+        try:
+            stage = _stage(access, folder)
+        except Failed as error:
+            fail(str(error))
+        results = _run(stage, wanted, output, keep=keep)
     _tell(results, output, junit)
 
 
@@ -135,12 +140,13 @@ def _stage(access: Access, folder: Path) -> Stage:
 
     ca = folder / "ca.crt"
     ca.write_text(access.ca)
+    host = RealHost(ca)
     admin = administrator(access, str(ca))
     return Stage(
         name=f"{PREFIX}{secrets.token_hex(4)}",
         projects=ProjectsApi(admin, access, str(ca)),
         admin=tenant(admin),
-        host=RealHost(ca),
+        host=host,
         guest=_guest,
         folder=folder,
     )

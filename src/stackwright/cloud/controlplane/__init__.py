@@ -24,6 +24,7 @@ from stackwright.api.support import (
     UnsupportedText,
     absent,
     unsupported,
+    unused,
 )
 from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, MemcachedTemplates, RabbitTemplates
 from stackwright.cloud.controlplane.pods import Bus, BusReference
@@ -142,7 +143,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     topology_ref: Unsupported = unsupported("Topologies.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     application_credential: OffAnyway | None = absent("Application credentials.")
-    openstackclient: Client | None = Field(None, description="Ignored: Keystone includes a client pod.")
+    openstackclient: Client | None = unused(None, "Keystone includes a client pod.")
     barbican: Absent | None = absent("Key manager.")
     cinder: Absent | None = absent("Block storage.")
     designate: OffAnyway | None = absent("DNS service.")

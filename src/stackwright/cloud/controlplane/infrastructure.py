@@ -14,6 +14,7 @@ from stackwright.api.support import (
     UnsupportedFlag,
     UnsupportedText,
     unsupported,
+    unused,
 )
 from stackwright.cloud.controlplane.pods import (
     Pods,
@@ -22,7 +23,7 @@ from stackwright.cloud.controlplane.pods import (
 
 class GaleraTemplate(Pods):
     replicas: Literal[1, 3] = Field(1, description="Number of servers; two servers would stop if either one fails.")
-    secret: OptionalObjectName = Field("", description="Ignored: Stackwright generates the password of root.")
+    secret: OptionalObjectName = unused("", "Stackwright generates the password of root.")
     storage_class: OptionalObjectName = Field(
         "", description="Storage class of the volumes; empty for spec.storageClass."
     )

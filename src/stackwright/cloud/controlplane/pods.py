@@ -21,6 +21,7 @@ from stackwright.api.support import (
     UnsupportedText,
     UnsupportedTexts,
     unsupported,
+    unused,
 )
 
 Database = Literal["openstack"]
@@ -87,7 +88,7 @@ class Template(Pods):
     """Fields that templates of whole services share."""
 
     tls: ServiceTls | None = Field(None, description="TLS inside the cluster; not supported.")
-    secret: OptionalObjectName = Field("", description="Ignored: Stackwright generates the passwords of services.")
+    secret: OptionalObjectName = unused("", "Stackwright generates the passwords of services.")
     database_instance: Database = Field("openstack", description="The database.")
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
     notifications_bus: BusReference | None = Field(None, description="The message bus of notifications.")
@@ -97,7 +98,7 @@ class Template(Pods):
     database_account: UnsupportedText = unsupported("Name of the database's user.")
     service_user: UnsupportedText = unsupported("Name of the service's user.")
     password_selectors: Unsupported = unsupported("Keys of passwords.")
-    preserve_jobs: bool = Field(False, description="Ignored: a Job is always kept until the next one.")
+    preserve_jobs: bool = unused(False, "a Job is always kept until the next one.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     api_timeout: UnsupportedNumber = unsupported("Timeout of the API.")
 

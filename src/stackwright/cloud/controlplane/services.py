@@ -45,13 +45,11 @@ class KeystoneTemplate(Configured):
     admin_user: Literal["admin"] = Field("admin", description="Name of the administrator.")
     password_selectors: AdminSelector = Field(default_factory=lambda: AdminSelector(), description="Keys of passwords.")
     enable_secure_rbac: Literal[True] = Field(
-        True, alias="enableSecureRBAC", description="Ignored: scopes are always enforced."
+        True, alias="enableSecureRBAC", description="Scopes are always enforced; only true is allowed."
     )
-    fernet_max_active_keys: UnsupportedNumber = unsupported(
-        "Ignored: the number of keys follows from the token lifetime."
-    )
+    fernet_max_active_keys: UnsupportedNumber = unsupported("Number of keys, which follows from the token lifetime.")
     fernet_rotation_days: UnsupportedNumber = unsupported(
-        "Ignored: the rotation interval follows from the token lifetime."
+        "Rotation interval of keys, which follows from the token lifetime."
     )
     httpd_customization: Unsupported = unsupported("Settings of Apache; uWSGI serves Keystone.")
     federated_realm_config: UnsupportedText = unsupported("Federation.")

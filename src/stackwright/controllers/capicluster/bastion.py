@@ -29,7 +29,7 @@ from stackwright.controllers.infra.server_template import (
 )
 from stackwright.core.conditions import Condition, SameAs, blocked, copied, done, find, waiting, waiting_for
 from stackwright.core.objects import annotation, is_deleting, key_of
-from stackwright.core.openstack.clouds import CloudResource
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Action, Apply, Delete, Object
 
 
@@ -40,8 +40,8 @@ class Outcome:
     status: Mapping[str, Any] = field(default_factory=dict)
 
 
-def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
-    """`told` are the new fields of the cluster's status."""
+def bastion(seen: Observed, owner: Owner, status: Mapping[str, Any]) -> Outcome:
+    """`status` are new fields of the cluster's status."""
     server = seen.bastion
     if not has_bastion(seen.spec):
         return (
@@ -49,7 +49,7 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
             if server is None
             else gone(seen, server)
         )
-    place = cluster_defaults(seen.spec, told, "bastionSecurityGroup")
+    place = cluster_defaults(seen.spec, status, "bastionSecurityGroup")
     machine = as_machine(seen)
     if lacks_network(machine, place):
         text = "The cluster has no network; set spec.bastion.spec.ports, with a network each"
@@ -115,11 +115,11 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     if why := why_unusable(address, made, {*ports_of(server)}, "bastion"):
         text = f"{why}, or set another one in spec.bastion.floatingIP"
         return Outcome(waiting(BASTION_READY, text, "AddressInUse"), (), _status(server))
-    told = _status(server, str(address.facts.get("floating_ip_address") or ""))
+    fields = _status(server, str(address.facts.get("floating_ip_address") or ""))
     if not port or address.facts.get("port_id", port) == port:
-        return Outcome(done(BASTION_READY), (), told)
+        return Outcome(done(BASTION_READY), (), fields)
     call = owner.call("update", BASTION, id=address.id, body={"port_id": port}, why="attached to the bastion")
-    return Outcome(done(BASTION_READY), (call,), told)
+    return Outcome(done(BASTION_READY), (call,), fields)
 
 
 def _looked(seen: Observed) -> bool:
@@ -136,7 +136,7 @@ def _address(seen: Observed) -> CloudResource | None:
 def _status(server: Object, floating: str = "") -> dict[str, Any]:
     status = server.get("status") or {}
     inside = [each["address"] for each in status.get("addresses") or () if each["type"] == "InternalIP"]
-    told = {
+    fields = {
         "id": status.get("instanceID"),
         "name": server["metadata"]["name"],
         "sshKeyName": server["spec"].get("sshKeyName"),
@@ -144,4 +144,4 @@ def _status(server: Object, floating: str = "") -> dict[str, Any]:
         "ip": inside[0] if inside else "",
         "floatingIP": floating,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in fields.items() if value}

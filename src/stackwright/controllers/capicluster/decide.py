@@ -25,7 +25,7 @@ from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Plan
 
 DRIFT = 60.0
@@ -107,23 +107,23 @@ def _lost(seen: Observed, found: Progress) -> Plan:
 
 def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Plan:
     assert seen.look is not None
-    told = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
+    status = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "Attaching the subnet to the router", "Applying")
         asked = find(seen.obj, ROUTER_READY)
         requeue = POLL if asked and copied(asked) == stage else 0.0  # the request may leave the port unchanged
-        return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(told))
-    held = endpoint.held(seen, told)
-    where = endpoint.endpoint(seen, told, held)
-    api, before = endpoint.stage(seen, told, where, want.lost, held), bastion(seen, owner, told)
+        return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(status))
+    held = endpoint.held(seen, status)
+    where = endpoint.endpoint(seen, status, held)
+    api, before = endpoint.stage(seen, status, where, want.lost, held), bastion(seen, owner, status)
     if held:
-        told = {**told, "apiServerFloatingIP": {}}
+        status = {**status, "apiServerFloatingIP": {}}
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.written_endpoint(seen, where),
         *set_back(seen.obj, (*corrections(owner, parts(want), found), *unmanaged_rules(owner, found, seen.look))),
         *before.actions,
-        *endpoint.attach_endpoint(seen, owner, told),
+        *endpoint.attach_endpoint(seen, owner, status),
     )
     return report(
         seen,
@@ -131,7 +131,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Pla
         actions,
         DRIFT if api.status and before.condition.status else POLL,
         **written(found.record),
-        **_given(told),
+        **_given(status),
         ready=bool(api.status),
         initialization={"provisioned": True} if provisioned else {},
         controlPlaneEndpoint=where,
@@ -139,7 +139,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Pla
     )
 
 
-def _given(told: Mapping[str, Any]) -> dict[str, Any]:
+def _given(status: Mapping[str, Any]) -> dict[str, Any]:
     """The status fields with facts about resources."""
     ours = ("ready", "initialization", "controlPlaneEndpoint", "bastion", "resources", "project")
-    return {name: told[name] for name in stages.FIELDS if name not in ours}
+    return {name: status[name] for name in stages.FIELDS if name not in ours}

@@ -9,12 +9,13 @@ from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, record_of
 from stackwright.controllers.capicluster.stages import ENDPOINT_READY
-from stackwright.controllers.infra.addresses import is_of, why_unusable
+from stackwright.controllers.infra.addresses import Unusable, is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
 from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
-from stackwright.core.openstack.clouds import CloudCall, CloudResource
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Apply, Object
 
 ANOTHER = "recreate the cluster with another one in spec.apiServer.floatingIP"
@@ -24,18 +25,20 @@ VIP = (
 )
 
 
-def endpoint(seen: Observed, told: Mapping[str, Any], held: str) -> dict[str, Any]:
-    """Host and port; empty while no host is known. `told` are the new fields of the status.
+def endpoint(seen: Observed, status: Mapping[str, Any], held: Unusable | None) -> dict[str, Any]:
+    """Host and port; empty while no host is known. `status` are the new fields of the status.
 
     While the floating IP is `held`, no other address replaces it, because Cluster API keeps an endpoint for ever.
     """
     given = _given(seen)
-    host = given or (told.get("apiServerFloatingIP") or {}).get("address")
+    host = given or (status.get("apiServerFloatingIP") or {}).get("address")
     host = host or (seen.spec.get("apiServer") or {}).get("fixedIP")
     return {"host": str(host), "port": api_port(seen.spec)} if host and (given or not held) else {}
 
 
-def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], lost: str, held: str) -> Condition:
+def stage(
+    seen: Observed, status: Mapping[str, Any], found: Mapping[str, Any], lost: str, held: Unusable | None
+) -> Condition:
     """The condition of the endpoint.
 
     lost  a deleted address that cannot be replaced;  held  why the floating IP may not be used
@@ -47,10 +50,8 @@ def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], los
         text = f"Another client deleted the floating IP {lost}, which all clients of the API use"
         way = f"ask the cloud's administrator to allocate {lost} again and set it in spec.apiServer.floatingIP"
         return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or create another cluster")
-    if held and _given(seen) and not _at_bastion(seen, told):
-        return done(
-            ENDPOINT_READY, f"{held.partition(';')[0]}; it is kept there, and the endpoint of the API is {_given(seen)}"
-        )
+    if held and _given(seen) and not _at_bastion(seen, status):
+        return done(ENDPOINT_READY, f"{held.cause}; it is kept there, and the endpoint of the API is {_given(seen)}")
     if held:
         return waiting(ENDPOINT_READY, f"{held}, or {ANOTHER}; {VIP}", "AddressInUse")
     if found:
@@ -66,22 +67,22 @@ def written_endpoint(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, .
     return completed(KIND, seen.obj, {"controlPlaneEndpoint": dict(found)})
 
 
-def held(seen: Observed, told: Mapping[str, Any]) -> str:
-    """Why the floating IP is not attached to this cluster, and the remedy; empty if it is or may be.
+def held(seen: Observed, status: Mapping[str, Any]) -> Unusable | None:
+    """Why the floating IP is not attached to this cluster; None if it is or may be.
 
     Its port may belong to a restored machine that has not recorded its ports yet. The cluster's spec has a host then.
     Without a host in the spec, none is written before the port is known.
     """
-    address = _address(seen, told)
+    address = _address(seen, status)
     if address is None:
-        return ""
+        return None
     unknown = not address.mark and any(_is_unknown(seen, machine) for machine in _control_plane(seen))
-    return "" if unknown and _given(seen) else _kept_away(seen, address)
+    return None if unknown and _given(seen) else _kept_away(seen, address)
 
 
-def attach_endpoint(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCall, ...]:
+def attach_endpoint(seen: Observed, owner: Owner, status: Mapping[str, Any]) -> tuple[CloudCall, ...]:
     """Attaches the floating IP to the first ready machine, unless its present machine is ready."""
-    address = _address(seen, told)
+    address = _address(seen, status)
     ports = [port for port in (first_port(seen.servers.get(name)) for name in _ready(seen)) if port]
     if address is None or not ports or address.facts.get("port_id", ports[0]) in ports or _kept_away(seen, address):
         return ()
@@ -93,17 +94,17 @@ def _given(seen: Observed) -> str:
     return str((seen.spec.get("controlPlaneEndpoint") or {}).get("host") or "")
 
 
-def _address(seen: Observed, told: Mapping[str, Any]) -> CloudResource | None:
-    id_ = str((told.get("apiServerFloatingIP") or {}).get("id") or "")
+def _address(seen: Observed, status: Mapping[str, Any]) -> CloudResource | None:
+    id_ = str((status.get("apiServerFloatingIP") or {}).get("id") or "")
     return seen.look.get(API, id_) if seen.look and id_ else None
 
 
-def _at_bastion(seen: Observed, told: Mapping[str, Any]) -> bool:
-    address = _address(seen, told)
+def _at_bastion(seen: Observed, status: Mapping[str, Any]) -> bool:
+    address = _address(seen, status)
     return address is not None and address.facts.get("port_id") in {*ports_of(seen.bastion)}
 
 
-def _kept_away(seen: Observed, address: CloudResource) -> str:
+def _kept_away(seen: Observed, address: CloudResource) -> Unusable | None:
     servers = (seen.servers.get(machine["metadata"]["name"]) for machine in seen.machines)
     ports = {port for server in servers for port in ports_of(server)}
     return why_unusable(address, is_of(address, seen.identity, record_of(seen.status)), ports, "cluster")

@@ -28,7 +28,8 @@ from stackwright.controllers.capicluster.record import (
 )
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
 from stackwright.core.objects import key_of, shortened
-from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, ResourceKey
+from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Key
 
 Ids = Mapping[ResourceKey, Any]
@@ -77,10 +78,10 @@ def wanted(seen: Observed) -> Wanted:
 
 
 def _lost_address(seen: Observed) -> str:
-    told = str((seen.status.get("apiServerFloatingIP") or {}).get("address") or "")
-    if told in named_addresses(seen.spec) or API in record_of(seen.status):
+    address = str((seen.status.get("apiServerFloatingIP") or {}).get("address") or "")
+    if address in named_addresses(seen.spec) or API in record_of(seen.status):
         return ""
-    return told if told == (seen.spec.get("controlPlaneEndpoint") or {}).get("host") else ""
+    return address if address == (seen.spec.get("controlPlaneEndpoint") or {}).get("host") else ""
 
 
 def has_bastion(spec: Mapping[str, Any]) -> bool:

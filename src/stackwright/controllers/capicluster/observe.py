@@ -10,19 +10,19 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.clusterapi import cluster_name, is_managed_elsewhere
-from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.observe import observe_cloud
 from stackwright.controllers.infra.origin import is_restored
 from stackwright.controllers.infra.pausing import capi_pause_cause
-from stackwright.controllers.infra.reads import cluster_referring, origin_of
+from stackwright.controllers.infra.reads import cluster_referring
 from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import Clouds, ResourceType, Subscription, ids, look
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.clouds import Clouds, Subscription, look
+from stackwright.core.openstack.resources import CloudRef, ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -64,20 +64,23 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackCluster.parsed(obj)
+    if is_managed_elsewhere(obj) and not is_deleting(obj):
+        return Observed(obj, now, spec, tuple(errors))
     paused = capi_pause_cause(obj, await cluster_referring(reader, obj))
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
-    if not seen.asks or (is_managed_elsewhere(obj) and not is_deleting(obj)):
+    if not seen.asks:
         return seen
-    try:
-        async with clouds.in_time(NAME, key):
-            seen = replace(seen, origin=await origin_of(reader, obj))
-            cloud = await cloud_of(reader, key[0], spec["identityRef"])
-            seen = replace(seen, cloud=cloud)
-            if not is_deleting(obj):
-                seen = replace(seen, found=await resolve_references(clouds, cloud, partial(resolve, spec, seen.status)))
-            return with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
-    except (TransientCloudError, TerminalCloudError) as error:
-        return with_error(seen, error)
+    return await observe_cloud(seen, clouds, reader, NAME, partial(_resolved, clouds), partial(_viewed, clouds))
+
+
+async def _resolved(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
+    if is_deleting(seen.obj):
+        return seen
+    return replace(seen, found=await resolve_references(clouds, cloud, partial(resolve, seen.spec, seen.status)))
+
+
+async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
+    return with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
 
 
 async def _with_servers(seen: Observed, reader: Reader) -> Observed:

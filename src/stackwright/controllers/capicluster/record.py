@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import Record, listed, unlisted
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 
 NETWORK: ResourceKey = ("network", "cluster")
 SUBNET: ResourceKey = ("subnet", "cluster")

@@ -1,4 +1,4 @@
-"""Resolves what a cluster names and does not create (networks, a router, floating IPs) to ids, once. Pure."""
+"""Resolves names of existing resources of a cluster (networks, a router, floating IPs) to ids, once. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver, named
-from stackwright.core.openstack.clouds import CloudResource, Query, complete_query, query
+from stackwright.core.openstack.clouds import Query, complete_query, query
+from stackwright.core.openstack.resources import CloudResource
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import Any
 from stackwright.controllers.capicluster.record import group
 from stackwright.controllers.infra.managed_resources import DesiredResource
 from stackwright.core.digest import digest
-from stackwright.core.openstack.clouds import ResourceKey
 from stackwright.core.openstack.group_rules import meaning
+from stackwright.core.openstack.resources import ResourceKey
 
 CONTROL_PLANE, WORKER, BASTION = "controlplane", "worker", "bastion"
 NODES = (CONTROL_PLANE, WORKER)

@@ -13,7 +13,7 @@ from stackwright.controllers.infra.managed_resources import Progress
 from stackwright.controllers.infra.references import named
 from stackwright.controllers.infra.report import keeping
 from stackwright.core.conditions import Condition, copied, done, find, waiting
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Plan
 
 NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"
@@ -58,16 +58,16 @@ def stopped(stage: Condition) -> tuple[Condition, ...]:
 
 def report(
     seen: Observed,
-    told: tuple[Condition, ...],
+    conditions: tuple[Condition, ...],
     actions: tuple[Action, ...] = (),
     requeue: float | None = None,
     **status: Any,
 ) -> Plan:
     """Stages and status fields that are not passed keep their values."""
-    ahead = [stage for stage in told if stage.type not in STAGES]
+    ahead = [stage for stage in conditions if stage.type not in STAGES]
     if not ahead and seen.look:
         ahead = [done(AUTHENTICATION)]
-    now = {stage.type: stage for stage in told}
+    now = {stage.type: stage for stage in conditions}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
     status["project"] = project(seen, record_of(seen.status))
     return keeping(seen.status, FIELDS, stages, actions, requeue, **status)
@@ -80,21 +80,21 @@ def _before(seen: Observed, type_: str) -> Condition:
 
 def facts(seen: Observed, found: Progress) -> dict[str, Any]:
     """Status fields with facts about resources. Resources that were not listed keep their previous values."""
-    things, told = found.things, dict(seen.found.names or {}) if seen.found else {}
+    things, fields = found.things, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:
-        told["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
+        fields["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
     if ROUTER in things:  # keep its addresses if someone removed its gateway
         before = seen.status.get("router") or {}
-        told["router"] = {**(before if before.get("id") == things[ROUTER].id else {}), **router(things[ROUTER])}
+        fields["router"] = {**(before if before.get("id") == things[ROUTER].id else {}), **router(things[ROUTER])}
     for name, field in GROUP_FIELDS.items():
         if group(name) in things:
-            told[field] = {"id": things[group(name)].id, "name": things[group(name)].name}
+            fields[field] = {"id": things[group(name)].id, "name": things[group(name)].name}
         elif group(name) not in found.record:
-            told[field] = {}
+            fields[field] = {}
     given = seen.found.addresses.get("api") if seen.found else None
     if api := things.get(API) or given:
-        told["apiServerFloatingIP"] = {"id": api.id, "address": str(api.facts.get("floating_ip_address") or "")}
-    return {**told, "failureDomains": domains(seen)}
+        fields["apiServerFloatingIP"] = {"id": api.id, "address": str(api.facts.get("floating_ip_address") or "")}
+    return {**fields, "failureDomains": domains(seen)}
 
 
 def domains(seen: Observed) -> list[dict[str, Any]]:

@@ -7,16 +7,12 @@ clients and pools and, for its gateway, a Secret with the user that authenticate
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services.contracts import CephClientSpec
 from stackwright.controllers.ceph.observe import SOURCES, Observed
-from stackwright.controllers.claimants import order
+from stackwright.controllers.claimants import owners
 from stackwright.core.conditions import Condition, blocked, done
 from stackwright.core.digest import digest
 from stackwright.core.objects import (
@@ -31,6 +27,7 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
 from stackwright.core.secrets.writes import GatherSecret
+from stackwright.services.ceph.clients import claims
 from stackwright.services.ceph.features import CephSettings
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.ceph.values import (
@@ -102,19 +99,22 @@ def request(spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _asked(clients: Iterable[Object]) -> dict[str, Any]:
-    """Client → request, of the oldest valid object that names it; the others report why theirs is not made."""
-    asked: dict[str, Any] = {}
-    for each in sorted((each for each in clients if not is_deleting(each)), key=order):
-        with suppress(ValidationError):
-            CephClientSpec.model_validate(each["spec"])
-            asked.setdefault(each["spec"]["client"], request(each["spec"]))
-    return asked
+def _asked(clients: Sequence[Object], ceph: str) -> dict[str, Any]:
+    """Client → request, of the object that owns all it claims; the others report why theirs is not made."""
+    owner = owners(clients, claims)
+    return {
+        each["spec"]["client"]: request(each["spec"])
+        for each in clients
+        if not is_deleting(each)
+        and each["spec"].get("instance") == ceph
+        and (mine := claims(each))
+        and all(owner[claim] is each for claim in mine)
+    }
 
 
 def _requests(seen: Observed, settings: CephSettings) -> Object:
-    namespace, _ = key_of(seen.obj)
-    asked = _asked(seen.clients)
+    namespace, name = key_of(seen.obj)
+    asked = _asked(seen.clients, name)
     data = {"requests.json": json.dumps({"clients": asked}, indent=2, sort_keys=True)}
     owned = {"ownerReferences": [owner_reference(seen.obj)]} if settings.trial else {}
     return {
@@ -192,8 +192,8 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
 def _conditions(health: Object | None) -> tuple[Condition, ...]:
     """Conditions that `ceph-watch` wrote; invalid content counts as none."""
     try:
-        told = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
-        entries = {entry["type"]: entry for entry in told.get("conditions") or ()}
+        report = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
+        entries = {entry["type"]: entry for entry in report.get("conditions") or ()}
         return tuple(
             Condition(name, bool(entries[name]["status"]), str(entries[name]["reason"]), str(entries[name]["message"]))
             for name in CONDITIONS

@@ -25,7 +25,8 @@ SOURCES = (f"{GATEWAY.name}-keystone", PUBLIC_TLS)
 
 @dataclass(frozen=True)
 class Observed:
-    """sources  name → Secret or None, the sources of the gateway's credentials
+    """clients  all of the namespace: one of another Ceph may own the Secret that one of this Ceph would write
+    sources  name → Secret or None, the sources of the gateway's credentials
     keys     the Secret from the provider of Ceph;  urls  the published URLs of its gateway
     """
 
@@ -50,7 +51,7 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     except ValidationError:
         return Observed(obj)  # the service controller reports the error
     place = settings.exchange(key[0])
-    clients = [each for each in await reader.list(CephClient.KIND, key[0]) if each["spec"].get("instance") == key[1]]
+    clients = await reader.list(CephClient.KIND, key[0])
     return Observed(
         obj,
         settings,

@@ -8,11 +8,11 @@ from functools import partial
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import CephClient
 from stackwright.controllers.cephclient.decide import decide
-from stackwright.controllers.cephclient.objects import claims
 from stackwright.controllers.cephclient.observe import observe
 from stackwright.controllers.claimants import Claimants
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.plan import Key, Object
+from stackwright.services.ceph.clients import claims
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.ceph.values import KEYS
 

@@ -1,4 +1,4 @@
-"""(client, what the Ceph provider handed over) → the Secret of the client. Pure.
+"""(client, credentials from the Ceph provider) → the Secret of the client. Pure.
 
 New keys and monitors reach the Secret and, through it, the files in the pods. Clients read these when they connect, so
 nothing is restarted. The keys of an external Ceph are in a foreign Secret, which is polled, not watched.
@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from stackwright.api.errors import messages
 from stackwright.api.services.contracts import CephClientSpec
-from stackwright.controllers.cephclient.objects import claims
 from stackwright.controllers.cephclient.observe import Observed
 from stackwright.controllers.claimants import taken
 from stackwright.core.conditions import Condition, blocked, done, waiting, waiting_for
@@ -21,6 +20,7 @@ from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Action, Plan, staged
 from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.core.secrets.writes import CephAccess
+from stackwright.services.ceph.clients import claims
 from stackwright.services.ceph.values import REQUESTS
 
 STAGE = "Account"

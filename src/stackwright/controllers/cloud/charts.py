@@ -53,7 +53,7 @@ def _for_many(source: str) -> bool:
 
 
 def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
-    """What a chart would refuse of values; `where` is their path. Nothing is known of a chart that is not ours."""
+    """Values that a chart would reject; `where` is their path. Unknown charts are not checked."""
     return bounded(value_errors(schemas.get(chart, {}), values, where))
 
 

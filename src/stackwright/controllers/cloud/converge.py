@@ -7,11 +7,13 @@ of one service, no part of it is applied.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.kinds import DAEMONSET
+from stackwright.api.meta import Model
+from stackwright.api.support import unused_fields
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Refinement, service_object, service_pods
 from stackwright.controllers.cloud.observe import Observed
@@ -47,6 +49,7 @@ class Entry:
     paused  why only the infrastructure is written for now, None for all services; existing services stay
     gone    reason for the deletion of a service object
     path    path in the manifest of the number of voting servers
+    given   the user's spec of that kind
     first   actions before those of the services;  last  actions after them
     """
 
@@ -54,12 +57,13 @@ class Entry:
     paused: Condition | None = None
     gone: str = "no longer in preset or features.services"
     path: Path = option
+    given: Model | None = None
     first: tuple[Action, ...] = ()
     last: tuple[Action, ...] = ()
 
 
-def another(seen: Observed) -> Condition:
-    text = f"The namespace has an older cloud, {seen.others[0]}; delete this one: a namespace can have only one cloud"
+def another(others: Sequence[str]) -> Condition:
+    text = f"The namespace has an older cloud, {others[0]}; delete this one: a namespace can have only one cloud"
     return blocked("Ready", "AnotherCloud", text)
 
 
@@ -91,7 +95,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         states[declared.service if alone else each.name] = _state(current)
     actions += _surplus(seen, {each.key for each in every}, entry.gone)
     actions += entry.last
-    rest = [held, *([entry.paused] if entry.paused else []), *_unused(spec)]
+    rest = [held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
     ready = sum(1 for stage in services if stage.status)
     return Plan(
         tuple(actions),
@@ -100,12 +104,12 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
     )
 
 
-def _unused(spec: OpenStackDeploymentSpec) -> list[Condition]:
+def _unused(spec: Model) -> list[Condition]:
     """Reports fields that are accepted but have no effect."""
-    if not (fields := [f"spec.artifacts.{name}" for name in spec.artifacts.given]):
+    if not (fields := unused_fields(spec)):
         return []
     what = "is accepted but not used" if len(fields) == 1 else "are accepted but not used"
-    text = f"{', '.join(fields)} {what}. The operator's option --images sets the registry of all images"
+    text = f"{', '.join(fields)} {what}: {'; '.join(dict.fromkeys(fields.values()))}"
     return [done("UnusedFields", text, "Unused")]
 
 

@@ -23,7 +23,7 @@ def decide(seen: Observed) -> Plan:
             Condition("Ready", False, "Draft", "spec.draft is true: the operator does not process this object")
         )
     if seen.others:
-        return stopped(another(seen))
+        return stopped(another(seen.others))
     spec, errors = parse(seen.obj)
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))

@@ -70,8 +70,9 @@ def _orphans(cloud: Object) -> list[tuple[str, str]]:
 
 
 def service_pods(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> Pods:
-    """All images that the pods of a service object will need, and what they will tolerate; none when its values cannot
-    be built, which it says.
+    """All images that the pods of a service object will need, and their tolerations.
+
+    None if its values are invalid, which the object itself reports.
     """
     text = json.dumps(thing["spec"], sort_keys=True)
     return _pods_of(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),))
@@ -79,7 +80,7 @@ def service_pods(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> Po
 
 @functools.lru_cache(maxsize=256)
 def _pods_of(service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]) -> Pods:
-    """Remembered by the text of the spec: a cloud is looked at far more often than it changes."""
+    """Cached by the text of the spec: a cloud is reconciled far more often than it changes."""
     declared, spec = BY_SERVICE[service], ServiceSpec.model_validate(json.loads(text))
     try:
         context = Context(name, namespace, spec, dict(images), declared.settings.model_validate(spec.settings))

@@ -45,8 +45,7 @@ async def look(kind: Kind, settings: Settings, reader: Reader, key: Key) -> Obse
     obj = await reader.get(kind, key)
     if obj is None:
         return None
-    clouds = [_identity(each, cloud) for each in CLOUDS for cloud in await reader.list(each, key[0])]
-    others = [f"{each} {name}" for age, name, each in sorted(clouds) if (age, name, each) < _identity(kind, obj)]
+    others = await older_clouds(kind, reader, obj)
     services = {}
     for resource in SERVICE_KINDS:
         for found in await reader.list(resource.KIND, key[0]):
@@ -54,6 +53,13 @@ async def look(kind: Kind, settings: Settings, reader: Reader, key: Key) -> Obse
     holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
     secrets = await reader.list(SECRET, key[0], {OWNER: owner_label(obj)})
     return Observed(settings, obj, tuple(others), services, holder, tuple(await reader.list(NODE)), tuple(secrets))
+
+
+async def older_clouds(kind: Kind, reader: Reader, obj: Object) -> list[str]:
+    """Kinds and names of the clouds of the namespace that are older than this one, the oldest first."""
+    namespace = obj["metadata"]["namespace"]
+    clouds = [_identity(each, cloud) for each in CLOUDS for cloud in await reader.list(each, namespace)]
+    return [f"{each} {name}" for age, name, each in sorted(clouds) if (age, name, each) < _identity(kind, obj)]
 
 
 def _identity(kind: Kind, cloud: Object) -> tuple[str, str, str]:

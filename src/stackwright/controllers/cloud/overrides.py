@@ -82,8 +82,8 @@ def _entries(
     for name in value:
         if name not in allowed:
             lacks = what == "service" and name in reference.SERVICES
-            told = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; allowed: {names}"
-            errors.append(f"{where}.{name}: {told}")
+            problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; allowed: {names}"
+            errors.append(f"{where}.{name}: {problem}")
     return [(name, body) for name, body in value.items() if name in allowed]
 
 

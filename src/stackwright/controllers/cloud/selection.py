@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import ValidationError
@@ -45,22 +45,21 @@ def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
     """Requested services and their requirements; a service removed by ~name is not added again."""
     names = requested(spec)
     removed = spec.features.removed
-    while added := [need for need in _required(spec, names) if need not in names and need not in removed]:
-        names += added[:1]
+    while added := next((need for need in _required(spec, names) if need not in {*names, *removed}), None):
+        names.append(added)
     return sorted(names, key=list(BY_SERVICE).index)
 
 
 def lost_needs(spec: OpenStackDeploymentSpec) -> dict[str, list[str]]:
     """Service removed by ~name → services that require it."""
-    names = wanted_names(spec)
     removed = spec.features.removed
+    names = wanted_names(spec) if removed else []
     found = {lost: [name for name in names if lost in _required(spec, [name], names)] for lost in removed}
     return {lost: users for lost, users in sorted(found.items()) if users}
 
 
-def _required(spec: OpenStackDeploymentSpec, names: Collection[str], among: Collection[str] = ()) -> list[str]:
+def _required(spec: OpenStackDeploymentSpec, names: Sequence[str], among: Sequence[str] = ()) -> Iterator[str]:
     """The services that `names` require; `among` lists all services of the cloud if `names` is a part of them."""
-    found: list[str] = []
     cloud = cloud_of(spec, among or names)
     for name in names:
         declared = BY_SERVICE[name]
@@ -70,5 +69,4 @@ def _required(spec: OpenStackDeploymentSpec, names: Collection[str], among: Coll
             parsed = declared.settings.model_validate(settings(spec, declared, cloud))
         except ValidationError:
             continue  # reported when the spec is validated
-        found += declared.requires(parsed)
-    return found
+        yield from declared.requires(parsed)

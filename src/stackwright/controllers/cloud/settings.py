@@ -1,4 +1,4 @@
-"""The settings of the services of a cloud: their features, and what they take from the cloud around them. Pure."""
+"""The settings of the services of a cloud: their features, and facts about the surrounding cloud. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from stackwright.services.registry import BY_SERVICE, PRESETS, SERVICES
 
 def requested(spec: OpenStackDeploymentSpec) -> list[str]:
     """Services that the preset or the user names, without those that these require."""
-    kept = [name for name in PRESETS[spec.preset] if name not in spec.features.removed]
+    removed = spec.features.removed
+    kept = [name for name in PRESETS[spec.preset] if name not in removed]
     return list(dict.fromkeys([*kept, *spec.features.added]))
 
 
@@ -25,7 +26,8 @@ def buses(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
 
 def cloud_of(spec: OpenStackDeploymentSpec, names: Collection[str]) -> Cloud:
     """What settings may take from a cloud with these services."""
-    features = spec.features
+    features, cleanup = spec.features, spec.features.database.cleanup
+    changed = cleanup.model_fields_set
     return Cloud(
         services=tuple(names),
         requested=tuple(requested(spec)),
@@ -33,12 +35,12 @@ def cloud_of(spec: OpenStackDeploymentSpec, names: Collection[str]) -> Cloud:
         storage_class=spec.persistent_volume_storage_class,
         audit=features.logging.audit,
         buses=frozenset(buses(spec, names)),
-        cleanups={each.name: set_fields(features.database.cleanup.of(each)) for each in SERVICES if each.cleanup},
+        cleanups={each.name: set_fields(cleanup.of(each)) for each in SERVICES if each.name in changed},
     )
 
 
 def settings(spec: OpenStackDeploymentSpec, declared: Service, cloud: Cloud) -> dict[str, Any]:
-    """The settings of one service; what is empty has its default."""
+    """The settings of one service; empty ones have their defaults."""
     features = spec.features.of(declared)
     found = declared.features.settings(features, cloud) if declared.features else {}
     around = {

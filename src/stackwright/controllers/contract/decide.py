@@ -1,12 +1,11 @@
 """(contract, provider, Secret) → Plan. Pure.
 
 The Secret comes first, so that a user of the contract can already mount it; then, when the provider serves, the
-account is made with the password in that Secret. What was made is known by a digest of the spec and of the Secret's
-identity: a Secret that was deleted and made anew has another password, which must be set.
+account is created with the password in that Secret. A digest of the spec and of the Secret's identity identifies the
+created account: a recreated Secret has another password, which must be set.
 
-A provider that lost its data has lost the account. The loss is counted before the account is made again, whatever else
-is to be changed in it, and the count is kept: whoever uses the account sees by it that what it had stored there is gone
-too.
+A provider that lost its data has lost the account. The loss is counted before the account is recreated, despite other
+pending changes, and the count is kept: it shows the users of the account that their data at the provider is lost too.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
     if not is_serving(seen.instance):
         stage = waiting_for("Account", provider, why_not_serving(seen.instance))
         return _report(seen, tuple(actions), stage, record)
-    if record.digest and seen.silent:  # an account that is made anew before its loss is known hides it
+    if record.digest and seen.silent:  # an account that is recreated before its loss is known hides the loss
         return _report(seen, tuple(actions), waiting_for("Account", provider, seen.silent), record, LOOK)
     if record.digest and record.provider not in ("", made.provider):  # a new provider, which never had the account
         made = replace(made, losses=made.losses + 1)

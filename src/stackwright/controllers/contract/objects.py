@@ -60,8 +60,10 @@ def uid(obj: Object | None) -> str:
 
 
 def serving_since(provider: Object | None) -> str:
-    """Since when it has served as it does. One that lost its data was away meanwhile, or at least not whole: a Keystone
-    whose database was lost answers all the time.
+    """Start of the provider's current serving period.
+
+    A provider that lost its data was unavailable, or at least not Ready: a Keystone whose database was lost always
+    responds.
     """
     entries = [find(provider, type_) or {} for type_ in (SERVING, READY)]
     return max(str(entry.get("lastTransitionTime") or "") for entry in entries)

@@ -18,13 +18,13 @@ def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return Plan()  # owned objects are deleted by Kubernetes
     if seen.others:
-        return stopped(another(seen))
+        return stopped(another(seen.others))
     spec, errors = parse(seen.obj)
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
     paused = _paused(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
     gone = "its section was removed or disabled"
-    entry = Entry(partial(refinement, spec), paused, gone, path=lambda source, *_: source)
+    entry = Entry(partial(refinement, spec), paused, gone, path=lambda source, *_: source, given=spec)
     return converge(seen, deployment(spec), entry)
 
 

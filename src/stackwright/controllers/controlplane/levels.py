@@ -116,7 +116,7 @@ def _volume(where: str, chart: str, **wanted: str | None) -> Level:
 
 
 def _options(where: str, chart: str, text: str) -> Iterable[Level]:
-    """Options of the file that has the chart's name. The first level removes the values below, whatever their shape."""
+    """Options of the file that has the chart's name. The first level removes lower values of any type."""
     if found := ini.sections(text):
         source = f"{where}.customServiceConfig"
         none = {section: dict.fromkeys(options) for section, options in found.items()}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Refinement
@@ -31,7 +32,7 @@ def deployment(spec: OpenStackControlPlaneSpec) -> OpenStackDeploymentSpec:
             features[section] = found
     return OpenStackDeploymentSpec.model_validate(
         {
-            "openstack_version": "epoxy",
+            "openstack_version": OPENSTACK_RELEASE,
             "preset": "core",
             "size": "single",
             "region_name": spec.keystone.template.region if spec.keystone else "regionOne",

@@ -23,7 +23,7 @@ from stackwright.controllers.floatingippool.objects import (
     unused,
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.controllers.infra.addresses import MARKED, is_of
+from stackwright.controllers.infra.addresses import MARKED, UNMARK, is_of
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.managed_resources import Owner, Progress, listed, plan_next, unlisted
@@ -32,7 +32,8 @@ from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import READY, Condition, blocked, done, waiting
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
-from stackwright.core.openstack.clouds import CloudCall, CloudResource, ResourceKey
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.resources import CloudResource, ResourceKey
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
 
 ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"
@@ -228,7 +229,7 @@ def _elsewhere(seen: Observed, record: Mapping[ResourceKey, str], unusable: set[
     """Why addresses given by the user are not used."""
     others = [thing for thing in _given(seen) if _of_another(seen, record, thing)]
     attached = {ip: f"port {port} uses it" for ip, port in _attached(seen, record).items()}
-    why = {**attached, **{str(thing.facts.get("floating_ip_address")): f"it {MARKED}" for thing in others}}
+    why = {**attached, **{str(thing.facts.get("floating_ip_address")): f"it {MARKED}; {UNMARK}" for thing in others}}
     of = "of spec.preAllocatedFloatingIPs is not used"
     return [f"Floating IP {ip} {of}: {why[ip]}" for ip in why if ip in unusable]
 
@@ -283,7 +284,7 @@ def _lost(seen: Observed, record: Mapping[ResourceKey, str], taken: Mapping[str,
 
 
 def _stage(seen: Observed, found: Progress, lost: list[str], futile: str, unused: str) -> Condition:
-    """The condition. `futile` says why no further floating IP is created, `unused` which ones are not used and why."""
+    """The condition. `futile` is why no further floating IP is created, `unused` names unusable ones with the cause."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
     if lost:
         text = f"Another client deleted floating IP {', '.join(lost)}; delete the claims that use them"

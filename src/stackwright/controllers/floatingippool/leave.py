@@ -11,7 +11,7 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.managed_resources import listed, unlisted
 from stackwright.core.conditions import waiting, waiting_for
 from stackwright.core.objects import has_finalizer, key_of
-from stackwright.core.openstack.clouds import PREFIX, marked_by
+from stackwright.core.openstack.resources import PREFIX, marked_by
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
 
 SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters
@@ -40,8 +40,8 @@ def leave(seen: Observed) -> Plan:
             return teardown.deletion_plan(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
         return teardown.tear_down(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
     left = _left(seen, tuple(record.values()))
-    told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
-    return Plan((*told, Finalizer(KIND, seen.obj, False)))
+    warning = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
+    return Plan((*warning, Finalizer(KIND, seen.obj, False)))
 
 
 def _left(seen: Observed, recorded: Collection[str]) -> str:

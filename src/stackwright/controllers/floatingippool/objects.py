@@ -22,7 +22,7 @@ from stackwright.core.objects import (
     owner_reference,
     shortened,
 )
-from stackwright.core.openstack.clouds import CloudResource, ProjectView, ResourceKey, mark, marked_by
+from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark, marked_by
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group
@@ -82,8 +82,10 @@ def claim_status(claim: Object, ready: Condition, now: float, address: str = "")
         return ()
     (entry,) = merged([ready], status.get("conditions") or (), 0, stamp(now))
     del entry["observedGeneration"]
-    told = {name: value for name, value in entry.items() if value}  # a message must be absent or not empty
-    return (SetStatus(CLAIM, claim, {**({"addressRef": {"name": address}} if address else {}), "conditions": [told]}),)
+    condition = {name: value for name, value in entry.items() if value}  # a message must be absent or not empty
+    return (
+        SetStatus(CLAIM, claim, {**({"addressRef": {"name": address}} if address else {}), "conditions": [condition]}),
+    )
 
 
 def is_restored(seen: Observed, address: Object) -> bool:

@@ -8,20 +8,20 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
-from stackwright.controllers.infra.credentials import cloud_of
 from stackwright.controllers.infra.managed_resources import unlisted
+from stackwright.controllers.infra.observe import observe_cloud
 from stackwright.controllers.infra.pausing import capi_pause_cause
-from stackwright.controllers.infra.reads import cluster_of, list_if_served, origin_of
+from stackwright.controllers.infra.reads import cluster_of, list_if_served
 from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.openstack.clouds import CloudResource, Clouds, Query, ResourceType, Subscription, ids, look, query
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, query
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -85,18 +85,17 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         )
     if not seen.asks:
         return seen
-    try:
-        async with clouds.in_time(NAME, key):
-            seen = replace(seen, origin=await origin_of(reader, obj))
-            cloud = await cloud_of(reader, key[0], spec["identityRef"])
-            seen = replace(seen, cloud=cloud)
-            if not is_deleting(obj):
-                seen = replace(
-                    seen, found=await resolve_references(clouds, cloud, partial(_resolve, spec, seen.status))
-                )
-            return with_view(seen, await look(clouds, cloud, _asker(seen)), unlisted(seen.status.get("resources")))
-    except (TransientCloudError, TerminalCloudError) as error:
-        return with_error(seen, error)
+    return await observe_cloud(seen, clouds, reader, NAME, partial(_resolved, clouds), partial(_viewed, clouds))
+
+
+async def _resolved(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
+    if is_deleting(seen.obj):
+        return seen
+    return replace(seen, found=await resolve_references(clouds, cloud, partial(_resolve, seen.spec, seen.status)))
+
+
+async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
+    return with_view(seen, await look(clouds, cloud, _asker(seen)), unlisted(seen.status.get("resources")))
 
 
 def _doubled(addresses: Iterable[Object]) -> frozenset[str]:

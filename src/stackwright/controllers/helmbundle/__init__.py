@@ -40,7 +40,7 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 def _by_node(obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that a node concerns: those that wait for it, or do without it. Nodes tell of themselves often."""
+    """Bundles that a node concerns: those that wait for it, or continue without it. Nodes report often."""
     bundles = lookup(HelmBundle.KIND, "")
     if not is_up(obj):
         return [key_of(bundle) for bundle in bundles]

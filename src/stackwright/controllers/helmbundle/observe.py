@@ -25,9 +25,9 @@ INSTANCE = "app.kubernetes.io/instance"
 
 @dataclass(frozen=True)
 class Observed:
-    """records    release → what Helm knows of it; the truth about what is deployed
-    ages       release → seconds that its newest record has been as it is; no time of day is in it
-    progress   release → how far its pods got since then
+    """records    release → Helm's record, the truth about what is deployed
+    ages       release → seconds since its newest record changed, by a monotonic clock
+    progress   release → progress of its pods since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
     taken      release that another HelmBundle owns → that HelmBundle
     made       whether a service object created this HelmBundle
@@ -52,9 +52,9 @@ class Observed:
 
     @cached_property
     def _told(self) -> dict[str, Object]:
-        told, had = statuses_of(self.obj), past(self.obj)
+        statuses, had = statuses_of(self.obj), past(self.obj)
         named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
-        return {name: dict(told[name]) for namespace, name in named if (namespace, name) in had}
+        return {name: dict(statuses[name]) for namespace, name in named if (namespace, name) in had}
 
     @cached_property
     def away(self) -> frozenset[str]:
@@ -96,9 +96,9 @@ def _timed(ages: Ages, seen: Observed) -> Observed:
         state = (record.revision, record.state, record.digest, record.updated)
         if (before.get("revision"), before.get("digest")) != (record.revision, record.digest):
             before = {}
-        told = Progress(before.get("reached") or {}, float(before.get("waited") or 0))
-        found[name] = ages.of(key, state, told.still)
-        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), told, seen.held(name))
+        recorded = Progress(before.get("reached") or {}, float(before.get("waited") or 0))
+        found[name] = ages.of(key, state, recorded.still)
+        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), recorded, seen.held(name))
     return replace(seen, ages=found, progress=progress)
 
 

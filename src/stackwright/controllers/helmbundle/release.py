@@ -1,15 +1,15 @@
 """One release: it is installed or upgraded, then watched until its workloads are ready. Pure.
 
 A release is installed when the digest of its chart and values is not the deployed one; nothing else ever starts
-helm. It is progress when more pods of a workload are new, or ready, than ever since: a rollout may take as long as it
-has nodes to go to, and pods that come and go do not keep a bad one. Pods of nodes that are away do not count
-(core/helm/rollouts.py), and what waits for nothing but such a node is not rolled back, however long it waits.
+helm. Progress is a new maximum of new, or ready, pods of a workload: a rollout may take as long as its nodes need, and
+flapping pods do not keep a bad one. Pods of unavailable nodes do not count (core/helm/rollouts.py), and a release that
+waits only for such a node is never rolled back.
 
-An age counts from when this process first saw the record as it is, and not by the time of day (core/ages.py). What was
-waited for a release without progress, and what it had reached, is written into its status once a minute, so an operator
-that is started again goes on from there. One that dies within a minute each time never ends the wait: nothing is rolled
-back then, what is deployed stays and is told as NotReady. A release that failed is tried again a minute after the start
-at the earliest: such an operator does not start Helm each time.
+An age counts from the first observation of the record's state by this process, not by the time of day (core/ages.py).
+The time without progress, and the reached progress, are written into the status once a minute, so a restarted operator
+continues from there. An operator that restarts more often than once a minute never reaches the timeout: it rolls
+nothing back and reports NotReady. A failed release is retried a minute after the start at the earliest, so such an
+operator does not start Helm each time.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def next_step(seen: Observed, wanted: Object) -> Step:
 
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
-    """Adds to the status what is known of earlier revisions: the newest ready one, which is the target of a rollback,
-    and whether this one was tried again.
+    """Adds facts about earlier revisions to the status: the newest ready one, which is the target of a rollback, and
+    whether this one was retried.
     """
     before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
@@ -112,7 +112,7 @@ def _release_voter_error(seen: Observed, wanted: Object) -> str:
 
 
 def _lacking(seen: Observed, wanted: Object) -> Condition | None:
-    """What a release still waits for: values for this chart version and, in a cloud, its images on the nodes."""
+    """The missing requirements of a release: values for this chart version and, in a cloud, its images on the nodes."""
     made_for, type_ = wanted.get("chartDigest"), condition_type(wanted["name"])
     if made_for and made_for != seen.settings.charts.get(wanted["chart"]):
         chart = f"this version of the chart {wanted['chart']}"
@@ -159,7 +159,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
     if not unready:
         message = f"without {named(away)}, which {are(away)} not ready" if away else ""
         return Step((), done(condition_type(name), message, "Deployed"), status_of(record, success=True, away=away))
-    # StatefulSets and Deployments before Jobs: who waits for whom, as a rule.
+    # StatefulSets and Deployments before Jobs, which usually depend on them.
     message = "; ".join(_why(seen, each) for each in unready)
     condition = waiting(condition_type(name), message, "NotReady")
     if was_ready:

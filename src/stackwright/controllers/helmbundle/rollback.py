@@ -1,17 +1,21 @@
-"""A release that is not ready in time, and what was rolled back or failed. Pure.
+"""A release that is not ready in time, and rolled back or failed revisions. Pure.
 
-A release that makes no progress for its time is rolled back to the last revision that was ready, and its digest is not
-tried again until the HelmBundle changes. The digest that failed is in the status before Helm starts, so a rollback that
-fails is not followed by another upgrade to what was not ready.
+A release without progress for its timeout is rolled back to the last ready revision, and its digest is not retried
+until the HelmBundle changes. The failed digest is in the status before Helm starts, so a failed rollback is not
+followed by another upgrade to the unready revision.
 
-What was rolled back while nodes were away is tried again when one of them is back, once: the status remembers that
-digest until it is ready, so a node that comes and goes does not start Helm each time.
+A revision that was rolled back while nodes were unavailable is retried once when one of them is back: the status keeps
+that digest until it is ready, so a flapping node does not start Helm each time.
 
-An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
-the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready.
+An upgrade to more voting servers is not rolled back: the added servers may be members already, and without them the
+others have no majority. It remains, is reported as NotReady, and continues by itself once its pods are ready.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
 
 from stackwright.controllers.helmbundle.claims import release_key
 from stackwright.controllers.helmbundle.observe import Observed
@@ -34,7 +38,40 @@ from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error
 
-ROLLING, ROLLED = "; rolling back to revision ", "; rolled back to revision "
+ROLLING, ROLLED = "rolling back", "rolled back"
+# An older operator recorded a rollback only in the message.
+_MESSAGE = re.compile(rf"(.*); (?:{ROLLING}|{ROLLED}) to revision (\d+).*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """A rollback as the status records it.
+
+    revision  to which the release is rolled back
+    cause     why
+    away      nodes whose return leads to a retry
+    """
+
+    revision: int
+    cause: str
+    away: Collection[str]
+
+    @classmethod
+    def recorded(cls, before: Object) -> Rollback:
+        away, message = before.get("away") or (), str(before.get("message", ""))
+        if revision := int(before.get("rollbackRevision") or 0):
+            return cls(revision, str(before.get("rollbackCause", "")), away)
+        if older := _MESSAGE.fullmatch(message):
+            return cls(int(older[2]), older[1], away)
+        return cls(int(before.get("readyRevision") or 0), message, away)
+
+    def message(self, phase: str, failure: str = "") -> str:
+        again = f"; retried when {named(self.away)} {are(self.away)} ready" if self.away else ""
+        return f"{self.cause}; {phase} to revision {self.revision}{again}{f' failed: {failure}' if failure else ''}"
+
+    def status(self, record: Release | None, digest: str, message: str, stood: Progress | None = None) -> Object:
+        status = status_of(record, success=False, message=message, failed=digest, stood=stood, away=self.away)
+        return {**status, "rollbackRevision": self.revision, "rollbackCause": self.cause}
 
 
 def nodes_back(seen: Observed, before: Object) -> list[str]:
@@ -54,25 +91,29 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
     """The step for a digest that failed: the rollback is done, in progress or interrupted."""
     name = wanted["name"]
     before = seen.before(name)
-    ready, message = int(before.get("readyRevision") or 0), str(before.get("message", ""))
-    away = before.get("away") or ()
-    status = status_of(record, success=False, message=message, failed=str(before["failedDigest"]), away=away)
+    ready, digest, rollback = (
+        int(before.get("readyRevision") or 0),
+        str(before["failedDigest"]),
+        Rollback.recorded(before),
+    )
     key = release_key(seen.obj, wanted)
     if record and record.state == FAILED:
         cause = steady(record.cause)
-        status["message"] = message if cause in message else f"{message} failed: {cause}"
+        message = rollback.message(ROLLING, cause)
+        status = rollback.status(record, digest, message)
         if 0 < ready < record.revision and is_transient(cause):
             left = RETRY_FAILED - seen.ages[name]
             again = () if left > 0 else (HelmRollback(key, ready),)
-            condition = waiting(condition_type(name), status["message"], "RollingBack")
-            return Step(again, condition, status, max(left, SETTLE))
-        return Step((), blocked(condition_type(name), "RollbackFailed", status["message"]), status)
+            return Step(again, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
+        return Step((), blocked(condition_type(name), "RollbackFailed", message), status)
     if record and 0 < ready < record.revision and (interrupted := delete_interrupted(record, key)):
         left = RETRY_FAILED - seen.ages[name]
         actions = () if left > 0 else (*interrupted, HelmRollback(key, ready))
+        message = rollback.message(ROLLING)
+        status = rollback.status(record, digest, message)
         return Step(actions, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
-    status["message"] = message.replace(ROLLING, ROLLED)
-    condition = blocked(condition_type(name), "RolledBack", status["message"])
+    message = rollback.message(ROLLED)
+    condition, status = blocked(condition_type(name), "RolledBack", message), rollback.status(record, digest, message)
     if record is None or record.state != "deployed" or seen.unready(name):
         return Step((), condition, status)
     if seen.ages[name] < SETTLE:
@@ -81,8 +122,8 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
 
 
 def failed(name: str, record: Release, before: Object, left: float) -> Step:
-    told = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
-    message = str(told or f"Release {name} failed")
+    text = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
+    message = str(text or f"Release {name} failed")
     return Step(
         (), blocked(condition_type(name), "Failed", message), status_of(record, success=False, message=message), left
     )
@@ -100,9 +141,9 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
         status = status_of(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     away = set() if is_retried(before, target) else away_of(seen, name)
-    again = f"; retried when {named(away)} {are(away)} ready" if away else ""
-    message = f"{message}{ROLLING}{ready}{again}"
-    status = status_of(record, success=False, message=message, failed=target, stood=stood, away=away)
+    rollback = Rollback(ready, message, away)
+    message = rollback.message(ROLLING)
+    status = rollback.status(record, target, message, stood)
     condition = waiting(condition_type(name), message, "RollingBack")
     if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)

@@ -57,9 +57,9 @@ def status_of(
     stood: Progress | None = None,
     away: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """What is told of a release.
+    """The status of a release.
 
-    stood  how far it was for how long, if that is to be known after a restart
+    stood  its progress and the time without more, if a restart must know them
     away   nodes whose return concerns it
     """
     stood = stood or Progress()

@@ -20,11 +20,11 @@ from stackwright.core.settings import Settings
 PERMIT = "others require helmbundles.unrestricted in the operator's values"
 
 
-def errors_of(obj: Object, settings: Settings | None, old: Object | None = None) -> list[str]:
+def errors_of(obj: Object, settings: Settings | None) -> list[str]:
     """All errors. Without `settings` the shipped charts are unknown, so only the fields are checked.
 
     Admission does not check the operator's own requests. No other client may set privileged values, not even in the
-    HelmBundle of a service object; an update that leaves the spec unchanged is always allowed.
+    HelmBundle of a service object.
     """
     spec = obj.get("spec")
     try:
@@ -37,7 +37,7 @@ def errors_of(obj: Object, settings: Settings | None, old: Object | None = None)
     return [
         f"spec.releases[{index}].{problem}"
         for index, release in enumerate((spec or {})["releases"])
-        for problem in problems(settings, own, release, old is not None and old.get("spec") == spec)
+        for problem in problems(settings, own, release, made=False)
     ]
 
 

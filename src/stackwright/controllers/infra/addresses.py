@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from stackwright.controllers.infra.managed_resources import Record
-from stackwright.core.openstack.clouds import CloudResource, marked_by
+from stackwright.core.openstack.resources import CloudResource, marked_by
 
-MARKED = "has the mark of another object in its description; remove the mark if that object no longer exists"
+MARKED = "has the mark of another object in its description"
+UNMARK = "remove the mark if that object no longer exists"
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why a floating IP must not be attached elsewhere, and the remedy."""
+
+    cause: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.cause}; {self.remedy}"
 
 
 def is_of(thing: CloudResource, uid: str, record: Record) -> bool:
@@ -15,16 +28,15 @@ def is_of(thing: CloudResource, uid: str, record: Record) -> bool:
     return marked_by(thing, uid) or (thing.what, thing.id) in {(slot[0], id_) for slot, id_ in record.items()}
 
 
-def why_unusable(ip: CloudResource, made: bool, ports: Collection[str], whose: str) -> str:
-    """Why a floating IP must not be attached elsewhere, and the remedy; empty if it may.
-
-    One that we created (`made`) or that is attached to one of `ports` may; one of the user may if it is not attached.
+def why_unusable(ip: CloudResource, made: bool, ports: Collection[str], whose: str) -> Unusable | None:
+    """One that we created (`made`) or that is attached to one of `ports` may be attached elsewhere; one of the user may
+    if it is not attached.
     """
     at, named = ip.facts.get("port_id"), f"Floating IP {ip.facts.get('floating_ip_address')}"
     if made or at in ports:
-        return ""
+        return None
     if ip.mark:
-        return f"{named} {MARKED}"
+        return Unusable(f"{named} {MARKED}", UNMARK)
     if at:
-        return f"{named} is attached to port {at}, which does not belong to this {whose}; detach it there"
-    return ""
+        return Unusable(f"{named} is attached to port {at}, which does not belong to this {whose}", "detach it there")
+    return None

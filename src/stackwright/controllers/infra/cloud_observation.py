@@ -10,8 +10,8 @@ from stackwright.api.meta import Kind
 from stackwright.controllers.infra.origin import guard, identity, is_guarded
 from stackwright.core.conditions import Condition, blocked, waiting
 from stackwright.core.objects import has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import CloudRef, ProjectView
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, ProjectView
 from stackwright.core.plan import Finalizer, Object
 
 AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.api.infra.identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.api.kinds import NAMESPACE
-from stackwright.core.openstack.clouds import CloudRef
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.ports import Reader
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
-from stackwright.core.openstack.clouds import CloudCall, CloudResource, ProjectView, limit_deletions, marked_by
+from stackwright.core.openstack.calls import CloudCall, limit_deletions
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource, ProjectView, marked_by
 from stackwright.core.plan import Action, Object, Warn
 
 

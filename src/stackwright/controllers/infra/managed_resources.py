@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.core.conditions import Wait
-from stackwright.core.openstack.clouds import (
+from stackwright.core.openstack.calls import CloudCall, PendingId
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.openstack.resources import (
     ANSWERED,
     CREATED,
-    CloudCall,
     CloudRef,
     CloudResource,
-    PendingId,
     ProjectView,
     ResourceKey,
     mark,
     marked_by,
 )
-from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.plan import Key
 
 Record = Mapping[ResourceKey, str]
@@ -222,8 +221,8 @@ def plan_removal(owner: Owner, record: Record, look: ProjectView) -> Progress:
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
-    told = tuple(thing for key, thing in found.items() if key in copies)
-    return Progress(kept, wait="" if look.certain else "Checking for remaining resources", copies=told)
+    remaining = tuple(thing for key, thing in found.items() if key in copies)
+    return Progress(kept, wait="" if look.certain else "Checking for remaining resources", copies=remaining)
 
 
 def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Progress:

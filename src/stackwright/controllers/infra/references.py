@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.openstack.clouds import CloudResource, Query, query
+from stackwright.core.openstack.clouds import Query, query
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource
 
 Answers = Mapping[Query, tuple[CloudResource, ...]]
 TOLD = 5  # ids shown of several matches
@@ -58,8 +59,8 @@ class Resolver:
             return None
         if len(found) != 1:
             ids = sorted(thing.id for thing in found)
-            told = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "found none"
-            self.problems.append(f"{where}: {asked} must match exactly one: {told}")
+            matches = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "found none"
+            self.problems.append(f"{where}: {asked} must match exactly one: {matches}")
             return None
         return found[0]
 

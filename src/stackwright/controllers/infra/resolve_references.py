@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from stackwright.controllers.infra.references import Answers
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Clouds, Query
+from stackwright.core.openstack.clouds import Clouds, Query
 from stackwright.core.openstack.errors import Reason, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 ROUNDS = 4  # for example the network, its subnet, the network of a subnet
 AT_ONCE = 8  # queries per call of find_all

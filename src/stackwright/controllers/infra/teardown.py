@@ -15,7 +15,7 @@ from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, Clou
 from stackwright.controllers.infra.managed_resources import Owner, Record, plan_removal
 from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
-from stackwright.core.openstack.clouds import ProjectView, ResourceKey
+from stackwright.core.openstack.resources import ProjectView, ResourceKey
 from stackwright.core.plan import Action, Finalizer, Plan, Warn, staged
 
 DELETED = "Deleted"
@@ -47,8 +47,8 @@ def tear_down(
         return deletion_plan(stage, _status(seen, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud, because they have our mark but may belong to another client: {left}"
-    told = (Warn(seen.obj, "LeftBehind", text),) if left else ()
-    return Plan((*told, Finalizer(kind, seen.obj, False)))
+    warning = (Warn(seen.obj, "LeftBehind", text),) if left else ()
+    return Plan((*warning, Finalizer(kind, seen.obj, False)))
 
 
 def deletion_plan(
@@ -75,12 +75,12 @@ def _way_out(lost: bool) -> str:
 
 
 def _held(trouble: Condition | None, out: str) -> Condition:
-    told = trouble.message if trouble else "spec.identityRef contains no credentials"
-    text = f"{told}; or set {out}, which keeps the resources in the cloud"
+    cause = trouble.message if trouble else "spec.identityRef contains no credentials"
+    text = f"{cause}; or set {out}, which keeps the resources in the cloud"
     return waiting(DELETED, text, trouble.reason if trouble else "CredentialsMissing")
 
 
 def _detached(kind: Kind, seen: CloudObservation, record: Record) -> Plan:
     left = ", ".join(f"{what} {id_}" for (what, _), id_ in record.items())
-    told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: {left}"),) if left else ()
-    return Plan((*told, Finalizer(kind, seen.obj, False)))
+    warning = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: {left}"),) if left else ()
+    return Plan((*warning, Finalizer(kind, seen.obj, False)))

@@ -74,7 +74,7 @@ def _report(
 
 
 def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:
-    identity = seen.cluster["spec"].get("identityRef") if seen.cluster else None
+    identity = seen.cluster["spec"].get("identityRef") if seen.cluster and not seen.cluster_errors else None
     return propagated(server, seen.obj, seen.spec, identity)
 
 
@@ -88,13 +88,18 @@ def _mirror(seen: Observed, server: Object) -> Plan:
         return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)
     named = {"providerID": provider_id(seen, status["instanceID"])} if active and not known else {}
     actions = (*adopted(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
-    told = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
+    fields = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
     zone = server["spec"].get("availabilityZone") or ""
     provisioned = ready or bool((seen.status.get("initialization") or {}).get("provisioned"))
     return Plan(
         actions,
         _conditions(server),
-        {**told, "ready": ready, "initialization": {"provisioned": True} if provisioned else {}, "failureDomain": zone},
+        {
+            **fields,
+            "ready": ready,
+            "initialization": {"provisioned": True} if provisioned else {},
+            "failureDomain": zone,
+        },
     )
 
 

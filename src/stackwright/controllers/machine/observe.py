@@ -30,7 +30,8 @@ KIND = OpenStackMachine.KIND
 class Observed:
     """origin   where the object was first created; see `controllers.infra.origin`
     top      Cluster API's Cluster;  machine  its Machine; None if Cluster API does not manage this machine
-    cluster  the OpenStackCluster, with its spec in the newer spelling;  named  its name, empty while unknown
+    cluster  the OpenStackCluster, with its spec in the newer spelling if it is valid
+    cluster_errors  why it is not;  named  the name of the cluster, empty while unknown
     """
 
     obj: Object
@@ -42,6 +43,7 @@ class Observed:
     cluster: Object | None = None
     named: str = ""
     server: Object | None = None
+    cluster_errors: tuple[str, ...] = ()
 
     @property
     def status(self) -> Mapping[str, Any]:
@@ -70,6 +72,8 @@ async def _of_cluster(seen: Observed, reader: Reader, key: Key) -> Observed:
     top = await get_if_served(reader, CLUSTER, key)
     named = str(((top["spec"].get("infrastructureRef") or {}).get("name") or "") if top else key[1])
     cluster = await reader.get(OpenStackCluster.KIND, (key[0], named)) if named else None
-    if cluster is not None:
-        cluster = {**cluster, "spec": OpenStackCluster.parsed(cluster)[0]}
-    return replace(seen, top=top, named=named, cluster=cluster)
+    seen = replace(seen, top=top, named=named)
+    if cluster is None:
+        return seen
+    spec, errors = OpenStackCluster.parsed(cluster)
+    return replace(seen, cluster={**cluster, "spec": spec}, cluster_errors=tuple(errors))

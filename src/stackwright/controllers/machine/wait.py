@@ -42,6 +42,8 @@ def _cluster(seen: Observed) -> Condition | None:
         return waiting_for(INSTANCE, cluster, "it does not exist", reason)
     if is_deleting(seen.cluster):
         return waiting_for(INSTANCE, cluster, "it is being deleted", reason)
+    if seen.cluster_errors:  # its status may still be that of an earlier spec
+        return waiting_for(INSTANCE, cluster, f"its spec is not valid: {'; '.join(seen.cluster_errors)}", reason)
     if not (seen.cluster.get("status") or {}).get("ready"):
         return waiting_for(INSTANCE, cluster, why_not_ready(seen.cluster), reason)
     return None

@@ -13,7 +13,8 @@ from typing import Any
 
 from stackwright.controllers.infra.managed_resources import DesiredResource
 from stackwright.controllers.infra.references import Answers
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, Query, ResourceKey, query
+from stackwright.core.openstack.clouds import Query, query
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey
 
 SHARED = "it has no mark of this object, and its project is shared with other namespaces"
 

@@ -25,7 +25,7 @@ from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting, key_of
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, ResourceKey
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey
 from stackwright.core.plan import Action, Plan
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"

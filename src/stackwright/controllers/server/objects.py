@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import DesiredResource
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudResource, ResourceKey
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ResourceKey
 from stackwright.core.plan import Key
 
 ROOT = "root"

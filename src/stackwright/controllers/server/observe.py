@@ -15,10 +15,10 @@ from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
-from stackwright.controllers.infra.credentials import cloud_of
 from stackwright.controllers.infra.managed_resources import Record, is_gone, unlisted
+from stackwright.controllers.infra.observe import observe_cloud
 from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
@@ -28,18 +28,8 @@ from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.openstack.clouds import (
-    SERVER_KEY,
-    CloudRef,
-    Clouds,
-    ResourceType,
-    Subscription,
-    ids,
-    look,
-    marked_by,
-    query,
-)
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.clouds import Clouds, Subscription, look, query
+from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceType, ids, marked_by
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -85,24 +75,31 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     seen = Observed(obj, now, spec, tuple(errors), paused=await _paused(reader, obj))
     if not seen.asks:
         return seen
-    try:
-        async with clouds.in_time(NAME, key):
-            seen = replace(seen, known=await _known(reader, obj))
-            seen = replace(seen, origin=await origin_of(reader, obj))
-            cloud = await cloud_of(reader, key[0], spec["identityRef"])
-            seen = replace(seen, cloud=cloud)
-            if spec.get("floatingIPPoolRef") and not is_deleting(obj):
-                seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj, spec["floatingIPPoolRef"]["name"]))
-            seen = with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
-            if seen.trouble or is_deleting(obj):
-                return seen
-            if resolved := seen.status.get("resolved"):
-                return await _adopting(clouds, seen, resolved)
-            images = await _images(spec, key[0], reader)
-            found = await resolve_references(clouds, cloud, partial(resolve, key[1], spec, images))
-            return replace(seen, resolved=found)
-    except (TransientCloudError, TerminalCloudError) as error:
-        return with_error(seen, error)
+    steps = (partial(_pooled, clouds, reader), partial(_viewed, clouds), partial(_resolved, clouds, reader))
+    return await observe_cloud(seen, clouds, reader, NAME, *steps)
+
+
+async def _pooled(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRef) -> Observed:
+    """Adds the server id of the machine, and the floating IP from a pool."""
+    seen = replace(seen, known=await _known(reader, seen.obj))
+    if is_deleting(seen.obj) or not (reference := seen.spec.get("floatingIPPoolRef")):
+        return seen
+    return replace(seen, pool=await _pool(clouds, cloud, reader, seen.obj, reference["name"]))
+
+
+async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
+    return with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
+
+
+async def _resolved(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRef) -> Observed:
+    """Adds the resolved names of the spec; or, if the status has them, the adoption of the machine's server."""
+    if is_deleting(seen.obj):
+        return seen
+    if resolved := seen.status.get("resolved"):
+        return await _adopting(clouds, seen, cloud, resolved)
+    namespace, name = key_of(seen.obj)
+    images = await _images(seen.spec, namespace, reader)
+    return replace(seen, resolved=await resolve_references(clouds, cloud, partial(resolve, name, seen.spec, images)))
 
 
 async def _paused(reader: Reader, obj: Object) -> str:
@@ -123,16 +120,16 @@ async def _known(reader: Reader, obj: Object) -> str:
     return str(machine["spec"].get("instanceID") or machine["spec"].get("providerID") or "").rsplit("/", 1)[-1]
 
 
-async def _adopting(clouds: Clouds, seen: Observed, resolved: Mapping[str, Any]) -> Observed:
-    assert seen.look is not None and seen.cloud is not None
+async def _adopting(clouds: Clouds, seen: Observed, cloud: CloudRef, resolved: Mapping[str, Any]) -> Observed:
+    assert seen.look is not None
     server = seen.look.get(SERVER_KEY, seen.known) if seen.known and SERVER_KEY not in record_of(seen.status) else None
     if server is None or is_gone(server) or marked_by(server, seen.identity):
         return seen
     key = key_of(seen.obj)
-    if seen.cloud.secret[0] != key[0]:
+    if cloud.secret[0] != key[0]:
         return replace(seen, adoption=Adoption(problem=SHARED))
     wanted = list(parts(key, seen.spec, resolved))
-    found = await resolve_references(clouds, seen.cloud, partial(adopt, key[1], seen.spec, wanted, server))
+    found = await resolve_references(clouds, cloud, partial(adopt, key[1], seen.spec, wanted, server))
     return replace(seen, adoption=found)
 
 
@@ -151,8 +148,8 @@ async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, na
     """The result of the claim; the controller of the pool answers claims."""
     key = (obj["metadata"]["namespace"], claim_name(obj))
     claim = await get_if_served(reader, CLAIM, key)
-    told = await get_if_served(reader, ADDRESS, key) if claim else None
-    address = str(((told or {}).get("spec") or {}).get("address") or "")
+    claimed = await get_if_served(reader, ADDRESS, key) if claim else None
+    address = str(((claimed or {}).get("spec") or {}).get("address") or "")
     if not address:
         return Pool(claim)
     found = await clouds.find(cloud, query("floating-ip", floating_ip_address=address))

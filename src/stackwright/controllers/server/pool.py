@@ -15,7 +15,7 @@ from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.core.conditions import Condition, done, find, waiting, waiting_for
 from stackwright.core.objects import belongs, key_of, owned
-from stackwright.core.openstack.clouds import ResourceKey
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, Object
 
 POOLED = "FloatingAddressFromPoolReady"

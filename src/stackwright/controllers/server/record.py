@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.infra.managed_resources import Record
-from stackwright.core.openstack.clouds import SERVER_KEY, ResourceKey, ResourceType
+from stackwright.core.openstack.resources import SERVER_KEY, ResourceKey, ResourceType
 
 FIELDS: tuple[tuple[ResourceType, str], ...] = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"))
 
@@ -26,7 +26,7 @@ def record_of(status: Mapping[str, Any]) -> Record:
 
 
 def written(record: Mapping[ResourceKey, Any]) -> dict[str, Any]:
-    """The status fields that hold a record; a value may still be Made."""
+    """The status fields of a record; a value may still be a PendingId."""
     resources = {
         field: [{"name": name, "id": id_} for (kind, name), id_ in record.items() if kind == what]
         for what, field in FIELDS

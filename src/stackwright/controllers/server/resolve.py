@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver
-from stackwright.core.openstack.clouds import CloudResource, Query, query
+from stackwright.core.openstack.clouds import Query, query
+from stackwright.core.openstack.resources import CloudResource
 
 
 @dataclass(frozen=True)

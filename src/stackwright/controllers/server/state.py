@@ -7,7 +7,8 @@ from typing import Any
 
 from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.core.conditions import Condition, done, waiting
-from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER_KEY, CloudResource, ProjectView, ResourceKey
+from stackwright.core.openstack.calls import ADD_PORT, ADD_VOLUME
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, ProjectView, ResourceKey
 
 STOPPED = ("SHUTOFF", "STOPPED", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED")
 KINDS = {"fixed": "InternalIP", "floating": "ExternalIP"}
@@ -63,10 +64,10 @@ def addresses(things: Mapping[ResourceKey, CloudResource], look: ProjectView) ->
     Neutron reports newly attached floating IPs before Nova does.
     """
     server = things[SERVER_KEY]
-    told: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
+    by_network: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
     found: dict[str, list[str]] = {"InternalIP": [], "ExternalIP": _floating(things, look)}
-    for name in sorted(told):
-        for entry in sorted(told[name], key=lambda entry: (entry.get("version", 4), entry["addr"])):
+    for name in sorted(by_network):
+        for entry in sorted(by_network[name], key=lambda entry: (entry.get("version", 4), entry["addr"])):
             found[KINDS[entry.get("OS-EXT-IPS:type", "fixed")]].append(entry["addr"])
     listed = [{"type": type_, "address": each} for type_, every in found.items() for each in dict.fromkeys(every)]
     return [*listed, {"type": "InternalDNS", "address": server.name}] if listed else []

@@ -39,7 +39,7 @@ def _by_application(declared: Service) -> Keys:
 
 
 def _by_authority(declared: Service) -> Keys:
-    """The objects of a service that may have certificates of the authority of a cloud."""
+    """The objects of a service that may have certificates of the cloud's CA."""
     every = all_in_namespace(declared.kind)
     return lambda obj, lookup: every(obj, lookup) if obj["metadata"]["name"] == CLOUD_AUTHORITY else ()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.backends import LOOK, removed_backends
 from stackwright.controllers.service.objects import (
@@ -110,14 +111,14 @@ def _report(
     ready, progressing = summary([*_watched(seen), *stages])
     finished = sum(1 for stage in stages if stage.status)
     state = "APPLIED" if ready.status else "APPLYING" if stages[-1].reason != "Waiting" else "WAITING"
-    release = (seen.obj.get("spec") or {}).get("release", "epoxy")
+    release = (seen.obj.get("spec") or {}).get("release", OPENSTACK_RELEASE)
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
     status: dict[str, Any] = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
     if seen.declared.backends and seen.context:
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
-    told = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
+    reported = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
+    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *reported, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:
@@ -177,9 +178,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
 
 
 def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
-    """Actions for certificates that the present authority of the cloud has not issued, as far as is noted: others may
-    not trust them.
-    """
+    """Actions for certificates that another CA than the present one of the cloud issued: clients may not trust them."""
     present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
     issued = [
         each for each in seen.declared.certificates(context) if not each.source and (each.names or each.addresses)

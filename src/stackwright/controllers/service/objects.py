@@ -39,7 +39,7 @@ def generated_secret(seen: Observed, context: Context, secret: Secret) -> Ensure
 
 
 def certificate_secret(seen: Observed, context: Context, wanted: Certificate) -> EnsureCertificate | GatherSecret:
-    """The action for a certificate: copy the user's own one, or issue one with our authority."""
+    """The action for a certificate: copy the user's own one, or issue one with our CA."""
     key, owner = (context.namespace, wanted.name), seen.obj["metadata"]["uid"]
     if wanted.source:
         versions = {name: _version(seen.secrets.get(name)) for name, _ in wanted.source.values()}

@@ -47,7 +47,7 @@ class Observed:
     nodes: tuple[Object, ...] = ()
     claims: tuple[Object, ...] = ()  # of volumes, in the namespace; of services that have some
     classes: tuple[Object, ...] = ()  # of storage
-    inventory: Object | None = None  # what was found in back ends that are to be given up
+    inventory: Object | None = None  # the content that was found in back ends to remove
     servers: tuple[Object, ...] = ()  # pods of the application that others have accounts at
 
 

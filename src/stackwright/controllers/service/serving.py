@@ -1,7 +1,7 @@
-"""Whether what others have accounts at answers them, whole or not: two of three servers of MariaDB serve. Pure.
+"""Whether a provider of accounts serves, even if it is not Ready: two of three servers of MariaDB serve. Pure.
 
-What is Ready serves. What has never been Ready does not, though its pods may answer: Keystone knows nobody before its
-bootstrap has ended. Later it serves as long as one of the pods that answer is ready. None of this counts for Ready.
+A Ready object serves. One that was never Ready does not, even if its pods respond: Keystone has no users before the end
+of its bootstrap. Later it serves while one of the responding pods is ready. None of this counts for Ready.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stackwright.core.plan import Object
 
 
 def serving(seen: Observed, ready: Condition) -> tuple[Condition, ...]:
-    """The condition; none for a service at which nobody has an account."""
+    """The condition; None for a service without accounts of others."""
     if not seen.declared.serves:
         return ()
     if ready.status or (_was_ready(seen) and any(_answers(seen, pod) for pod in seen.servers)):

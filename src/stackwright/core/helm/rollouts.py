@@ -1,8 +1,8 @@
-"""How far the pods of a release are, from what Kubernetes says of its workloads. Pure.
+"""The progress of the pods of a release, from Kubernetes' status of its workloads. Pure.
 
-Pods of a node that is away do not count: they say nothing of the release, and nobody can do anything to them.
-Kubernetes counts them as wanted, and as unavailable, so a DaemonSet or StatefulSet may replace no pod while one is
-away. Such a rollout waits for the node.
+Pods of an unavailable node do not count: they show nothing about the release and cannot be changed. Kubernetes counts
+them as desired and as unavailable, so a DaemonSet or StatefulSet may replace no pod while one is unavailable. Such a
+rollout waits for the node.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stackwright.core.conditions import find, is_true
 from stackwright.core.kubernetes.workload_health import is_observed, pods_of, workload_ready
 from stackwright.core.objects import annotation, label
 
-# How Kubernetes says which template of a DaemonSet a pod is of.
+# Kubernetes' label for the template of a DaemonSet's pod.
 TEMPLATE, POD_TEMPLATE = "deprecated.daemonset.template.generation", "pod-template-generation"
 
 Object = Mapping[str, Any]
@@ -28,8 +28,9 @@ _COUNTS = {
 
 
 def counts(workloads: Iterable[Object]) -> dict[str, int]:
-    """How many pods of each workload are new, and how many are ready; nothing of a workload of which Kubernetes has not
-    said anything yet.
+    """How many pods of each workload are new, and how many are ready.
+
+    Workloads whose status Kubernetes has not set yet do not count.
     """
     found = {}
     for each in workloads:

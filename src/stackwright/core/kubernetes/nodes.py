@@ -1,4 +1,4 @@
-"""Nodes of the Kubernetes cluster: which of them are there. Pure."""
+"""Nodes of the Kubernetes cluster, and which of them are available. Pure."""
 
 from __future__ import annotations
 

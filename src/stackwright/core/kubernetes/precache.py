@@ -1,8 +1,8 @@
 """Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls.
 
-The pod names the images as image volumes and mounts none: kubelet fetches them before it starts the pod, side by side,
-and no process of theirs ever runs. It tolerates what any chart of the cloud tolerates. A release is touched only when
-its images are on all nodes that answer and whose taints it tolerates. Pure.
+The pod names the images as image volumes and mounts none: kubelet pulls them in parallel before it starts the pod, and
+no process of the images runs. It has the tolerations of all charts of the cloud. A release is changed only when its
+images are on all available nodes whose taints it tolerates. Pure.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: It
 def lacking(
     holder: Object | None, nodes: Iterable[Object], images: Iterable[str], tolerations: Iterable[Toleration] = ()
 ) -> str:
-    """What is still awaited before pods with these images and tolerations may be made, or nothing. Nodes that are away,
-    or whose taints nobody tolerates, do not count.
+    """Nodes that still lack these images, for pods with these tolerations; empty if none.
+
+    Unavailable nodes, and those with taints without a toleration, do not count.
     """
     if holder is None:
         return f"DaemonSet {NAME}: it does not exist"

@@ -67,7 +67,9 @@ def _is_valid(given: Any) -> bool:
 
 
 def _shortened(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Without for how long it holds: pods of a DaemonSet that go come back. Without what is empty: so it is stored."""
+    """Without the duration of the toleration, because evicted pods of a DaemonSet return; and without empty fields, as
+    Kubernetes stores it.
+    """
     return {name: given[name] for name in _FIELDS if given.get(name) not in (None, "")}
 
 

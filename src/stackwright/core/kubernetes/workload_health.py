@@ -36,7 +36,7 @@ def workload_ready(obj: Object) -> bool:
 
 
 def is_observed(workload: Object) -> bool:
-    """Whether the status is about the current spec; Kubernetes does not say so of a Job."""
+    """Whether the status belongs to the current spec; the status of a Job does not contain this."""
     seen = (workload.get("status") or {}).get("observedGeneration") or 0
     return workload["kind"] == "Job" or bool(seen >= (workload["metadata"].get("generation") or 0))
 

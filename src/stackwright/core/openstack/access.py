@@ -15,6 +15,7 @@ from typing import Any
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - names of Secrets
 TLS_SECRET = "openstack-public-tls"  # noqa: S105
 CA_KEY = "ca.crt"
+BAD_CA = f"{CA_KEY} of Secret {TLS_SECRET} is not a certificate in PEM format"
 NEEDED = ("username", "password", "project_name", "user_domain_name", "project_domain_name")
 
 
@@ -115,7 +116,7 @@ def with_cloud(existing: Any, name: str, entry: Mapping[str, Any]) -> dict[str, 
 
 
 def _identity(entry: Any) -> dict[str, Any] | None:
-    """Where it is, and who: what stays when a password or an authority is renewed."""
+    """The endpoint and the account, without passwords and CAs, which are renewed."""
     auth = entry.get("auth") if isinstance(entry, Mapping) else None
     return {key: value for key, value in auth.items() if key != "password"} if isinstance(auth, Mapping) else None
 

@@ -1,132 +1,20 @@
-"""OpenStack resources as controllers see them, and the port through which controllers read and change them. Pure.
-
-Resources created for an object are found in two ways: by the id in the object's status (the record), and by a mark
-that the create request itself writes into the resource. The mark finds resources whose creator died before it could
-write the id. Marks are in Nova's tags, Cinder's metadata and Neutron's descriptions: its tags need a second request.
-"""
+"""The port through which controllers read and change resources in any OpenStack. Pure."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from stackwright.core.digest import digest
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TransientCloudError
-from stackwright.core.plan import Action, Key
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, ResourceType
+from stackwright.core.plan import Key
 
-Do = Literal["create", "update", "delete"]
-ResourceType = str  # name of a type in resource_types.TYPES
-ResourceKey = tuple[ResourceType, str]  # a resource of an object: its type, and its name among resources of this type
-SERVER_KEY: ResourceKey = ("server", "")
-PREFIX = "stackwright"
-REMOVALS = 10  # deletions of OpenStack resources per plan: each may take a minute
 # Timeout in seconds of one look and of one action; the number of requests in them depends on the OpenStack.
 LONGEST = 300.0
 LATE = f"the OpenStack did not respond within {LONGEST:.0f} s"
-A = TypeVar("A", bound=Action)
-CREATED = "created_at"  # fact of a volume: creation time in seconds since 1970
-# Fact of a volume: its metadata contains its own id, which is written after the create request was answered.
-ANSWERED = "answered"
-# Keys of an update body that attach a port or a volume by a separate request. The value is an id.
-ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
-
-
-def mark(uid: str, slot: ResourceKey) -> str:
-    """The mark of a resource: at most 60 characters, the limit of Nova's tags."""
-    return f"{PREFIX}:{uid}:{digest(slot)[:8]}"
-
-
-@dataclass(frozen=True)
-class CloudRef:
-    """A reference to credentials: a cloud of the clouds.yaml in a Secret. An empty region means that of clouds.yaml."""
-
-    secret: Key
-    cloud: str
-    region: str = ""
-
-    def __str__(self) -> str:
-        return f"cloud {self.cloud} of Secret {'/'.join(self.secret)}"
-
-
-@dataclass(frozen=True)
-class CloudResource:
-    """An OpenStack resource.
-
-    state   status as Nova, Cinder or Neutron reports it
-    facts   further fields that decisions read, under the names of the API
-    updated time of its last change by the clock of its API, in seconds since 1970
-    """
-
-    what: str
-    id: str
-    name: str = ""
-    state: str = ""
-    mark: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    updated: float | None = field(default=None, compare=False)
-
-    @cached_property
-    def weight(self) -> int:
-        """Approximate size in bytes. Cached, because every look needs it."""
-        return 400 + len(ascii(self))
-
-
-def marked_by(thing: CloudResource, uid: str) -> bool:
-    """Whether the resource was created for the object with this identity."""
-    return thing.mark.startswith(f"{PREFIX}:{uid}:")
-
-
-@dataclass(frozen=True)
-class ProjectView:
-    """The resources of an object: those in its record that exist, and all that carry its mark.
-
-    settled  no earlier request can still be in progress, so a resource of a listed type that is absent here is gone
-    unseen   types that were not listed: for objects that wait for nothing, types other than server are listed rarely
-    place    project id, followed by @region if the credentials name a region; empty until a cloud has answered
-    """
-
-    things: tuple[CloudResource, ...] = ()
-    settled: bool = True
-    unseen: frozenset[str] = frozenset()
-    place: str = ""
-
-    @property
-    def certain(self) -> bool:
-        """Whether a resource of any type that is absent here does not exist."""
-        return self.settled and not self.unseen
-
-    @cached_property
-    def _by_id(self) -> Mapping[tuple[str, str], CloudResource]:
-        """An index, because the OpenStack determines the number of resources and each may be looked up."""
-        return {(thing.what, thing.id): thing for thing in reversed(self.things)}
-
-    @cached_property
-    def _by_mark(self) -> Mapping[str, Sequence[CloudResource]]:
-        found: dict[str, list[CloudResource]] = {}
-        for thing in self.things:
-            found.setdefault(thing.mark, []).append(thing)
-        return found
-
-    def get(self, slot: ResourceKey, id_: str) -> CloudResource | None:
-        return self._by_id.get((slot[0], id_))
-
-    def marked(self, uid: str, slot: ResourceKey) -> tuple[CloudResource, ...]:
-        """The resources with the mark of a slot: usually none or one.
-
-        Several exist if a create request succeeded although it seemed to fail, or if a volume was copied. Resources
-        whose create request was answered sort first, then the oldest.
-        """
-        return tuple(sorted(self._by_mark.get(mark(uid, slot), ()), key=_rank))
-
-
-def _rank(thing: CloudResource) -> tuple[bool, float, str]:
-    created = thing.facts.get(CREATED)
-    return (not thing.facts.get(ANSWERED), math.inf if created is None else created, thing.id)
 
 
 @dataclass(frozen=True)
@@ -173,52 +61,6 @@ def query(what: str, **where: Any) -> Query:
 def complete_query(what: str, **where: Any) -> Query:
     """A Query that needs the complete list."""
     return replace(query(what, **where), whole=True)
-
-
-@dataclass(frozen=True)
-class PendingId:
-    """A placeholder in a plan for the id of a resource that a call of the same plan creates."""
-
-    slot: ResourceKey
-
-    def __str__(self) -> str:
-        return f"(known after {' '.join(part for part in self.slot if part)} is created)"
-
-
-@dataclass(frozen=True)
-class CloudCall(Action):
-    """One change in an OpenStack.
-
-    body       request body, without the mark
-    user_data  key of a Secret, and the key in it, that holds the user data of a server
-    uid        identity of the object that has the resource
-    """
-
-    verb = "openstack"
-    cloud: CloudRef
-    do: Do
-    slot: ResourceKey
-    uid: str
-    id: str = ""
-    body: Mapping[str, Any] = field(default_factory=dict)
-    user_data: tuple[Key, str] | None = None
-    why: str = ""
-
-    @property
-    def target(self) -> str:
-        what, name = self.slot
-        shown = str(self.body.get("name") or name)
-        return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
-
-
-def limit_deletions(actions: Iterable[A]) -> tuple[A, ...]:
-    """At most REMOVALS deletions per plan: the remote cloud controls how many marked resources it reports."""
-    removals = itertools.count()
-    return tuple(each for each in actions if not removes(each) or next(removals) < REMOVALS)
-
-
-def removes(action: Action) -> bool:
-    return isinstance(action, CloudCall) and action.do == "delete"
 
 
 @dataclass(frozen=True)
@@ -285,18 +127,3 @@ async def run(clouds: Clouds, call: CloudCall) -> str:
             return id_
         case Deferred(reason, text, after):
             raise TransientCloudError(reason, text, after)
-
-
-def resolve_pending(value: Any, made: Mapping[ResourceKey, str]) -> Any:
-    """A status in which each PendingId is replaced by the id that is known now."""
-    if isinstance(value, PendingId):
-        return made[value.slot]
-    if isinstance(value, Mapping):
-        return {name: resolve_pending(each, made) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [resolve_pending(each, made) for each in value]
-    return value
-
-
-def ids(things: Iterable[tuple[ResourceKey, str]]) -> frozenset[tuple[str, str]]:
-    return frozenset((slot[0], id_) for slot, id_ in things)

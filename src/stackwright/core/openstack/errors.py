@@ -1,4 +1,4 @@
-"""Why an OpenStack did not do what was requested. Pure."""
+"""Why an OpenStack did not execute a request. Pure."""
 
 from __future__ import annotations
 
@@ -44,6 +44,10 @@ class TransientCloudError(TransientError):
 
 class Late(TransientCloudError):
     """A request takes long and is still in progress: the same call, repeated, gets its answer."""
+
+
+class ListTooLong(TransientCloudError):
+    """A list has more items, or more data, than are read."""
 
 
 class TerminalCloudError(TerminalError):

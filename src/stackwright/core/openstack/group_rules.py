@@ -10,13 +10,8 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
-# Protocol names of Neutron.
-PROTOCOLS: Mapping[str, int] = {
-    "ah": 51, "dccp": 33, "egp": 8, "esp": 50, "gre": 47, "hopopt": 0, "icmp": 1, "icmpv6": 58, "igmp": 2, "ip": 0,
-    "ipip": 4, "ipv6-encap": 41, "ipv6-frag": 44, "ipv6-icmp": 58, "ipv6-nonxt": 59, "ipv6-opts": 60, "ipv6-route": 43,
-    "ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6, "udp": 17, "udplite": 136, "vrrp": 112,
-}  # fmt: skip
-ICMP, ICMP6 = PROTOCOLS["icmp"], PROTOCOLS["icmpv6"]
+from stackwright.api.fields.network import ICMP, ICMP6, protocol_number
+
 EVERY_PORT = (1, 65535)
 
 
@@ -35,8 +30,9 @@ def meaning(rule: Mapping[str, Any]) -> tuple[Any, ...]:
 def _protocol(value: Any, version: str) -> Any:
     if value is None:
         return None
-    text = str(value).lower()
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else PROTOCOLS.get(text, text)
+    number = protocol_number(str(value))
+    if number is None:
+        return str(value).lower()
     return ICMP6 if (version, number) == ("IPv6", ICMP) else number
 
 

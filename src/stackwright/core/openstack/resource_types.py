@@ -102,10 +102,6 @@ TYPES: dict[str, TypeFacts] = {
 }  # fmt: skip
 
 
-def owned_types() -> list[str]:
-    return [what for what, each in TYPES.items() if each.owned]
-
-
 def deletion_order() -> list[str]:
     """The types that are deleted on their own, those that use others first."""
     return [what for what, each in TYPES.items() if each.owned and not each.parent]

@@ -22,7 +22,7 @@ class Apply(Action):
     @property
     def target(self) -> str:
         meta = self.obj["metadata"]
-        return f"{self.kind.kind} {meta.get('namespace', '')}/{meta['name']}"
+        return f"{self.kind.kind} {'/'.join(part for part in (meta.get('namespace'), meta['name']) if part)}"
 
 
 @dataclass(frozen=True)

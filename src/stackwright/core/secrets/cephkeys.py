@@ -22,7 +22,7 @@ class Missing(Exception):
 
 
 class CephKeysError(Exception):
-    """A client asks for what it does not name."""
+    """A client requests a pool or user that it does not name."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _pool(text: str) -> tuple[str, str]:
 
 
 def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) -> dict[str, str]:
-    """The Secret of a client: see CephClientSpec.secret_name. Raises Missing, Misfit, or ValueError with the field."""
+    """The Secret of a client: see CephClientSpec.secret_name. Raises Missing, CephKeysError or ValueError."""
     client, monitors = str(spec["client"]), given.get(MONITORS, "").strip()
     if not monitors:
         raise Missing(f"it lacks {MONITORS}")

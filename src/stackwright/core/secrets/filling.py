@@ -1,7 +1,7 @@
-"""Texts with fields: {name} is replaced by a field, {name!j} by it as JSON has it, and so YAML too. Pure.
+"""Texts with fields: {name} is replaced by a field, {name!j} by its JSON, which is also YAML. Pure.
 
-{{ and }} are braces. Nothing else of str.format is there: a width, an attribute or an index would let whoever wrote the
-text take memory, or read what is no field. A text of a user's goes into a template by `literal`, or as a field.
+{{ and }} are braces. No other feature of str.format works: with a width, an attribute or an index, the author of a text
+could exhaust the memory, or read other values. User text is added to a template by `literal`, or as a field.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PART = re.compile(r"\{\{|\}\}|\{(\w+)(!j)?\}")
 
 
 def literal(text: str) -> str:
-    """A text as a part of a template: it stands there as it is."""
+    """A text as an unchanged part of a template."""
     return text.replace("{", "{{").replace("}", "}}")
 
 

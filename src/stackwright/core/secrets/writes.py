@@ -47,7 +47,7 @@ class EnsureCertificate(Action):
     """A Secret with tls.crt, tls.key and ca.crt, and the Secret of the CA that issues it, created if absent.
 
     `digest` changes when the certificate must be reissued; the annotation stackwright.dev/expires holds its expiry, and
-    stackwright.dev/authority the version of the CA. One that is of another CA is reissued, too.
+    stackwright.dev/authority the version of the CA. A certificate of another CA is reissued too.
     """
 
     verb = "certificate"
@@ -88,9 +88,9 @@ class GatherSecret(Action):
 
 @dataclass(frozen=True)
 class RotateKeys(Action):
-    """The next turn of a Fernet key repository kept in a Secret (see core/secrets/fernet.py); makes it when absent.
+    """The next rotation of a Fernet key repository in a Secret (see core/secrets/fernet.py); creates it if absent.
 
-    turned  what the repository notes of its last turn; one that notes another is not turned
+    turned  the expected note of the last rotation; a repository with another note is not rotated
     """
 
     verb = "rotate"

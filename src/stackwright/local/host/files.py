@@ -1,4 +1,4 @@
-"""Files that are whole or not there, whoever dies while they are written."""
+"""Files that are complete or absent, even if the writer is killed."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def _other_home(cluster: LocalCluster) -> list[Problem]:
 
 
 def _foreign_home(cluster: LocalCluster) -> list[Problem]:
-    """What is put beside files of others is hard to take away again."""
+    """Files next to foreign files are hard to remove again."""
     place = home.home(cluster)
     if place.is_ours() or not (others := place.others(but=[cluster.cache])):
         return []

@@ -8,6 +8,7 @@ service only if they differ.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import time
@@ -56,6 +57,8 @@ class Status:
     pid: int | None
     seconds: int
     """Seconds since it started or ended."""
+    since: float
+    """Time of its start or end by the clock; if the clock was set since, the earlier one of before and after that."""
 
 
 def folder(cluster: LocalCluster, name: str) -> Path:
@@ -157,9 +160,20 @@ def status(cluster: LocalCluster, name: str) -> Status:
         words = run(["s6-svstat", "-o", "up,pid,updownfor", place], limit=10).split()
         launched = (place / "launched").read_text()
     except (LocalError, OSError):
-        return Status(name, False, None, 0)
-    up = words[0] == "true" and words[1] == launched
-    return Status(name, up, int(words[1]) if up else None, int(words[2]))
+        return Status(name, False, None, 0, time.time())
+    up, by_clock = words[0] == "true" and words[1] == launched, int(words[2])
+    pid = int(words[1]) if up else None
+    seconds = by_clock if pid is None else _age(pid, by_clock)
+    return Status(name, up, pid, seconds, time.time() - max(seconds, by_clock))
+
+
+def _age(pid: int, otherwise: int) -> int:
+    """Seconds since the start of a process, by a clock that nobody sets, which s6 does not use."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return otherwise
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK"))
 
 
 def order_stop(cluster: LocalCluster, name: str) -> None:

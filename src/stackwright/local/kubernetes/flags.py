@@ -1,6 +1,6 @@
 """Command lines of the control plane's programs. Pure: paths in, argument lists out.
 
-`local/steps/` starts them under the supervisor, `local/kubernetes/ephemeral.py` as children of a test. Both use these
+`local/steps/` starts them under the supervisor, tests/support/control_plane.py as children of a test. Both use these
 functions, so that a test runs with the flags of a real cluster.
 """
 

@@ -24,6 +24,9 @@ from stackwright.local.host.files import write_whole
 CA_YEARS = 10
 LEAF_YEARS = 5
 RENEW_BEFORE = datetime.timedelta(days=90)
+VALID_BEFORE = datetime.timedelta(hours=1)  # clocks of virtual machines jump after a restart
+# A CA stays when the clock is set back, for all its certificates would have to change at once.
+CA_VALID_BEFORE = datetime.timedelta(days=365 * CA_YEARS)
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def ensure_authority(pki: Path, name: str) -> None:
         data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
     )  # fmt: skip
     certificate = (
-        _builder(subject, subject, key.public_key(), CA_YEARS)
+        _builder(subject, subject, key.public_key(), CA_YEARS, CA_VALID_BEFORE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -102,7 +105,7 @@ def is_current(pki: Path, identity: Identity) -> bool:
     except OSError:
         return False
     lifetime = datetime.timedelta(days=365 * LEAF_YEARS) - RENEW_BEFORE
-    return same and age < lifetime.total_seconds()
+    return same and -VALID_BEFORE.total_seconds() < age < lifetime.total_seconds()
 
 
 def ensure_service_account_key(pki: Path) -> None:
@@ -132,7 +135,11 @@ def encryption_config(key: bytes) -> str:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, years: int
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePublicKey,
+    years: int,
+    before: datetime.timedelta = VALID_BEFORE,
 ) -> x509.CertificateBuilder:
     now = datetime.datetime.now(datetime.UTC)
     return (
@@ -141,7 +148,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))  # clocks of virtual machines jump after a restart
+        .not_valid_before(now - before)
         .not_valid_after(now + datetime.timedelta(days=365 * years))
     )
 

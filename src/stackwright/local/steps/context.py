@@ -80,7 +80,7 @@ class Step(Protocol):
     # Optional: skipped(ctx) -> str | None, the reason why the step does not apply.
 
     def done(self, ctx: Context) -> bool:
-        """Whether there is nothing to do; cheap and without side effects."""
+        """Whether nothing remains to do; cheap and without side effects."""
 
     def run(self, ctx: Context, report: Report) -> None:
         """Do the step, from any incomplete state that a killed process left."""
@@ -92,7 +92,7 @@ def homes(cluster: LocalCluster) -> list[Node]:
 
 
 def remembered_nodes(cluster: LocalCluster) -> int:
-    """How many were asked for last. Raises LocalError when nobody knows, and there are some that could be lost."""
+    """The last requested number. Raises LocalError if it is unknown and existing nodes could be lost."""
     count = _remembered(cluster)
     if isinstance(count, int):
         return count
@@ -107,7 +107,7 @@ def remembered_nodes(cluster: LocalCluster) -> int:
 
 
 def nodes_of(cluster: LocalCluster) -> list[Node]:
-    """For who only looks: those that were asked for, or all that are there when nobody knows how many these were."""
+    """For readers: the requested nodes, or all existing ones if their number is unknown."""
     count = _remembered(cluster)
     return cluster.nodes(count) if isinstance(count, int) else homes(cluster) or cluster.nodes(1)
 

@@ -13,7 +13,7 @@ from stackwright.local.steps.context import Context
 TITLE = "System packages"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Package → a file or program that shows that it is installed, by whatever means.
+# Package → a file or program that proves its installation, from any source.
 PACKAGES = {
     "s6": "s6-svscan",
     "runc": "runc",

@@ -1,10 +1,10 @@
 """Cache of watched objects by kind and key, so that `observe` needs no API calls.
 
-Objects are slimmed on the way in. In particular no value of a Secret is ever kept: decisions need only the names of
-its keys, and the cause of a failed Helm release. A write goes through and its answer is put in, so that a controller
-sees its own writes.
+Objects are reduced before they are stored. In particular no value of a Secret is ever kept: decisions need only the
+names of its keys, and the cause of a failed Helm release. A write goes to the API server and its response is stored, so
+that a controller sees its own writes.
 
-Of two versions of an object the higher one is the newer. A list that shows a lower one than was known before it began
+Of two versions of an object the higher one is the newer. A list with a lower one than was known before the list began
 proves that etcd was restored from a snapshot: then the list is right.
 """
 
@@ -57,7 +57,7 @@ def is_current(kind: Kind, known: Object, current: Object | None) -> bool:
 
 @dataclass(frozen=True)
 class Known:
-    """What was known of a kind at one time: its objects, and how many deletions there had been of any kind."""
+    """The state of a kind at one time: its objects, and the number of deletions of any kind."""
 
     kind: Kind
     objects: Mapping[Key, Object]
@@ -76,7 +76,9 @@ class Store:
         # By uid: version at which it was deleted, and the how-manieth deletion that was.
         self._gone: OrderedDict[tuple[Kind, Key, str], tuple[int, int]] = OrderedDict()
         self._deletions = 0
-        self._written: OrderedDict[tuple[Kind, Key, int], str] = OrderedDict()  # our writes of a status, until told
+        self._written: OrderedDict[tuple[Kind, Key, int], str] = (
+            OrderedDict()
+        )  # our writes of a status, until their watch event
 
     def watch(self, kind: Kind) -> None:
         self._objects.setdefault(kind, {})
@@ -126,7 +128,7 @@ class Store:
                 space[key] = slim(kind, obj)
 
     def known(self, kind: Kind) -> Known:
-        """What is known of a kind as a list of it begins; see overrule."""
+        """The state of a kind at the start of a list; see overrule."""
         spaces = self._objects.get(kind, {})
         return Known(kind, {key: obj for space in spaces.values() for key, obj in space.items()}, self._deletions)
 
@@ -183,7 +185,7 @@ def _uid(obj: Object) -> str:
 
 
 def _is_older(obj: Object, known: Object) -> bool:
-    """Than what is known by its name; of one version there is one object only."""
+    """Than the cached version of that name; each version has only one object."""
     version, other = _version(obj), _version(known)
     return version < other or (version == other and _uid(obj) != _uid(known))
 

@@ -1,8 +1,9 @@
-"""The source of events: Kopf's watches and admission server, and no other part of Kopf.
+"""The source of events: Kopf's watches, and no other part of Kopf.
 
-Kopf does what is tedious to do well: discovery, streaming, bookmarks, re-authentication, dead connections. Its
+Kopf does the tedious parts well: discovery, streaming, bookmarks, re-authentication, dead connections. Its
 state-keeping handlers, timers, daemons and indices are not used: they write to every object and cost milliseconds each.
-An event becomes an entry in our store and keys in our queue. Nor is its admission server: runtime/webhook/admission.py.
+An event becomes an entry in our store and keys in our queue. Its admission server is not used either:
+runtime/webhook/admission.py.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ async def replace_spec(cluster: Cluster, kind: Kind, wanted: Object, manager: st
     first; a refused patch changes nothing. Then `manager` becomes the only owner of the spec, so that its next apply
     can remove fields that this one added.
 
-    Raises Conflict if other writes interfere at every attempt, Refused if the API rejects the new spec.
+    Raises Conflict if other writes interfere at every attempt, TerminalError if the API rejects the new spec.
     """
     for _ in range(TRIES - 1):
         try:

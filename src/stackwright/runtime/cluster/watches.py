@@ -1,10 +1,10 @@
 """Relists, failures and silence of Kopf's watches, which Kopf does not report to handlers.
 
 So the one function by which Kopf lists and then watches a kind is wrapped. After each list, also one that follows a
-410, we are told which objects are there, so that a deletion while nobody watched is noticed at once. What a list shows
-is compared with what was known before it began: after a restoration of etcd the list is right. An error of a
-watch, which would end Kopf, starts it anew. And each thing that a watch brings is a sign of life: the API server sends
-a bookmark once a minute where nothing happens.
+410, it reports the existing objects, so that a deletion without an active watch is detected at once. The list is
+compared with the cache before its start: after a restoration of etcd the list is right. An error of a watch, which
+would end Kopf, restarts it. Each event of a watch is a sign of life: the API server sends a bookmark once a minute if
+nothing changes.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ log = structlog.get_logger()
 class Watches:
     """The watches of some kinds.
 
-    on_listed  is told, after each list, of which objects there are
-    listing    is called before each list; what it returns is told of each object that is listed
+    on_listed  called after each list with the existing objects
+    listing    called before each list; its result is passed on with each listed object
     """
 
     def __init__(self, kinds: Iterable[Kind], on_listed: OnListed, listing: Listing) -> None:

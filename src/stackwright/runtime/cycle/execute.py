@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
-from stackwright.core.openstack.clouds import CloudCall, ResourceKey, run
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import run
+from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import (
     Account,
     Action,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import re
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -28,16 +29,21 @@ def after_failure(controller: Controller, plan: Plan, current: Object, error: Ex
     """The report of a plan after one of its actions failed."""
     status = current.get("status") or {}
     kept = {name: status[name] for name in plan.status if name in status}
-    reason, message = str(getattr(error, "reason", "Waiting")), str(error)
+    ready, progressing = failed(error)
     stages = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
     if not controller.owns_ready_of(current):  # the owner of Ready reads these conditions
-        told = [Condition(c.type, False, reason, message) if c.reason == DONE else c for c in stages]
+        told = [replace(ready, type=c.type) if c.reason == DONE else c for c in stages]
         return Plan((), tuple(told), kept)
     if not plan.conditions and not is_deleting(current):
         return Plan(status=kept)  # the plan leaves the conditions as they are
-    ready = Condition(READY, False, reason, message)
-    progressing = Condition(PROGRESSING, not isinstance(error, TerminalError), reason, message)
     return Plan((), (ready, progressing, *(_unless_new(c, status) for c in stages)), kept)
+
+
+def failed(error: Exception) -> tuple[Condition, Condition]:
+    """Ready and Progressing after an error of an external system."""
+    reason, message = str(getattr(error, "reason", "Waiting")), str(error)
+    ready = Condition(READY, False, reason, message)
+    return ready, Condition(PROGRESSING, not isinstance(error, TerminalError), reason, message)
 
 
 def _unless_new(condition: Condition, status: Object) -> Condition:

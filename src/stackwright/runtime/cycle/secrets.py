@@ -222,8 +222,8 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
 
 
 async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Object:
-    """The authority, made where there is none or it is old. Of several that are made at once, one counts: others would
-    issue what nobody trusts. Raises Conflict if it changes again and again.
+    """The CA, created if absent or old. Concurrent creations conflict, and the first one is used: certificates of the
+    others would not be trusted. Raises Conflict if it changes again and again.
     """
     from stackwright.runtime import x509  # the provisioner of volumes runs without its library
 
@@ -241,7 +241,7 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Obje
                 return await ports.cluster.create(SECRET, secret, manager)
             secret["metadata"] |= {each: found["metadata"][each] for each in ("uid", "resourceVersion")}
             return await ports.cluster.apply(SECRET, secret, manager)
-        except Conflict:  # somebody else made one meanwhile
+        except Conflict:  # another client created one meanwhile
             if lost:
                 raise
             lost = True

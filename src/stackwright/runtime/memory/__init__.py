@@ -3,12 +3,11 @@
 `cluster` behaves like the Kubernetes API as far as controllers can observe: server-side apply with real managedFields
 (`shape`, `ownership`, `apply`), defaults and validation of our CRDs, generations, finalizers and garbage collection.
 Functional tests run the same operations against a real API server and compare. `foreign` has Helm, SQL, RabbitMQ,
-Keystone, clock and entropy, `openstack` an OpenStack of a user; `faults` kills the operator at any write.
+Keystone, clock and entropy, `forecast` users' OpenStacks.
 """
 
 from stackwright.runtime.memory import ceph
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
-from stackwright.runtime.memory.faults import Crash, FaultyCluster, Fuse, faulty
 from stackwright.runtime.memory.forecast import ForecastClouds
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
@@ -19,16 +18,11 @@ from stackwright.runtime.memory.foreign import (
     MemorySql,
     SeededEntropy,
 )
-from stackwright.runtime.memory.openstack import MemoryClouds
 
 __all__ = [
-    "Crash",
-    "FaultyCluster",
     "ForecastClouds",
     "FrozenClock",
-    "Fuse",
     "MemoryBroker",
-    "MemoryClouds",
     "MemoryCluster",
     "MemoryContents",
     "MemoryHelm",
@@ -37,5 +31,4 @@ __all__ = [
     "SeededEntropy",
     "Write",
     "ceph",
-    "faulty",
 ]

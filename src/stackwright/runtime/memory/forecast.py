@@ -1,59 +1,67 @@
 """An OpenStack for `stackwright plan`: reads use the real cloud, changes are simulated in memory.
 
 If the real cloud cannot be reached from this machine, recorded resources are assumed to exist and names to resolve: the
-forecast then shows what would be created, not whether the cloud would accept it.
+forecast then shows what would be created, not whether the cloud would accept it. Missing or invalid credentials do not
+depend on this machine: objects get that error, as in the operator.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain, count
 from typing import Any, TypeVar
 
 from stackwright.core.digest import digest
-from stackwright.core.openstack.clouds import (
-    ADD_INTERFACE,
-    ADD_PORT,
-    ADD_VOLUME,
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Clouds,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-    look,
-    mark,
-)
-from stackwright.core.openstack.errors import Late, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, CloudCall
+from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription, look
+from stackwright.core.openstack.errors import Late, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, mark
 from stackwright.core.plan import Key
 
 T = TypeVar("T")
-PATIENCE = 60.0  # seconds for long lists, and for the second request that confirms that a recorded resource is gone
+# Seconds that a forecast waits in all: for long lists, and for the second requests that confirm that recorded resources
+# are gone.
+PATIENCE = 60.0
 PAUSE = 1.0  # seconds between two looks
+AT_ONCE = 8  # concurrent looks
+CREDENTIALS = (Reason.CREDENTIALS_MISSING, Reason.CREDENTIALS_INVALID)
 
 
 class ForecastClouds:
-    """`asked` is the port to the real clouds; None means that no cloud is asked."""
+    """asked     the port to the real clouds; None means that no cloud is asked
+    assuming  whether clouds without valid credentials count as unreachable
+    """
 
-    def __init__(self, asked: Clouds | None = None) -> None:
+    def __init__(self, asked: Clouds | None = None, *, assuming: bool = False) -> None:
         self._asked = asked
+        self._assuming = assuming
+        self._refused: dict[str, TransientCloudError | TerminalCloudError] = {}  # uid → error of its credentials
         self._things: dict[tuple[str, str], CloudResource | None] = {}  # changed here; None means deleted
         self._seen: dict[tuple[str, str], CloudResource] = {}  # as last read
         self._views: dict[
             str, tuple[Subscription, ProjectView]
         ] = {}  # uid → the object as last looked for, and what was seen
         self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked → cause
+        self._registered: dict[str, tuple[CloudRef, Subscription]] | None = None  # by uid, within `together`
+        self._patience, self._few = _Patience(PATIENCE), asyncio.Semaphore(AT_ONCE)
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
+
+    @asynccontextmanager
+    async def together(self) -> AsyncIterator[None]:
+        """Within it, objects only register, and get Late. At its end, all of them look at once and wait together."""
+        self._registered = {}
+        try:
+            yield
+        finally:
+            registered, self._registered = self._registered, None
+        await asyncio.gather(*(self._look(cloud, asker) for cloud, asker in registered.values()))
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         # As an object that waits, it has all types listed: for others, a new process lists servers only.
@@ -61,11 +69,19 @@ class ForecastClouds:
         before, _ = self._views.get(asker.uid, (None, None))
         if before and real.ids <= before.ids and real.kinds == before.kinds:
             return
-        found = await self._real(cloud, real)
-        self._views[asker.uid] = real, found
+        if self._registered is not None:
+            self._registered[asker.uid] = cloud, real
+            raise Late(Reason.UNREACHABLE, f"{cloud}: all objects look at it together")
+        await self._look(cloud, real)
+
+    async def _look(self, cloud: CloudRef, asker: Subscription) -> None:
+        found = await self._real(cloud, asker)
+        self._views[asker.uid] = asker, found
         self._seen.update({(thing.what, thing.id): thing for thing in found.things})
 
     def view(self, asker: Subscription) -> ProjectView:
+        if error := self._refused.get(asker.uid):
+            raise error
         _, real = self._views[asker.uid]
         found = {(thing.what, thing.id): thing for thing in real.things}
         own = f":{asker.uid}:"
@@ -79,21 +95,44 @@ class ForecastClouds:
     async def _real(self, cloud: CloudRef, asker: Subscription) -> ProjectView:
         if self._asked is not None and cloud not in self.unheard:
             try:
-                return await _patiently(partial(look, self._asked, cloud, asker), lambda found: found.certain)
+                return await self._patiently(partial(look, self._asked, cloud, asker), lambda found: found.certain)
             except (TransientCloudError, TerminalCloudError) as error:
-                self.unheard[cloud] = str(error)
+                if self._is_refusal(error):
+                    self._refused[asker.uid] = error
+                else:
+                    self.unheard[cloud] = str(error)
         return ProjectView(tuple(CloudResource(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids)))
+
+    async def _patiently(self, ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True) -> T:
+        """The answer once it suffices. An operator would be reconciled again instead, but a forecast asks once."""
+        with ExitStack() as waits:
+            while True:
+                try:
+                    async with self._few:
+                        found = await ask()
+                    if enough(found) or self._patience.is_over:
+                        return found
+                except Late:
+                    if self._patience.is_over:
+                        raise
+                waits.enter_context(self._patience.waiting())
+                await asyncio.sleep(PAUSE)
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
         if self._asked is not None and cloud not in self.unheard:
             try:
-                return await _patiently(partial(self._asked.find, cloud, asked))
+                return await self._patiently(partial(self._asked.find, cloud, asked))
             except (TransientCloudError, TerminalCloudError) as error:
+                if self._is_refusal(error):
+                    raise
                 self.unheard[cloud] = str(error)
         where: dict[str, Any] = dict(asked.where)
         return (
             CloudResource(asked.what, _id(asked.what, f"(id of {asked})"), str(where.get("name") or ""), facts=where),
         )
+
+    def _is_refusal(self, error: TransientCloudError | TerminalCloudError) -> bool:
+        return error.cause in CREDENTIALS and not self._assuming
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
         return [await self.find(cloud, each) for each in asked]
@@ -143,19 +182,28 @@ class ForecastClouds:
             self._things[key] = replace(thing, facts={**thing.facts, **facts})
 
 
-async def _patiently(ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True) -> T:
-    """The answer once it suffices. An operator would be reconciled again instead, but a forecast asks once."""
-    loop = asyncio.get_running_loop()
-    until = loop.time() + PATIENCE
-    while True:
+class _Patience:
+    """The time that a forecast may wait in all; waits at the same time count once."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left, self._waits, self._began = seconds, 0, 0.0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        if not self._waits:
+            self._began = asyncio.get_running_loop().time()
+        self._waits += 1
         try:
-            found = await ask()
-            if enough(found) or loop.time() >= until:
-                return found
-        except Late:
-            if loop.time() >= until:
-                raise
-        await asyncio.sleep(PAUSE)
+            yield
+        finally:
+            self._waits -= 1
+            if not self._waits:
+                self._left -= asyncio.get_running_loop().time() - self._began
+
+    @property
+    def is_over(self) -> bool:
+        waited = asyncio.get_running_loop().time() - self._began if self._waits else 0.0
+        return waited >= self._left
 
 
 def _id(what: str, text: str, uid: str = "") -> str:

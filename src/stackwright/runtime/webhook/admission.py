@@ -1,10 +1,10 @@
-"""The admission server: API servers ask it what is wrong with an object before they store it.
+"""The admission server: API servers query it for errors of an object before they store it.
 
-They show no certificate, so whoever reaches the port can ask. Connections are bounded (`runtime/listener.py`), a
-question is bounded before anything is built of it, and a large one is read only while there is room for it. They are
-answered one after the other in a thread of their own: neither the loop nor the memory of the operator is anybody's to
-take. Room and answers have fair turns by the address that asks, and of one address the smallest question comes first.
-Nothing of a question is kept.
+They show no certificate, so any client that reaches the port can send requests. Connections are bounded
+(`runtime/listener.py`), a request is bounded before it is parsed, and a large one is read only while memory for it is
+free. Requests are processed one after the other in a separate thread: no client can exhaust the loop or the memory of
+the operator. Memory and responses are shared fairly by client address, and the smallest request of an address comes
+first. Nothing of a request is kept.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from stackwright.turns import Turns
 PATH = "/validate"
 LARGEST = 4 << 20  # bytes: an object as it was and as it is to be, each as large as etcd takes
 VALUES = 200_000  # of JSON in both, with what API servers add
-SMALL = 64 << 10  # bytes of a question that needs no room: of so many connections they take 40 MiB
+SMALL = 64 << 10  # bytes of a request that needs no reservation: with this many connections they use 40 MiB
 HELD = 64 << 20  # bytes of all larger ones that arrive or wait; an address has half of them
 HEADERS = 32  # of one question
 TURN, ARRIVAL = 8.0, 4.0  # seconds from the beginning, and to read a body; API servers wait ten
-LINGER = 1.0  # seconds for who has more to say than is heard
+LINGER = 1.0  # seconds for a client that sends more than is read
 
 
 class Check(Protocol):
     def __call__(self, obj: Object, old: Object | None, dry_run: bool) -> list[str]:
-        """What is wrong with it, and with changing `old` into it."""
+        """Errors of the object, and of the change of `old` into it."""
 
 
 class Admission:
@@ -73,7 +73,7 @@ class Admission:
 
     @asynccontextmanager
     async def _arrived(self, request: web.BaseRequest, until: float) -> AsyncIterator[bytearray]:
-        """Its body, as soon as it is whole. One that is not small is read once there is room for all of it."""
+        """The body, as soon as it is complete. A large one is read when memory for all of it is free."""
         size = LARGEST if request.content_length is None else request.content_length
         if size > LARGEST:
             raise web.HTTPRequestEntityTooLarge(LARGEST)
@@ -104,7 +104,7 @@ class Admission:
     def _verdict(self, obj: Object, old: Object | None, dry_run: bool) -> dict[str, Any]:
         try:
             errors = self._check(obj, old, dry_run)
-        except Exception as error:  # nobody but us is told its text
+        except Exception as error:  # its text is only for us
             faults.note("admission", error, kind=str(obj.get("kind"))[:64])
             return _refused(500, faults.words(error))
         return _refused(422, "\n".join(errors)) if errors else {"allowed": True}

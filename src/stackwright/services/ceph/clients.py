@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stackwright.api.services.contracts import CephClient
+from pydantic import ValidationError
+
+from stackwright.api.services.contracts import CephClient, CephClientSpec
+from stackwright.core.plan import Object
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.declaration import Contract
 
@@ -26,3 +29,12 @@ def ceph(name: str, roles: Mapping[str, bool], options: Mapping[str, Mapping[str
 
 def ceph_secret(name: str) -> str:
     return f"{name}-ceph"
+
+
+def claims(obj: Object) -> set[str]:
+    """What only one CephClient may have: a client of a Ceph, and the Secret that it writes. An invalid one has none."""
+    try:
+        spec = CephClientSpec.model_validate(obj.get("spec") or {})
+    except ValidationError:
+        return set()
+    return {f"client {spec.client} of Ceph {spec.instance}", f"Secret {spec.secret_name}"}

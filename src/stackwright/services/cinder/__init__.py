@@ -12,9 +12,9 @@ from stackwright.services.cinder.values import PORT, certificates, chart_values,
 from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Service
 from stackwright.services.tested import ANY_OTHER, IN_CEPH, RENDERED_ONLY, VOLUME, levels, service, switch
 
-_BACKUP = "test_a_machine_boots_from_what_a_backup_in_object_storage_brought_back"
-_SHARED = "test_a_shared_volume_is_in_two_machines_at_once"
-_LIMITED = "test_a_volume_of_another_type_keeps_what_is_in_it_and_is_held_to_its_limit"
+_BACKUP = "test_a_machine_boots_from_a_backup_restored_from_object_storage"
+_SHARED = "test_a_shared_volume_is_attached_to_two_machines"
+_LIMITED = "test_a_retyped_volume_keeps_its_data_and_is_limited"
 _BACKENDS = "features.cinder.volume.backends.<name>"
 _TYPES = "features.cinder.volume_types.<name>"
 

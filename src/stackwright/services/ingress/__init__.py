@@ -1,6 +1,6 @@
 """The ingress: serves the Ingress objects of the other services with TLS, on the control-plane nodes.
 
-It owns the certificate that they all name: the user's own one, or one of the cloud's authority for all names below the
+It owns the certificate that they all name: the user's own one, or one of the cloud's CA for all names below the
 public domain.
 """
 

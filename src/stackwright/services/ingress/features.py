@@ -114,8 +114,8 @@ class GivenEndpoints(PublicEndpoints):
             return value
         if wrong := problems(_texts(value)):
             errors = [
-                InitErrorDetails(type=PydanticCustomError("pem", told), loc=(field,), input="")
-                for field, told in wrong.items()
+                InitErrorDetails(type=PydanticCustomError("pem", message), loc=(field,), input="")
+                for field, message in wrong.items()
             ]
             raise ValidationError.from_exception_data(cls.__name__, errors)
         return _referenced(value)

@@ -1,4 +1,4 @@
-"""The features of the networking service, and what it takes from the cloud around it."""
+"""The features of the networking service, and facts about the surrounding cloud."""
 
 from __future__ import annotations
 

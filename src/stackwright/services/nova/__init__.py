@@ -63,7 +63,7 @@ SERVICE = Service(
     },
     node_labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
-    pod_conditions=libvirt.told,
+    pod_conditions=libvirt.pod_conditions,
     # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
     requires=lambda settings: (
         *("database", "messaging", "identity", "networking"),

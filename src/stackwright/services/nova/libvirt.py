@@ -37,7 +37,7 @@ def values(context: Context) -> Values:
             "libvirtd": {
                 "listen_tls": tls,
                 "listen_tcp": not tls,
-                # Who connects has the rights of root there; others have certificates of the same authority.
+                # Clients have root's rights there; others have certificates of the same CA.
                 **({"tls_allowed_dn_list": [f"CN={SUBJECT}"]} if tls else {}),
             },
             "qemu": {"migrate_tls_force": tls, "vnc_tls": tls},
@@ -65,13 +65,13 @@ def certificates(context: Context) -> tuple[Certificate, ...]:
         return ()
     names = tuple(sorted(node.name for node in nodes))
     # Only the node knows the address for migrations, so its pod reports it; until then use the node's own address.
-    told = {str(answer["address"]) for pod in context.pods for _, answer in _answers(pod) if answer.get("address")}
-    addresses = told | {node.address for node in nodes if node.address}
+    reported = {str(answer["address"]) for pod in context.pods for _, answer in _answers(pod) if answer.get("address")}
+    addresses = reported | {node.address for node in nodes if node.address}
     wanted = Certificate(TLS, names=names, addresses=tuple(sorted(addresses)), subject=SUBJECT)
     return (wanted, replace(wanted, name=QEMU_TLS, subject="stackwright-qemu"))
 
 
-def told(pods: Iterable[Object]) -> tuple[Condition, ...]:
+def pod_conditions(pods: Iterable[Object]) -> tuple[Condition, ...]:
     """The condition from the termination messages of the check; empty before the first report."""
     found = {node: answer for pod in pods for node, answer in _answers(pod)}
     if not found:

@@ -58,7 +58,7 @@ def _pod(*jobs: str) -> Values:
 
 _LOGGING: Values = {"formatter_context": {"datefmt": None}}
 # Only the file of a Secret configures the database. The URL of the bus is oslo.messaging's default, because their chart
-# would fill an empty one with an invented password; if there is a bus, the file of its Secret overrides it.
+# would fill an empty one with a generated password; if a bus exists, the file of its Secret overrides it.
 _CONF: Values = {
     "DEFAULT": {"transport_url": "rabbit://"},
     "database": {"connection": None},

@@ -22,8 +22,8 @@ def boot(stage: Stage) -> str:
         stage.until("ACTIVE", lambda: is_busy(stage.server(), "ACTIVE"), BOOT_LIMIT)
     except Failed as failed:
         raise Failed(f"{failed}{stage.unwell()}") from None
-    told = stage.admin.computing.server(server.id)
-    return f"on {told.host}" if told and told.host else ""
+    details = stage.admin.computing.server(server.id)
+    return f"on {details.host}" if details and details.host else ""
 
 
 def dhcp(stage: Stage) -> str:

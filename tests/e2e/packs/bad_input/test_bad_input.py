@@ -1,4 +1,4 @@
-"""Bad input gets an answer that names the field, what is wrong and what is allowed. docs/bad-input.md shows them."""
+"""Bad input gets a message with the field, the error and the allowed values. docs/bad-input.md shows them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_admission_refuses_and_names_the_field(cloud: Cloud, changes: dict[str, 
     assert cloud.osdpl()["metadata"]["resourceVersion"] == before
 
 
-def test_all_errors_come_at_once_before_anything_is_applied(cloud: Cloud, tmp_path: Any) -> None:
+def test_all_errors_are_reported_together_before_anything_is_applied(cloud: Cloud, tmp_path: Any) -> None:
     path = tmp_path / "bad.yaml"
     path.write_text(yaml.safe_dump(spec(featurs={}, size="huge", draft=[1], features={"octavia": {}})))
     out = cloud.stackwright("apply", "-f", str(path), code=1)
@@ -77,8 +77,8 @@ def test_a_missing_node_label_is_named_with_its_remedy(cloud: Cloud) -> None:
     cloud.wait_ready()
 
 
-def test_values_that_break_the_chart_are_told_and_the_running_release_stays(cloud: Cloud) -> None:
-    """Their types are right, so they are admitted; only a template finds that there is no such kind of option."""
+def test_values_that_break_the_chart_are_reported_and_the_running_release_stays(cloud: Cloud) -> None:
+    """Their types are correct, so they are admitted; only a template finds that such an option does not exist."""
     before = cloud.revisions()
     values = {"conf": {"keystone": {"token": {"allow_rescope": {"type": "many", "values": ["true"]}}}}}
     cloud.apply(spec(services={"identity": {"keystone": {"values": values}}}))
@@ -89,7 +89,7 @@ def test_values_that_break_the_chart_are_told_and_the_running_release_stays(clou
     cloud.wait_ready()
 
 
-def test_values_that_kubernetes_refuses_are_told_and_the_running_release_stays(cloud: Cloud) -> None:
+def test_values_that_kubernetes_rejects_are_reported_and_the_running_release_stays(cloud: Cloud) -> None:
     """The chart accepts them, so Helm has a record of the attempt."""
 
     def pods() -> set[str]:
@@ -108,7 +108,7 @@ def test_values_that_kubernetes_refuses_are_told_and_the_running_release_stays(c
     assert pods() == before
 
 
-def test_a_missing_image_is_named_until_another_one_is_asked_for(cloud: Cloud) -> None:
+def test_a_missing_image_is_named_until_the_spec_names_another_one(cloud: Cloud) -> None:
     values = {"images": {"tags": {"keystone_client": "stackwright.local/nothing:1"}}}
     body = spec(services={"identity": {"keystoneclient": {"values": values}}})
     cloud.apply(body)
@@ -118,8 +118,8 @@ def test_a_missing_image_is_named_until_another_one_is_asked_for(cloud: Cloud) -
     cloud.wait_ready()
 
 
-def test_a_release_that_does_not_get_ready_in_time_is_rolled_back_and_says_why(cloud: Cloud) -> None:
-    """A HelmBundle alone, with a short time-out: the old revision goes on, and the bad one is not tried again."""
+def test_a_release_that_is_not_ready_in_time_is_rolled_back_with_its_cause(cloud: Cloud) -> None:
+    """A HelmBundle alone, with a short timeout: the old revision continues, and the bad one is not retried."""
     image = cloud.get("configmap", "stackwright-images", "-n", "stackwright")["data"]["images.json"]
     good = yaml.safe_load(image)["memcached"]
 

@@ -1,4 +1,4 @@
-"""A change reaches what it names, by each way that a spec has to say it."""
+"""A change reaches its target, by each way to write it in a spec."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_sensitive_option_reaches_the_pod_and_no_value(cloud: Cloud, manifest)
     assert "s3cr3t-word" not in cloud.keystone_option("password")
 
 
-def test_audit_events_bring_a_messaging_account_and_take_it_away(cloud: Cloud, manifest) -> None:
+def test_audit_events_create_a_messaging_account_and_delete_it(cloud: Cloud, manifest) -> None:
     features = {"logging": {"cadf": {"enabled": True, "driver": "messagingv2"}}}
     cloud.stackwright("apply", "-f", manifest(features=features), "--wait")
     assert cloud.condition(kind="messagingaccount/keystone")["status"] == "True"
@@ -56,7 +56,7 @@ def test_audit_events_bring_a_messaging_account_and_take_it_away(cloud: Cloud, m
     assert cloud.token()
 
 
-def test_a_paused_cloud_takes_a_change_when_it_is_resumed_and_a_rollback_takes_it_back(cloud: Cloud, manifest) -> None:
+def test_a_paused_cloud_applies_a_change_when_resumed_and_a_rollback_reverts_it(cloud: Cloud, manifest) -> None:
     services = {"identity": {"keystone": {"values": {"conf": {"keystone": {"token": {"expiration": 8000}}}}}}}
     before = cloud.revisions()
     cloud.stackwright("pause", "cloud")

@@ -1,7 +1,7 @@
-"""The pinned core manager of Cluster API with our kinds and the real cloud: a cluster from its first to its last day.
+"""The pinned core manager of Cluster API with our kinds and the real cloud: the whole life of a cluster.
 
-Its machines start with data that joins no Kubernetes, so Cluster API knows them by providerID and never as nodes. Three
-servers are there at most.
+The data of its machines joins no Kubernetes, so Cluster API knows them by providerID and never as nodes. At most
+three servers exist.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ THEIRS = ("machinedeployments", "machinesets", "machines", "clusters")
 
 @pytest.fixture(scope="module")
 def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
-    forget(storage_cloud)  # what a run that was killed left, which would be paused, or wait for the core manager
+    forget(storage_cloud)  # leftovers of a killed run, which would be paused, or wait for the core manager
     with project(storage_cloud, storage.vms) as made:
         try:
             yield made
@@ -79,7 +79,7 @@ class Course:
         return sum(kind == what for kind, _ in self.infra.there())
 
     async def machines(self, wanted: int) -> set[str]:
-        """The providerIDs of so many machines, as soon as these and no other servers are there."""
+        """The providerIDs of this many machines, as soon as exactly these servers exist."""
         found: set[str] = set()
 
         async def ready() -> bool:
@@ -143,7 +143,7 @@ class Course:
         await self.machines(2)
 
     async def lose_a_server(self) -> None:
-        """By a foreign hand: its machine is not given another one, and a new machine is made once that is deleted."""
+        """By another client: its machine gets no other server, and the deletion of the machine creates a new one."""
         known = await self.machines(2)
         (worker,) = self.infra.names("openstackmachines") - {CONTROL}
         print(f"a lost server is told after {await self.capi.lose(worker, 180):.0f} s")

@@ -1,4 +1,4 @@
-"""Clusters in the real cloud, by a user who is a member of a project: made of an example, changed, gone."""
+"""Clusters in the real cloud, as a member of a project: created from an example, changed, deleted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_the_example_becomes_a_cluster_with_bastion_and_machines(member: Infra, 
     make_example(member, storage)
 
 
-def test_machines_are_added_and_taken_away_by_a_loop(member: Infra) -> None:
+def test_machines_are_added_and_removed_in_a_loop(member: Infra) -> None:
     before = member.there()
     for name in WORKERS:
         member.cloud.apply(worker(name))
@@ -45,7 +45,7 @@ def test_a_changed_bastion_is_another_server_at_the_same_address(member: Infra) 
     assert before not in {server.id for server in member.sdk.compute.servers()}
 
 
-def test_a_disabled_bastion_goes_with_what_is_its_own(member: Infra) -> None:
+def test_a_disabled_bastion_is_deleted_with_its_resources(member: Infra) -> None:
     before = member.there()
     member.patch(CLUSTERS, "shop", bastion={"enabled": False})
     eventually(lambda: BASTION not in member.names(SERVERS), limit=120, pause=1)
@@ -53,7 +53,7 @@ def test_a_disabled_bastion_goes_with_what_is_its_own(member: Infra) -> None:
     assert member.there() < before
 
 
-def test_a_deleted_cluster_waits_for_its_machines_and_leaves_nothing(member: Infra) -> None:
+def test_a_deleted_cluster_waits_for_its_machines_and_leaves_no_resources(member: Infra) -> None:
     member.kubectl("delete", f"{CLUSTERS}.infrastructure.cluster.x-k8s.io", "shop", "--wait=false")
     eventually(lambda: "shop-control-plane" in str(member.status(CLUSTERS, "shop")["conditions"]), limit=60)
     member.delete(MACHINES)

@@ -1,4 +1,4 @@
-"""A cluster whose promised address is lost."""
+"""A cluster that lost the address of its API."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from infra import Infra
 from storage import Storage
 
 
-def test_a_lost_address_at_which_the_api_was_promised_is_told_until_it_is_had_back(
-    member: Infra, storage: Storage
-) -> None:
+def test_a_lost_address_of_the_api_is_reported_until_it_is_restored(member: Infra, storage: Storage) -> None:
     member.cloud.apply(cluster(bastion={"enabled": False}, recreatePolicy="Always"))
     member.ready(CLUSTERS, "shop")
     api = member.status(CLUSTERS, "shop")["apiServerFloatingIP"]

@@ -11,8 +11,8 @@ from infra import Infra
 from storage import Storage
 
 
-def test_what_others_change_is_set_back_and_what_they_delete_is_told(member: Infra, storage: Storage) -> None:
-    """All at once, as it is looked for once in three minutes."""
+def test_changes_by_others_are_reverted_and_deletions_are_reported(member: Infra, storage: Storage) -> None:
+    """All together, because they are detected once in three minutes."""
     make_example(member, storage)
     net, compute = member.sdk.network, member.sdk.compute
     status = member.status(CLUSTERS, "shop")

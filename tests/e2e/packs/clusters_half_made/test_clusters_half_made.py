@@ -1,4 +1,4 @@
-"""Clusters that are deleted half made, and an operator that is killed."""
+"""Clusters that are deleted while incomplete, and an operator that is killed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from infra import Infra
 
 WHOLE = {"network": 1, "subnet": 1, "router": 1, "group": 3, "ip": 2, "server": 1}
 """What a cluster with a bastion has, beside ports."""
-KILLS = (1, 4, 8)  # the operator is killed when so many things are there
+KILLS = (1, 4, 8)  # the operator is killed when this many resources exist
 
 
 def wait_for(member: Infra, count: int) -> None:
-    """Until so many things were made."""
+    """Waits until this many resources were created."""
     eventually(lambda: len(member.there()) >= count, limit=240)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 6, 8, sum(WHOLE.values())])
-def test_a_cluster_that_is_deleted_half_made_leaves_nothing(member: Infra, count: int) -> None:
+def test_a_half_created_cluster_is_deleted_completely(member: Infra, count: int) -> None:
     member.cloud.apply(cluster())
     wait_for(member, count)
     print(f"deleted with {sorted(what for what, _ in member.there())}")
@@ -26,7 +26,7 @@ def test_a_cluster_that_is_deleted_half_made_leaves_nothing(member: Infra, count
     member.only(set())
 
 
-def test_the_operator_that_is_killed_makes_nothing_of_a_cluster_twice(member: Infra) -> None:
+def test_a_killed_operator_creates_no_resource_of_a_cluster_twice(member: Infra) -> None:
     member.cloud.apply(cluster())
     for count in KILLS:
         wait_for(member, count)

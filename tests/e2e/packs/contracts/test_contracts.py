@@ -1,4 +1,4 @@
-"""What a service of one's own asks of the cloud, and the keys that the operator turns."""
+"""The requests of a separate service to the cloud, and the keys that the operator rotates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def openstack(cloud: Cloud, *words: str) -> str:
     return cloud.stackwright("shell", "--", "openstack", *words, limit=60)
 
 
-def test_contracts_are_fulfilled_by_the_real_services_and_taken_back(cloud: Cloud) -> None:
+def test_contracts_are_fulfilled_by_the_real_services_and_revoked(cloud: Cloud) -> None:
     cloud.kubectl("apply", "--server-side", "-f", EXAMPLE)
     for kind in KINDS:
         cloud.kubectl("wait", "--for=condition=Ready", kind, "-n", "openstack", "--timeout=90s")
@@ -30,7 +30,7 @@ def test_contracts_are_fulfilled_by_the_real_services_and_taken_back(cloud: Clou
     assert "inventory" not in vhosts(cloud)
 
 
-def test_a_service_account_logs_in_with_what_its_secret_says(cloud: Cloud) -> None:
+def test_a_service_account_logs_in_with_the_values_of_its_secret(cloud: Cloud) -> None:
     cloud.kubectl("apply", "--server-side", "-f", EXAMPLE)
     cloud.kubectl("wait", "--for=condition=Ready", KINDS[2], "-n", "openstack", "--timeout=90s")
     password = cloud.secret("inventory-identity")
@@ -52,7 +52,7 @@ def test_a_service_account_logs_in_with_what_its_secret_says(cloud: Cloud) -> No
     cloud.kubectl("delete", *KINDS, "-n", "openstack", limit=90)
 
 
-def test_fernet_keys_turn_and_old_tokens_stay_valid(cloud: Cloud) -> None:
+def test_fernet_keys_rotate_and_old_tokens_stay_valid(cloud: Cloud) -> None:
     token = cloud.token()["id"]
     keys = repository(cloud)
     annotate = ("annotate", "--overwrite", "secret", "keystone-fernet-keys", "-n", "openstack")
@@ -69,7 +69,7 @@ def test_fernet_keys_turn_and_old_tokens_stay_valid(cloud: Cloud) -> None:
 
 
 def test_a_database_password_is_rotated_by_deleting_its_secret(cloud: Cloud) -> None:
-    """As docs/howto/rotate-keys.md says."""
+    """As described in docs/howto/rotate-keys.md."""
     before = cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"]
     cloud.kubectl("delete", "secret", "keystone-database", "-n", "openstack")
     eventually(lambda: cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"] != before)

@@ -1,4 +1,4 @@
-"""A running cloud gets storage. Images that would be lost are named and hold the change; without them it goes on."""
+"""A running cloud gets storage. Images that would be lost are named and block the change; without them it continues."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def image(vms: Vms) -> Any:
     return vms.sdk.image.find_image(GUEST_IMAGE, ignore_missing=False)
 
 
-def test_the_plan_names_what_comes_and_the_image_that_would_be_lost(full_cloud: FullCloud) -> None:
+def test_the_plan_names_new_services_and_the_image_that_would_be_lost(full_cloud: FullCloud) -> None:
     plan = full_cloud.stackwright("plan", "--file", STORAGE, code=2)
     for part in (*NEW, GUEST_IMAGE, ALLOW):
         assert part in plan
 
 
-def test_the_store_is_kept_as_long_as_it_holds_an_image_and_the_rest_goes_on(full_cloud: FullCloud, vms: Vms) -> None:
+def test_a_store_with_an_image_is_kept_and_other_changes_continue(full_cloud: FullCloud, vms: Vms) -> None:
     def glance() -> tuple[set[str], int]:
         return set(full_cloud.pods("-l", "application=glance")), full_cloud.revisions()["openstack-glance"]
 
@@ -49,7 +49,7 @@ def test_the_store_is_kept_as_long_as_it_holds_an_image_and_the_rest_goes_on(ful
 
 
 def test_then_images_and_disks_are_in_ceph(storage_cloud: FullCloud, vms: Vms) -> None:
-    """The fixture deleted what could not stay, and `up` made it again."""
+    """The fixture deleted the blocking images, and `up` recreated them."""
     ceph, demo = Ceph(storage_cloud), vms.demo
     assert f"stackwright@{demo.floating}" in storage_cloud.said
     assert vms.ssh(demo, "hostname") == "demo"

@@ -1,4 +1,4 @@
-"""Deletion takes away all that was made and nothing else, at any moment; and services that stand alone."""
+"""Deletion deletes all objects of the cloud and no others, at any moment; and services without a cloud."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from harness import SMALL, Cloud, eventually, run
 from stackwright.local import tools
 
 
-def test_services_stand_alone_without_any_cloud(cloud: Cloud) -> None:
+def test_services_work_without_a_cloud(cloud: Cloud) -> None:
     cloud.kubectl("apply", "--server-side", "-f", "examples/keystone-only.yaml")
     cloud.kubectl("wait", "--for=condition=Ready", "keystone/keystone", "-n", "keystone-only", "--timeout=180s")
     pod = ("exec", "-n", "keystone-only", "deployment/keystone-client", "--")
     assert "project_id" in cloud.kubectl(*pod, "openstack", "token", "issue")
 
 
-def test_glance_stands_alone_wired_to_an_existing_keystone(cloud: Cloud) -> None:
+def test_glance_works_alone_with_an_existing_keystone(cloud: Cloud) -> None:
     """The Keystone is that of the test above."""
     cloud.kubectl("apply", "--server-side", "-f", "examples/keystone-only.yaml")
     cloud.kubectl("apply", "--server-side", "-f", "examples/glance-standalone.yaml")
@@ -44,7 +44,7 @@ def test_a_cloud_of_memcached_alone(cloud: Cloud) -> None:
     cloud.kubectl("delete", "-f", "examples/memcached-only.yaml", limit=120)
 
 
-def test_deletion_takes_all_that_was_made_and_only_that(cloud: Cloud) -> None:
+def test_deletion_deletes_all_resources_of_the_cloud_and_no_others(cloud: Cloud) -> None:
     cloud.kubectl("create", "configmap", "mine", "-n", "openstack", "--from-literal=a=b")
     plan = cloud.stackwright("plan", "--delete", "cloud", "-n", "openstack", code=2)
     assert "openstack-mariadb" in plan
@@ -58,7 +58,7 @@ def test_deletion_takes_all_that_was_made_and_only_that(cloud: Cloud) -> None:
 
 
 def test_deletion_while_half_installed(cloud: Cloud) -> None:
-    for releases in (0, 1, 3, 4):  # of five: three at once, Keystone's when its database is there
+    for releases in (0, 1, 3, 4):  # of five: three at once, Keystone's when its database exists
         cloud.kubectl("apply", "--server-side", "-f", SMALL)
         cloud.wait_for_releases(releases)
         print(f"deleted with {sorted(cloud.revisions())}")

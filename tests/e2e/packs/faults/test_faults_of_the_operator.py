@@ -33,7 +33,7 @@ with concurrent.futures.ThreadPoolExecutor(8) as pool:
 """
 
 
-def test_mariadb_that_stays_away_is_named_as_the_cause(cloud: Cloud) -> None:
+def test_an_absent_mariadb_is_named_as_the_cause(cloud: Cloud) -> None:
     cloud.kubectl("delete", "pod", "mariadb-server-0", "-n", "openstack", "--wait=false")
     eventually(lambda: "MariaDB" in cloud.condition()["message"], limit=30, pause=0.1)
     assert "mariadb-server" in cloud.condition()["message"]
@@ -41,8 +41,8 @@ def test_mariadb_that_stays_away_is_named_as_the_cause(cloud: Cloud) -> None:
     assert cloud.token()
 
 
-def test_a_keystone_that_has_just_started_forbids_nobody(cloud: Cloud) -> None:
-    """Whoever asks first, and those who ask at the same time."""
+def test_a_keystone_that_has_just_started_forbids_no_user(cloud: Cloud) -> None:
+    """Neither the first client nor concurrent ones."""
     pod = ("exec", "-n", "openstack", "deployment/keystone-client", "--", "python3", "-c", AT_ONCE)
     command = [tools.binary("kubectl"), "--kubeconfig", cloud.cluster.kubeconfig, *pod]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
@@ -53,7 +53,7 @@ def test_a_keystone_that_has_just_started_forbids_nobody(cloud: Cloud) -> None:
     cloud.wait_ready()
 
 
-def test_the_operator_that_is_killed_again_and_again_still_makes_the_cloud(cloud: Cloud) -> None:
+def test_a_repeatedly_killed_operator_completes_the_cloud(cloud: Cloud) -> None:
     cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
     cloud.wait_gone("openstack", limit=90)
     cloud.kubectl("apply", "--server-side", "-f", SMALL)

@@ -1,4 +1,4 @@
-"""The network of the local cluster beside a LAN and other containers, in namespaces that stand for a machine.
+"""The network of the local cluster next to a LAN and other containers, in namespaces that represent a machine.
 
 lan 198.18.0.2 ═ lan0 198.18.0.1, machine, 198.19.0.1 other0 ═ 198.19.0.2 other
                           ║
@@ -67,7 +67,7 @@ class World:
         return self.run(sys.executable, "-c", USE + text)
 
     def reached(self, source: str, *addresses: str, port: int = 9) -> set[str]:
-        """Those of which an answer comes, which is that nothing listens; from one that drops there is none."""
+        """Addresses that respond, with a closed port; a firewall that drops packets gives no response."""
 
         def answers(address: str) -> bool:
             words = ("timeout", "3", "bash", "-c", f"exec 3<>/dev/tcp/{address}/{port}")
@@ -148,8 +148,8 @@ def test_a_tenant_reaches_the_ingress_of_nodes_and_nothing_else(machine: World) 
 
 
 @pytest.mark.parametrize("router", [False, True])
-def test_nobody_outside_reaches_the_cluster(machine: World, router: bool) -> None:
-    """Nor where others made a router of the machine."""
+def test_external_hosts_do_not_reach_the_cluster(machine: World, router: bool) -> None:
+    """Also if other software made the machine a router."""
     machine.run("sysctl", "-qw", f"net.ipv4.ip_forward={int(router)}")
     machine.run("ip", "-n", TWO, "route", "add", "198.18.0.0/15", "via", MACHINE_ADDRESS)
     for outside, (_, net) in LINKS.items():
@@ -161,7 +161,7 @@ def test_nobody_outside_reaches_the_cluster(machine: World, router: bool) -> Non
 
 
 def test_the_machine_forwards_for_others_as_it_did(machine: World) -> None:
-    """Not at all, until somebody wants it to."""
+    """Not at all, until another program enables it."""
     assert not machine.reached(LAN, BEYOND)
     machine.run("sysctl", "-qw", "net.ipv4.ip_forward=1")
     assert machine.reached(LAN, BEYOND)
@@ -169,7 +169,7 @@ def test_the_machine_forwards_for_others_as_it_did(machine: World) -> None:
     assert machine.reached(LAN, BEYOND)
 
 
-def test_no_setting_of_the_machine_is_changed_and_nothing_is_left(machine: World) -> None:
+def test_no_setting_of_the_machine_is_changed_and_no_rule_remains(machine: World) -> None:
     machine.python(REMOVE)
     before = machine.settings()
     assert "net.ipv4.ip_forward = 0" in before
@@ -182,7 +182,7 @@ def test_no_setting_of_the_machine_is_changed_and_nothing_is_left(machine: World
     assert "stackwright" not in machine.run("nft", "list", "tables") + machine.run("ip", "netns")
 
 
-def test_what_is_there_is_left_alone_and_what_is_missing_is_made(machine: World) -> None:
+def test_existing_rules_are_kept_and_missing_ones_are_created(machine: World) -> None:
     links = machine.run("ip", "-n", ROUTER, "link")
     machine.python(CONNECT)
     assert machine.run("ip", "-n", ROUTER, "link") == links
@@ -205,7 +205,7 @@ def test_bridges_of_an_older_version_are_replaced(machine: World) -> None:
     assert machine.reached(MACHINE, NODES[0].address)
 
 
-def test_nodes_reach_the_outside_and_the_machine_forwards_nothing(machine: World) -> None:
+def test_nodes_reach_external_hosts_and_the_machine_forwards_nothing(machine: World) -> None:
     assert not machine.reached(ONE, "198.18.0.2")
     inside = ["nsenter", f"--target={machine.pid}", "--net", "--mount", "--"]
     with subprocess.Popen([*inside, *flags.uplink(network.NAMESPACE)], stderr=subprocess.DEVNULL) as uplink:

@@ -1,4 +1,4 @@
-"""Three real servers, and who of them begins the cluster: never one whose data may be old or half.
+"""Three real servers, and which of them starts the cluster: never one with possibly old or partial data.
 
 Needs root and the image of MariaDB, and neither Kubernetes nor a cloud. Each test leaves a cluster of three.
 """
@@ -15,7 +15,7 @@ import pytest
 from galera import PASSWORD, Galera, Server
 from harness import eventually, run
 
-PATIENCE = 15.0  # seconds in which whoever may begin has begun many times over
+PATIENCE = 15.0  # seconds in which a server that may start has started many times over
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def rows(server: Server) -> list[str]:
 
 
 def all_wait_for(galera: Galera, *unknown: int) -> None:
-    """All servers say that these cannot tell their position, and none begins or joins."""
+    """All servers report that these cannot determine their position, and none starts or joins."""
 
     def named(server: Server) -> list[str]:
         found = re.match(r"the position of server ([0-9 ]+) is unknown", server.waits())
@@ -87,7 +87,7 @@ def one_is_behind(galera: Galera, number: int) -> None:
     behind.mend()
 
 
-def test_a_server_that_is_cut_off_serves_nobody_and_comes_back(galera: Galera) -> None:
+def test_an_isolated_server_serves_no_client_and_recovers(galera: Galera) -> None:
     alone = galera.servers[0]
     alone.cut()
     eventually(lambda: not alone.ready() and not alone.primary(), limit=60)
@@ -103,8 +103,8 @@ def test_after_a_power_cut_the_newest_data_begins(galera: Galera) -> None:
     assert galera.servers[2].ran() == ["join"], "it had less than the others"
 
 
-def test_those_that_cannot_tell_their_position_are_not_outvoted_by_an_older_one(galera: Galera) -> None:
-    """Their logs cannot be read, so nobody knows that they have more; they have."""
+def test_servers_with_an_unknown_position_are_not_outvoted_by_an_older_one(galera: Galera) -> None:
+    """Their logs are unreadable, so it is unknown that they have more data, as they do."""
     one_is_behind(galera, 3)
     logs = [server.data / "ib_logfile0" for server in galera.servers[:2]]
     for log in logs:
@@ -130,21 +130,21 @@ def cut_off(galera: Galera, half: Server, *ended: Server) -> None:
     assert mark.exists(), "it was still under way"
 
 
-def test_a_state_transfer_that_was_cut_off_begins_nothing(galera: Galera) -> None:
+def test_an_aborted_state_transfer_starts_no_cluster(galera: Galera) -> None:
     half = galera.servers[2]
     half.kill()
-    (half.data / "grastate.dat").unlink()  # so it gets all data anew
+    (half.data / "grastate.dat").unlink()  # so it gets all data again
     insert(galera.servers[0], 4)
     cut_off(galera, half, *galera.servers)
     galera.start()
     all_wait_for(galera, 2)
-    half.kill()  # and now what the message says
+    half.kill()  # and now according to the message
     half.empty()
     half.start()
     whole(galera, 1, 2, 3, 4)
 
 
-def test_the_first_state_transfer_to_a_volume_that_was_cut_off_keeps_nobody_from_beginning(galera: Galera) -> None:
+def test_an_aborted_first_state_transfer_prevents_no_server_from_starting_first(galera: Galera) -> None:
     """One server becomes three, and ends while it sends its data to the second."""
     first, half, last = galera.servers
     galera.kill()
@@ -165,7 +165,7 @@ def test_the_first_state_transfer_to_a_volume_that_was_cut_off_keeps_nobody_from
     assert not list(galera.folder.glob("*/volume/first-transfer"))
 
 
-def test_a_server_whose_pod_knows_of_no_others_waits_for_those_that_it_has_had(galera: Galera) -> None:
+def test_a_server_without_configured_peers_waits_for_its_former_peers(galera: Galera) -> None:
     """As while one server becomes three: the pod of server 0 is changed last."""
     first, *others = galera.servers
     first.kill()
@@ -194,8 +194,8 @@ print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) 
 """
 
 
-def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera: Galera) -> None:
-    """The adapter against a real server, where somebody gave rights on patterns, on other databases and by a role."""
+def test_an_account_has_its_own_database_and_its_losses_are_detected(galera: Galera) -> None:
+    """The adapter against a real server with rights on patterns, on other databases and by a role."""
     server = galera.servers[0]
 
     def adapter(call: str, *additional: str) -> str:

@@ -49,7 +49,7 @@ def test_an_up_that_is_killed_or_interrupted_resumes(cloud: Cloud) -> None:
 
 
 def interruptible() -> None:
-    """A shell starts what it puts in the background deaf to Ctrl-C; that would be inherited."""
+    """A shell starts background jobs with SIGINT ignored, which they would inherit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -76,7 +76,7 @@ def test_an_existing_cluster_is_used_by_its_kubeconfig(cloud: Cloud, tmp_path: P
     assert cloud.token()
 
 
-def test_doctor_and_images_tell_what_is_there(cloud: Cloud) -> None:
+def test_doctor_and_images_report_the_state(cloud: Cloud) -> None:
     assert cloud.stackwright("doctor")
     assert "keystone" in cloud.stackwright("images", "list")
     cloud.stackwright("images", "import", limit=300)

@@ -11,7 +11,7 @@ from vms import Vms
 
 
 @pytest.mark.parametrize("end", [down, reboot])
-def test_one_up_brings_the_cloud_and_its_virtual_machine_back(
+def test_one_up_restores_the_cloud_and_its_virtual_machine(
     full_cloud: FullCloud, vms: Vms, end: Callable[[FullCloud], None]
 ) -> None:
     brought_back(full_cloud, vms, end)

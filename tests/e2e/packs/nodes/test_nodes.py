@@ -129,7 +129,7 @@ def test_nodes_reach_the_outside(cloud: Cloud, nodes: list[Node]) -> None:
 
 
 def refused(address: str) -> bool:
-    """An answer, and from the very network: nobody listens there."""
+    """The network itself rejects the connection, because the port is closed."""
     try:
         socket.create_connection((address, 9), timeout=1).close()
     except ConnectionRefusedError:
@@ -164,7 +164,7 @@ def test_a_second_up_leaves_pods_alone(cloud: Cloud, nodes: list[Node]) -> None:
 
 
 def calm(cloud: Cloud) -> bool:
-    """Nothing is started anew for a while."""
+    """Nothing restarts for a while."""
     before = started(cloud)
     time.sleep(10)
     return started(cloud) == before
@@ -179,7 +179,7 @@ def started(cloud: Cloud) -> dict[str, str]:
     return found
 
 
-def test_a_node_whose_namespaces_are_gone_starts_again(cloud: Cloud, nodes: list[Node]) -> None:
+def test_a_node_with_deleted_namespaces_starts_again(cloud: Cloud, nodes: list[Node]) -> None:
     node = nodes[1]
     namespaces.remove(node)
     cloud.stackwright("up", "--nodes", "2", limit=600)

@@ -63,7 +63,7 @@ class Tenant:
         )
 
     def anonymously(self, path: str) -> int:
-        """The status of a GET by somebody."""
+        """The status of a GET by an anonymous client."""
         return requests.get(f"{self.endpoint}/{path}", verify=self._ca, timeout=30).status_code
 
     def empty(self) -> None:
@@ -142,7 +142,7 @@ def test_a_bucket_is_a_container(one: Tenant) -> None:
     assert f"{PREFIX}bucket" not in one.did("container", "list")
 
 
-def test_another_projects_user_gets_nothing(one: Tenant, tenants: tuple[Tenant, Tenant]) -> None:
+def test_a_user_of_another_project_gets_no_access(one: Tenant, tenants: tuple[Tenant, Tenant]) -> None:
     _, two = tenants
     assert two.openstack("object", "save", "--file", "-", CONTAINER, OBJECT).code != 0
     token = two.did("token", "issue", "-f", "value", "-c", "id").split()[-1]
@@ -155,7 +155,7 @@ def test_another_projects_user_gets_nothing(one: Tenant, tenants: tuple[Tenant, 
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] in (403, 404)
 
 
-def test_nobody_gets_nothing(one: Tenant) -> None:
+def test_an_anonymous_client_gets_no_access(one: Tenant) -> None:
     for path in ("", f"/{CONTAINER}", f"/{CONTAINER}/{OBJECT}"):
         assert one.anonymously(f"swift/v1/AUTH_{one.project.id}{path}") in (401, 403)
     assert one.anonymously(f"{CONTAINER}/{OBJECT}") in (401, 403, 404), "by S3"

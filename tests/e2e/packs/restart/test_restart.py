@@ -11,7 +11,7 @@ from vms import Vms
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """Whatever a test before left behind."""
+    """In any state that a former test left."""
     full_cloud.wait_ready()
 
 
@@ -19,8 +19,8 @@ def test_vms_keep_running_and_reachable_while_pods_are_restarted_in_turn(full_cl
     restart_in_turn(full_cloud, vms, list(full_cloud.workloads()))
 
 
-def test_a_port_whose_device_is_gone_goes_too(full_cloud: FullCloud) -> None:
-    """It would go on taking what is meant for its address."""
+def test_a_port_without_its_device_is_deleted_too(full_cloud: FullCloud) -> None:
+    """Otherwise it would continue to receive packets for its address."""
     pod, name = next(iter(full_cloud.pods("-l", f"application={SWITCH}").values()))["metadata"]["name"], "tapgone"
     inside = ("exec", "-n", full_cloud.namespace, pod, "-c", "vswitchd", "--")
     full_cloud.kubectl(*inside, "ip", "tuntap", "add", name, "mode", "tap")

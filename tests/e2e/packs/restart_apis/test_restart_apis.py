@@ -11,7 +11,7 @@ from restarts import READY_LIMIT
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """Whatever a test before left behind."""
+    """In any state that a former test left."""
     full_cloud.wait_ready()
 
 

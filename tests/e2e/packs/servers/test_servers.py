@@ -11,7 +11,7 @@ POOLS = "openstackfloatingippools"
 CRDS = ("ipaddressclaims.ipam.cluster.x-k8s.io", "ipaddresses.ipam.cluster.x-k8s.io")
 
 
-def test_a_server_that_somebody_deleted_is_told_and_made_anew_if_the_policy_says_so(infra: Infra) -> None:
+def test_a_server_deleted_by_others_is_reported_and_recreated_if_the_policy_permits(infra: Infra) -> None:
     infra.cloud.stackwright("apply", "--file", "examples/server-volumes.yaml")
     infra.cloud.apply(server("kept", recreatePolicy="Never", **BARE))
     for name in ("kept", "web"):
@@ -26,7 +26,7 @@ def test_a_server_that_somebody_deleted_is_told_and_made_anew_if_the_policy_says
     gone(infra, "kept")
 
 
-def test_what_somebody_detached_is_attached_again(infra: Infra) -> None:
+def test_a_resource_detached_by_others_is_attached_again(infra: Infra) -> None:
     infra.cloud.apply(server("loose", trunk=False, rootVolume=None))
     infra.ready(KIND, "loose")
     status, compute = infra.status(KIND, "loose"), infra.sdk.compute
@@ -44,7 +44,7 @@ def test_what_somebody_detached_is_attached_again(infra: Infra) -> None:
     gone(infra, "loose")
 
 
-def test_credentials_that_are_refused_are_told_and_mended(infra: Infra) -> None:
+def test_rejected_credentials_are_reported_and_can_be_replaced(infra: Infra) -> None:
     infra.cloud.apply(server("late", identityRef={"name": "other-clouds", "cloudName": "stackwright"}, **BARE))
     eventually(lambda: infra.told(KIND, "late") == "CredentialsMissing", limit=60)
     secret = yaml.safe_load(infra.cloud.stackwright("openrc", "--format", "secret"))
@@ -61,7 +61,7 @@ def test_credentials_that_are_refused_are_told_and_mended(infra: Infra) -> None:
     gone(infra, "late")
 
 
-def test_a_server_gets_an_address_of_a_pool_and_gives_it_back(infra: Infra) -> None:
+def test_a_server_gets_an_address_of_a_pool_and_returns_it(infra: Infra) -> None:
     before = infra.there()
     infra.cloud.kubectl("apply", "-f", "-", stdin=infra.cloud.stackwright("crds", "--ipam"))
     try:
@@ -74,7 +74,7 @@ def test_a_server_gets_an_address_of_a_pool_and_gives_it_back(infra: Infra) -> N
         assert ip.port_id == port.id
         gone(infra, "shop")
         eventually(lambda: "claimedIPs" not in infra.status(POOLS, "outside"), limit=60, pause=1)
-        infra.only(before)  # whose address nobody claims any more is given back, as the example says
+        infra.only(before)  # whose address is returned, as the example says, because no claim uses it
         infra.delete(POOLS, "outside")
     finally:
         infra.delete(KIND, "--ignore-not-found", "shop")

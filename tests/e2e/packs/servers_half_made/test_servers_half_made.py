@@ -1,4 +1,4 @@
-"""OpenStackServers that are deleted half made, and an operator that is killed."""
+"""OpenStackServers that are deleted while incomplete, and an operator that is killed."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from infra import Infra, Things
 from servers import KIND, gone, server
 
 WHOLE = ["port", "server", "trunk", "volume", "volume"]
-KILLS = (1, 2, 4)  # the operator is killed when so many of them are there
+KILLS = (1, 2, 4)  # the operator is killed when this many of them exist
 
 
 def wait_for(infra: Infra, count: int, before: Things) -> None:
-    """Until so many things were made."""
+    """Waits until this many resources were created."""
     eventually(lambda: len(infra.there() - before) >= count, limit=240)
 
 
 @pytest.mark.parametrize("count", range(len(WHOLE) + 1))
-def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, count: int) -> None:
+def test_half_created_resources_are_deleted_completely(infra: Infra, count: int) -> None:
     before = infra.there()
     infra.cloud.apply(server("brief"))
     wait_for(infra, count, before)
@@ -26,7 +26,7 @@ def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, count: int) -> N
     infra.only(before)
 
 
-def test_the_operator_that_is_killed_makes_nothing_twice(infra: Infra) -> None:
+def test_a_killed_operator_creates_no_resource_twice(infra: Infra) -> None:
     before = infra.there()
     infra.cloud.apply(server("killed"))
     for count in KILLS:

@@ -1,7 +1,7 @@
-"""A Ceph that is somebody else's: asked for, waited for by name, taken over, watched, and left as it was.
+"""An external Ceph: requested, awaited by name, used, observed, and left unchanged.
 
-It is one made by hand in the shared namespace, with our chart, whose process `provide` does there what Rook or an
-administrator would do. The small cloud gets images and volumes for it, and is deleted in the end.
+It is created by hand in the shared namespace, with our chart, whose process `provide` does the work of Rook or of an
+administrator. The small cloud gets images and volumes for it, and is deleted in the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Elsewhere:
         return self.cloud.kubectl("-n", namespace, *words)
 
     def get_storage(self) -> None:
-        """Ask for images and volumes."""
+        """Requests images and volumes."""
         services = [*(f"~{name}" for name in AWAY), "image", "block-storage"]
         text = yaml.safe_dump_all(changed(SMALL, features={"services": services}))
         self.cloud.kubectl("replace", "--filename", "-", stdin=text)
@@ -63,7 +63,7 @@ class Elsewhere:
 
     @contextmanager
     def only(self, daemon: str, left: int) -> Iterator[None]:
-        """So many of the three."""
+        """This many of the three."""
         scale = ("scale", f"statefulset/ceph-{daemon}")
         self.kubectl(*scale, f"--replicas={left}", namespace=SHARED)
         try:
@@ -78,7 +78,7 @@ class Elsewhere:
         self.cloud.wait_ready(limit=LIMIT)
 
     def volume(self, name: str) -> None:
-        """One that was made."""
+        """A created volume."""
         self.openstack("volume", "create", "--size", "1", name)
         eventually(lambda: self.openstack("volume", "show", name, "-f", "value", "-c", "status") == "available", 120)
 
@@ -108,15 +108,15 @@ def holds(check: Callable[[], str], *parts: str) -> None:
     eventually(seen, limit=LIMIT, pause=1)
 
 
-def test_the_cloud_says_what_it_waits_for_and_asks_for_it(elsewhere: Elsewhere) -> None:
-    cause = "Secret openstack-ceph-shared/openstack-ceph-keys of the Ceph: it does not exist"
+def test_the_cloud_reports_its_wait_and_writes_its_requests(elsewhere: Elsewhere) -> None:
+    cause = "Secret openstack-ceph-shared/openstack-ceph-keys of Ceph: it does not exist"
     holds(lambda: elsewhere.said("cinder/cinder"), cause)
     asked = elsewhere.kubectl("get", "configmap", "openstack-ceph-requests", "-o", "json", namespace=SHARED)
     clients = json.loads(json.loads(asked)["data"]["requests.json"])["clients"]
     assert set(clients) == {"cinder", "glance"}
 
 
-def test_it_takes_over_what_is_handed_over(elsewhere: Elsewhere) -> None:
+def test_it_uses_the_provided_keys(elsewhere: Elsewhere) -> None:
     elsewhere.install_ceph()
     elsewhere.wait_ready()
     elsewhere.volume("first")
@@ -124,7 +124,7 @@ def test_it_takes_over_what_is_handed_over(elsewhere: Elsewhere) -> None:
 
 
 @pytest.mark.parametrize("daemon", ["mon", "osd"])
-def test_without_one_of_three_it_goes_on_and_is_whole_again(elsewhere: Elsewhere, daemon: str) -> None:
+def test_with_two_of_three_it_continues_and_recovers(elsewhere: Elsewhere, daemon: str) -> None:
     def up() -> int:
         status = elsewhere.status()
         return len(status["quorum"]) if daemon == "mon" else int(status["osdmap"]["num_up_osds"])
@@ -133,7 +133,7 @@ def test_without_one_of_three_it_goes_on_and_is_whole_again(elsewhere: Elsewhere
     with elsewhere.only(daemon, THREE - 1):
         eventually(lambda: up() == THREE - 1, limit=120, pause=1)
         elsewhere.volume(f"without-one-{daemon}")
-    # Until Ceph has noticed that one is away, it says HEALTH_OK.
+    # Until Ceph has noticed the absence of one, it reports HEALTH_OK.
     took = eventually(
         lambda: up() == THREE and elsewhere.status()["health"]["status"] == "HEALTH_OK", limit=LIMIT, pause=1
     )
@@ -155,7 +155,7 @@ def test_a_new_key_is_followed_without_a_restart(elsewhere: Elsewhere) -> None:
     assert pods() == pods_before
 
 
-def test_a_key_that_is_refused_and_a_monitor_that_is_gone_are_told(elsewhere: Elsewhere) -> None:
+def test_a_rejected_key_and_an_absent_monitor_are_reported(elsewhere: Elsewhere) -> None:
     provide = ("scale", "deployment/ceph-provide")
     elsewhere.kubectl(*provide, "--replicas=0", namespace=SHARED)
     try:
@@ -170,7 +170,7 @@ def test_a_key_that_is_refused_and_a_monitor_that_is_gone_are_told(elsewhere: El
     elsewhere.wait_ready()
 
 
-def test_a_cloud_that_goes_takes_its_requests_back_and_leaves_the_data(elsewhere: Elsewhere) -> None:
+def test_a_deleted_cloud_withdraws_its_requests_and_leaves_the_data(elsewhere: Elsewhere) -> None:
     elsewhere.cloud.remove()
     words = ("get", "configmap", "openstack-ceph-requests", "--ignore-not-found", "-o", "name")
     eventually(lambda: not elsewhere.kubectl(*words, namespace=SHARED), limit=60)

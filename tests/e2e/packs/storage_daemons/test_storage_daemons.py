@@ -15,7 +15,5 @@ KILLED = [each for each in DAEMONS if each.often]
 
 
 @pytest.mark.parametrize("daemon", KILLED, ids=lambda each: each.program)
-def test_a_killed_daemon_comes_back_and_nothing_is_lost(
-    storage: Storage, raw: Any, writer: Writer, daemon: Daemon
-) -> None:
+def test_a_killed_daemon_restarts_without_data_loss(storage: Storage, raw: Any, writer: Writer, daemon: Daemon) -> None:
     kill_and_ask(storage, raw, daemon)

@@ -18,7 +18,7 @@ NEW_KEY_LIMIT = 240
 RETURN_LIMIT = 600
 
 
-def test_new_keys_reach_everybody_who_needs_them_and_nothing_is_restarted(
+def test_new_keys_reach_all_their_clients_without_a_restart(
     storage: Storage, writer_vm: tuple[Vm, str], writer: Writer
 ) -> None:
     vm, _ = writer_vm
@@ -71,7 +71,7 @@ def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
     return found
 
 
-def test_after_a_power_cut_all_that_was_flushed_is_there(storage: Storage, writer_vm: tuple[Vm, str]) -> None:
+def test_after_a_power_failure_all_flushed_data_exists(storage: Storage, writer_vm: tuple[Vm, str]) -> None:
     """Of the node that has Ceph, and with it all of the cloud's own services and the machine."""
     vm, device = writer_vm
     cloud, cluster = storage.cloud, storage.cloud.cluster

@@ -1,4 +1,4 @@
-"""Storage in trouble: a pool that is full or gone, a wrong key, no monitor. It is told by name."""
+"""Faults of storage: a full or missing pool, a wrong key, no monitor. They are reported by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEW_KEY_LIMIT = 240
     ],
     ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""),
 )
-def test_trouble_is_told_by_its_name_as_long_as_it_lasts(
+def test_a_fault_is_reported_by_name_while_it_lasts(
     storage: Storage, writer_vm: tuple[Vm, str], trouble: Any, condition: str, reason: str, part: str
 ) -> None:
     cloud = storage.cloud

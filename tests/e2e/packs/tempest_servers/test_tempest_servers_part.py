@@ -8,5 +8,5 @@ from full import FullCloud
 from tempest.course import run
 
 
-def test_tempests_tests_of_servers_passes_and_leaves_nothing_behind(storage_cloud: FullCloud, tmp_path: Path) -> None:
+def test_tempests_tests_of_servers_pass_and_leave_no_resources(storage_cloud: FullCloud, tmp_path: Path) -> None:
     run(storage_cloud, tmp_path, r"tempest\.api\.compute\.servers\..*", least=5)

@@ -22,7 +22,7 @@ def test_vms_on_both_nodes_talk_over_the_tunnel(vms: Vms, pair: tuple[Vm, Vm]) -
     eventually(lambda: vms.sees(one, two) and vms.sees(two, one), limit=60, pause=1)
     wanted = vms.ssh(two, "hostname")
     assert (wanted, vms.ssh(one, "hostname")) == ("two", "one"), "each by its own floating IP"
-    # More than a packet's worth: an MTU that forgets the tunnel loses what is large.
+    # More than a packet's size: an MTU that ignores the tunnel loses large packets.
     assert vms.says(one, f"ping -c 2 -W 2 -s 1300 {two.fixed}")
 
 
@@ -51,7 +51,7 @@ def test_metadata_user_data_and_config_drive_are_honoured(vms: Vms, pair: tuple[
     assert "key from config-drive" in two
 
 
-def test_security_groups_drop_what_comes_in(vms: Vms, pair: tuple[Vm, Vm]) -> None:
+def test_security_groups_drop_incoming_packets(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     one, two = pair
     greets = f"(sleep 3) | nc -w 5 {two.fixed} 22 | grep -q SSH"
     vms.without(two.group, "ingress", "icmp")
@@ -63,7 +63,7 @@ def test_security_groups_drop_what_comes_in(vms: Vms, pair: tuple[Vm, Vm]) -> No
     eventually(lambda: vms.sees(one, two), limit=RULE_LIMIT)
 
 
-def test_security_groups_drop_what_goes_out(vms: Vms, pair: tuple[Vm, Vm]) -> None:
+def test_security_groups_drop_outgoing_packets(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     one, two = pair
     vms.without(one.group, "egress", None)  # the rule that every new group has
     try:

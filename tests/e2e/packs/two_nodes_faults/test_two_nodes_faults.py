@@ -33,7 +33,7 @@ def test_cold_migration(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     eventually(lambda: vms.sees(one, two), limit=60, pause=1)
 
 
-def test_a_node_override_gives_that_node_alone_its_value(full_cloud: FullCloud, pair: tuple[Vm, Vm]) -> None:
+def test_a_node_override_applies_to_that_node_only(full_cloud: FullCloud, pair: tuple[Vm, Vm]) -> None:
     value = {"conf": {"nova": {"DEFAULT": {"reserved_host_memory_mb": 517}}}}
     services = {"compute": {"nova": {"compute": {"values": value}}}}
 
@@ -51,7 +51,7 @@ def test_a_node_override_gives_that_node_alone_its_value(full_cloud: FullCloud, 
     eventually(lambda: told() == before, limit=60)
 
 
-def test_after_a_power_cut_vms_come_back_with_their_network(
+def test_after_a_power_failure_vms_recover_with_their_network(
     full_cloud: FullCloud, vms: Vms, pair: tuple[Vm, Vm]
 ) -> None:
     one, two = pair

@@ -1,4 +1,4 @@
-"""A machine whose disk is in Ceph moves without it."""
+"""A machine with its disk in Ceph migrates without a copy of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_machine_moves_without_its_disk_while_it_writes(storage: Storage) -> N
         assert storage.ceph.rbd("info", f"vms/{vm.id}_disk")["size"] == GIB
         with writing(storage.vms, vm, "/var/written") as writer, Pinger(vm.floating) as pinger:
             start = time.monotonic()
-            # Nova refuses to move without copying what is not in a place that both share.
+            # Nova refuses to migrate disks outside of shared storage without a copy.
             compute.live_migrate_server(vm.id, host="node2", block_migration=False)
             eventually(lambda: compute.get_server(vm.id).compute_host == "node2", limit=MOVE_LIMIT, pause=1)
             storage.vms.settled(vm, "ACTIVE", MOVE_LIMIT)

@@ -1,4 +1,4 @@
-"""Volumes in Ceph: grown, retyped, shared, moved between machines, with what is in them."""
+"""Volumes in Ceph: grown, retyped, shared, moved between machines, with their content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_volumes_grow_while_they_are_free_and_while_they_are_used(storage: Stora
     storage.detach(booted, volume)
 
 
-def test_a_volume_of_another_type_keeps_what_is_in_it_and_is_held_to_its_limit(storage: Storage, booted: Vm) -> None:
+def test_a_retyped_volume_keeps_its_data_and_is_limited(storage: Storage, booted: Vm) -> None:
     blocks, kind = storage.blocks, blocks_type(storage, "limited")
     volume = storage.volume("retyped")
     assert volume.volume_type != kind.name
@@ -47,12 +47,12 @@ def blocks_type(storage: Storage, name: str) -> Any:
 
 
 def limit_of(storage: Storage, volume: Any) -> int:
-    """Reads and writes a second, as RBD is told."""
+    """Reads and writes per second in the options of RBD."""
     options = storage.ceph.rbd("config", "image", "ls", storage.image_of(volume))
     return int(next(option["value"] for option in options if option["name"] == "rbd_qos_iops_limit"))
 
 
-def test_a_shared_volume_is_in_two_machines_at_once(storage: Storage, booted: Vm) -> None:
+def test_a_shared_volume_is_attached_to_two_machines(storage: Storage, booted: Vm) -> None:
     vms, volume = storage.vms, storage.volume("shared", volume_type=blocks_type(storage, "shared").name)
     demo = vms.demo
     one, two = storage.attach(booted, volume), storage.attach(demo, volume)
@@ -64,7 +64,7 @@ def test_a_shared_volume_is_in_two_machines_at_once(storage: Storage, booted: Vm
     storage.detach(booted, volume)
 
 
-def test_volumes_come_and_go_with_their_content_while_another_one_is_written(storage: Storage, booted: Vm) -> None:
+def test_volumes_are_attached_and_detached_with_their_content_during_other_writes(storage: Storage, booted: Vm) -> None:
     busy, other = storage.volume("busy"), storage.volume("comes-and-goes")
     target = storage.attach(booted, busy)
     with writing(storage.vms, booted, target) as writer:

@@ -1,4 +1,4 @@
-"""A subunit stream on standard input → one line of JSON a test, for whoever reads the pod's log."""
+"""A subunit stream on standard input → one line of JSON per test, for readers of the pod's log."""
 
 import json
 import sys

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, thing_in, things_in
-from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME
+from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:

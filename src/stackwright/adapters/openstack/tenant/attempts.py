@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
 from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.core.openstack.clouds import LONGEST
@@ -24,10 +24,10 @@ _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 
 class Attempts:
     def __init__(self) -> None:
-        self._unended: dict[Who, Attempt] = {}
+        self._unended: dict[Subscriber, Attempt] = {}
 
     @asynccontextmanager
-    async def look(self, who: Who) -> AsyncIterator[None]:
+    async def look(self, who: Subscriber) -> AsyncIterator[None]:
         """Run one look. Raises TransientCloudError after LONGEST, as `in_time` does; a look with any
         TransientCloudError is unfinished.
         """

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM
-from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.lists import Lists
-from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Asking, Project
+from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
@@ -29,19 +29,11 @@ from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
-from stackwright.core.openstack.clouds import (
-    ADD_INTERFACE,
-    CloudCall,
-    CloudRef,
-    CloudResource,
-    Deferred,
-    Done,
-    ProjectView,
-    Query,
-    Subscription,
-)
+from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data
 
@@ -77,7 +69,9 @@ class OpenStackClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         project = self._of[asker.uid] = await self._project(cloud)
-        asking = project.askers.setdefault(asker.uid, Asking(replace(asker, serves=frozenset()), not asker.begun))
+        asking = project.askers.setdefault(
+            asker.uid, SubscriptionState(replace(asker, serves=frozenset()), not asker.begun)
+        )
         if not asker.serves <= asking.asker.serves:
             asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
@@ -96,11 +90,11 @@ class OpenStackClouds:
         project = self._of[asker.uid]
         snapshot, listed = project.snapshot, project.listed(asker)
         settled = self._settled(project.askers[asker.uid])
-        began = min((snapshot.fresh.get(what, 0.0) for what in listed), default=0.0)
+        began = min((snapshot.taken[what] for what in listed), default=0.0)
         unseen = project.kinds(asker) - listed
         return ProjectView(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
 
-    def _look_again(self, asking: Asking) -> None:
+    def _look_again(self, asking: SubscriptionState) -> None:
         """Wake the object when what is missing can be confirmed."""
         if time.monotonic() - asking.doubted >= CONFIRM:
             asking.doubted = time.monotonic()
@@ -153,26 +147,26 @@ class OpenStackClouds:
             if await self._is_elsewhere(call, project):
                 text = f"Somebody else attached or detached {call.slot[0]} {call.id}; it is looked at again"
                 return Deferred(Reason.CONFLICT, text)
-            id_, told = await self._ask_for(call, project, user_data)
+            id_, response = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
-        self._store(call, project.snapshot, id_, told)
+        self._store(call, project.snapshot, id_, response)
         host, field = TYPES[call.slot[0]].attached or ("", "")
         if id_of_host := call.body.get(field):
             self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
         return Done(id_)
 
     @staticmethod
-    def _store(call: CloudCall, snapshot: Snapshot, id_: str, told: Mapping[str, Any] | None) -> None:
-        """Store the result of a call; `told` is the resource as the API returned it, None after a 404."""
+    def _store(call: CloudCall, snapshot: Snapshot, id_: str, response: Mapping[str, Any] | None) -> None:
+        """Store the result of a call; `response` is the resource as the API returned it, None after a 404."""
         what, now = "port" if ADD_INTERFACE in call.body else call.slot[0], time.monotonic()
         if call.do == "delete":
             snapshot.leaving((what, id_), now)
         if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
-            (snapshot.drop if told is None else snapshot.deleted)((what, id_), now)
-        elif told:
-            snapshot.write(thing_of(what, told), now)
+            (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
+        elif response:
+            snapshot.write(thing_of(what, response), now)
         elif call.do == "update":
             snapshot.changed((what, id_), call.body, now)
 
@@ -185,15 +179,15 @@ class OpenStackClouds:
         except TransientCloudError as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
-                # An earlier look would succeed, although all that it can tell is that nothing is settled: that would
+                # An earlier look would succeed, although it would only show that nothing is settled: that would
                 # hide this error and reset the backoff.
                 error.after = max(error.after or 0.0, SETTLE)
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether a resource is not attached to what it was when the call was decided; the snapshot is corrected.
+        """Whether a resource is not attached as it was when the call was decided; the snapshot is corrected.
 
-        Its list may be minutes old, and a deletion would take the address from whatever has it now.
+        Its list may be outdated by minutes, and a deletion would take the address from its current port.
         """
         (what, _), snapshot = call.slot, project.snapshot
         _, field = TYPES[what].attached or ("", "")
@@ -215,15 +209,15 @@ class OpenStackClouds:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
-    def _settled(self, asking: Asking) -> float:
-        """Time by which earlier requests have taken effect; only lists that begin later prove absence.
+    def _settled(self, asking: SubscriptionState) -> float:
+        """Time by which earlier requests have taken effect; only whole lists that begin later prove absence.
 
-        Nor do older ones tell what is free for those that the object has to serve.
+        Older lists do not prove either which resources are free.
         """
         inherited = 0.0 if asking.known else self._started + SETTLE
         return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
 
-    def _tell_all(self, whom: Iterable[Who]) -> None:
+    def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:
             self._tell(controller, key)
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stackwright.adapters.openstack.tenant.single_flight import together
-from stackwright.core.openstack.clouds import CloudResource, Subscription
+from stackwright.core.openstack.clouds import Subscription
+from stackwright.core.openstack.resources import CloudResource
 
 if TYPE_CHECKING:
     from stackwright.adapters.openstack.tenant.snapshot import Snapshot

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.openstack.clouds import SERVER_KEY, CloudCall, Deferred, Subscription
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Deferred, Subscription
 from stackwright.core.openstack.errors import Reason
+from stackwright.core.openstack.resources import SERVER_KEY
 from stackwright.core.plan import Key
 
 REQUESTS = 1, 2  # initial and highest limit per kind of request; each holds a worker of the operator and one of the API
@@ -23,11 +25,11 @@ AFTER = 60.0  # seconds until a waiting caller retries, should its wake-up be lo
 SLOW = 2.0  # multiple of the fastest duration above which a request is slow
 OLD = 1.01  # growth of the fastest duration with each request: a cloud may have become slower for good
 MORE, FEWER = 0.5, 0.95  # a fast request adds MORE to the limit, a slow one multiplies it by FEWER
-Who = tuple[str, Key]  # controller and key
+Subscriber = tuple[str, Key]  # controller and key of a subscribed object
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _Slot:
     until: float
     began: float | None = None
     """None while the slot is reserved and not yet taken."""
@@ -40,8 +42,8 @@ class ConcurrencyLimiter:
         """`busy`: what is in progress, for waiting callers; `least`: initial and lowest limit; `most`: highest one."""
         self._busy, self._least, self._most = busy, least, most
         self._limit, self._quickest = float(least), LONG
-        self._turns: dict[str, _Turn] = {}
-        self._queue: dict[str, Who] = {}  # by uid, in order of arrival
+        self._turns: dict[str, _Slot] = {}
+        self._queue: dict[str, Subscriber] = {}  # by uid, in order of arrival
         self.reserved = 0
         """Slots that are unavailable for now; one always stays available."""
 
@@ -49,7 +51,7 @@ class ConcurrencyLimiter:
     def at_once(self) -> int:
         return max(1, int(self._limit) - self.reserved)
 
-    def take(self, uid: str, who: Who, now: float) -> Deferred | None:
+    def take(self, uid: str, who: Subscriber, now: float) -> Deferred | None:
         """Take a slot; if none is free, queue the caller."""
         self._expire(now)
         if uid not in self._turns and len(self._turns) >= self.at_once:
@@ -58,10 +60,10 @@ class ConcurrencyLimiter:
             return Deferred(Reason.WAITING_FOR_TURN, f"Waiting for a free slot: {self._busy}", AFTER)
         self._queue.pop(uid, None)
         had = self._turns.get(uid)
-        self._turns[uid] = _Turn(now + LONG, had.began if had and had.began is not None else now)
+        self._turns[uid] = _Slot(now + LONG, had.began if had and had.began is not None else now)
         return None
 
-    def end(self, uid: str, now: float, *, well: bool = True) -> list[Who]:
+    def end(self, uid: str, now: float, *, well: bool = True) -> list[Subscriber]:
         """Free the slot; returns the callers that get one. The duration is used only if the request went `well`."""
         self._expire(now)
         turn = self._turns.pop(uid, None)
@@ -77,9 +79,9 @@ class ConcurrencyLimiter:
         wanted = self._limit + MORE if took <= SLOW * self._quickest else self._limit * FEWER
         self._limit = min(float(self._most), max(float(self._least), wanted))
 
-    def _give(self, now: float) -> list[Who]:
+    def _give(self, now: float) -> list[Subscriber]:
         due = list(self._queue)[: max(0, self.at_once - len(self._turns))]
-        self._turns.update(dict.fromkeys(due, _Turn(now + HELD)))
+        self._turns.update(dict.fromkeys(due, _Slot(now + HELD)))
         return [self._queue.pop(uid) for uid in due]
 
 
@@ -107,14 +109,14 @@ class Scheduler:
             return deferred
         return self._of((call.do, call.slot[0])).take(call.uid, who, now)
 
-    def end(self, call: CloudCall, asker: Subscription, id_: str, now: float) -> list[Who]:
+    def end(self, call: CloudCall, asker: Subscription, id_: str, now: float) -> list[Subscriber]:
         """End a request, which succeeded if it has an id; returns the callers that get a slot."""
-        told = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
+        woken = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
         if call.do == "create" and call.slot == SERVER_KEY and id_:
             self._made_for[id_] = call.uid
         elif call.do == "delete" or (_makes(call, asker) and not id_):
-            told += self._servers.end(call.uid, now, well=False)
-        return told
+            woken += self._servers.end(call.uid, now, well=False)
+        return woken
 
     def _of(self, kind: tuple[str, str]) -> ConcurrencyLimiter:
         if kind not in self._requests:
@@ -122,7 +124,7 @@ class Scheduler:
             self._requests[kind] = ConcurrencyLimiter(busy, *REQUESTS)
         return self._requests[kind]
 
-    def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:
+    def built(self, servers: Mapping[str, bool], now: float) -> list[Subscriber]:
         """Free the slots of servers that left BUILD (id → whether successfully); returns the callers that get one."""
         ended = [(self._made_for.pop(id_), well) for id_, well in servers.items() if id_ in self._made_for]
         return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]

@@ -10,14 +10,15 @@ from functools import partial
 from typing import Any
 
 from stackwright.adapters.openstack.tenant import confirm
-from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
-from stackwright.core.openstack.clouds import CloudRef, CloudResource, Subscription
-from stackwright.core.openstack.errors import Late, Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.clouds import Subscription
+from stackwright.core.openstack.errors import Late, ListTooLong, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
 
@@ -27,7 +28,7 @@ class Lists:
     tell  wakes objects
     """
 
-    def __init__(self, do: Callable[..., Awaitable[Any]], tell: Callable[[Iterable[Who]], None]) -> None:
+    def __init__(self, do: Callable[..., Awaitable[Any]], tell: Callable[[Iterable[Subscriber]], None]) -> None:
         self._do, self._tell_all = do, tell
 
     async def refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
@@ -37,20 +38,22 @@ class Lists:
         change is known. A caller that does not wait for a change can do without a list.
         """
         snapshot = project.snapshot
-        flight = project.lists.setdefault(what, SingleFlight())
-        while snapshot.due(what, waits, time.monotonic(), settled):
+        while snapshot.due(what, waits, now := time.monotonic(), settled):
             project.line.check(REST[what].service)  # otherwise all callers would wait for the one that tries
             enough = snapshot.does(what, settled)
+            flight = project.lists.setdefault(what, SingleFlight())
+            ask = partial(self._update, cloud, project, what, enough)
+            if what == "server" and what in snapshot.taken and not enough and settled <= now and _since(project):
+                flight, ask = project.whole, partial(self._list, cloud, project, what)  # beside the peeks of others
             try:
-                ask = partial(self._update, cloud, project, what, enough)
-                told = waits and not TYPES[what].built and what not in snapshot.doubts.lists
-                moment = 0.0 if told else MOMENT  # a change wakes the caller
+                is_woken = waits and not TYPES[what].built and what not in snapshot.doubts.lists
+                moment = 0.0 if is_woken else MOMENT  # a change wakes the caller
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
                 if enough or not waits:
                     return
                 raise
-            if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
+            if snapshot.does(what, settled) or settled > time.monotonic():
                 return
 
     async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
@@ -59,7 +62,7 @@ class Lists:
         This is decided here, once per request, and not by each of the many callers that join it.
         """
         snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken or not snapshot.since or snapshot.doubtful(what, began):
+        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began) or not _since(project):
             return await self._list(cloud, project, what)
         if snapshot.due_whole(began):
             project.whole.begin(partial(self._list, cloud, project, what))
@@ -68,20 +71,26 @@ class Lists:
             return await part()
         if snapshot.due_part(project.awaited(), began):
             project.part.begin(part)
-        since = snapshot.since
+        since = _since(project)
         active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
         snapshot.took[what] = time.monotonic() - began
         self._tell_of(project, snapshot.peek(active, began))
         return None
 
     async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
-        """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
+        """Fetch a list into the snapshot: the whole list, or with `part` the changes, unless these are too many."""
         snapshot, began = project.snapshot, time.monotonic()
-        since = snapshot.since if part else ""
+        since = _since(project) if part else ""
         try:
             found = await self._do(
                 cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
             )
+        except ListTooLong:
+            if not part:
+                raise
+            await self._list(cloud, project, what)
+            snapshot.took_part = time.monotonic() - began
+            return
         except (TransientCloudError, TerminalCloudError) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
                 snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
@@ -92,7 +101,7 @@ class Lists:
         took = time.monotonic() - began
         if part:
             snapshot.took_part = took
-        elif what == "server":
+        elif what == "server" and _since(project):
             snapshot.took_whole = took
         else:
             snapshot.took[what] = took
@@ -134,3 +143,8 @@ class Lists:
             cloud, project, REST[what].service, lambda made: single(made, what, id_)
         )
         return found
+
+
+def _since(project: Project) -> str:
+    """Start of the next list of changed servers by Nova's clock; empty while that is unknown."""
+    return project.snapshot.since(project.line.clock(REST["server"].service))

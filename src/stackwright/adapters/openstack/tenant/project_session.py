@@ -8,12 +8,13 @@ import time
 from dataclasses import dataclass, field
 
 from stackwright.adapters.openstack.tenant.confirm import is_confirmed
-from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
+from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
-from stackwright.core.openstack.clouds import CloudResource, Query, Subscription
+from stackwright.core.openstack.clouds import Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource
 
 ANSWER = 60.0  # seconds for which an answer to a question is valid
 ANSWERS = 8 << 20  # bytes of cached questions and answers per project
@@ -21,12 +22,12 @@ FORGET = 3600.0  # seconds without a look until an object is forgotten; objects 
 
 
 @dataclass
-class Asking:
-    """known   it first looked before anything was begun for it, so this process knows all requests for it. An object
+class SubscriptionState:
+    """known   its first look preceded all its requests, so this process knows all requests for it. An object
         that returns after its entry expired is not known; it only waits until requests of an earlier process settle
     looked  time of its last look
-    doubted time when it was last woken because a list lacked something
-    served  time when it last got another one to serve
+    doubted time when it was last woken because a list lacked a resource
+    served  time when it last got another resource to serve
     waits   time until which it counts as waiting
     """
 
@@ -46,7 +47,7 @@ class Attempt:
     awaits   questions whose answers were late
     """
 
-    who: Who
+    who: Subscriber
     began: float
     last: float
     project: Project | None = None
@@ -73,7 +74,7 @@ class Answer:
     def holds(self, since: float = math.inf) -> bool:
         """Whether the answer is valid; for an attempt that is unfinished `since` a time, every later answer is.
 
-        An empty answer is valid for 2 s only: someone may be about to create what is missing.
+        An empty answer is valid for 2 s only: a user may be about to create the missing resource.
         """
         return self.at >= since or time.monotonic() - self.at < (ANSWER if self.things else 2.0)
 
@@ -90,7 +91,7 @@ class Project:
     snapshot: Snapshot
     used: float = 0.0
     answers: dict[Query, Answer] = field(default_factory=dict)
-    askers: dict[str, Asking] = field(default_factory=dict)
+    askers: dict[str, SubscriptionState] = field(default_factory=dict)
     lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
     whole: SingleFlight[None] = field(default_factory=SingleFlight)
     part: SingleFlight[None] = field(default_factory=SingleFlight)

@@ -14,8 +14,9 @@ from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, fo
 from stackwright.adapters.openstack.transport.send import request
 from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in
 from stackwright.core.bounds import values_in
-from stackwright.core.openstack.clouds import CloudResource, Query
-from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.clouds import Query
+from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudResource
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -129,8 +130,8 @@ def _goes_on(answer: Mapping[str, Any], key: str) -> bool:
     return bool(links or answer.get("next"))
 
 
-def _endless(key: str, most: str) -> TransientCloudError:
-    return TransientCloudError(Reason.UNREACHABLE, f"the list of {key} exceeds the limit of {most}")
+def _endless(key: str, most: str) -> ListTooLong:
+    return ListTooLong(Reason.UNREACHABLE, f"the list of {key} exceeds the limit of {most}")
 
 
 def _parameter(name: str, value: Any) -> Any:

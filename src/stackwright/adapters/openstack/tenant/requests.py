@@ -15,9 +15,10 @@ from stackwright.adapters.openstack.tenant.rest_types import REST, send
 from stackwright.adapters.openstack.tenant.things import METADATA
 from stackwright.adapters.openstack.transport.shapes import thing_in
 from stackwright.api.infra.capi import MARK
-from stackwright.core.openstack.clouds import CloudCall, mark
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import mark
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -51,8 +52,8 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
         raise
     if tags and "tags" not in body and "tags" in rest.apart:
         send(connection, what, rest.apart["tags"], f"/{answer['id']}/tags", json={"tags": tags})
-    told = {"name": body.get("name"), "tags": body.get("tags", tags), **rest.created(connection, body, answer)}
-    return str(answer["id"]), {**answer, **told}
+    fields = {"name": body.get("name"), "tags": body.get("tags", tags), **rest.created(connection, body, answer)}
+    return str(answer["id"]), {**answer, **fields}
 
 
 def _mark(body: dict[str, Any], tags: list[str], call: CloudCall) -> None:

@@ -1,4 +1,4 @@
-"""The APIs of the types of resources: all that the adapter knows about a type, beside core.openstack.resource_types."""
+"""The APIs of the types of resources: all facts of the adapter about a type, next to core.openstack.resource_types."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from stackwright.adapters.openstack.tenant import rules, things
 from stackwright.adapters.openstack.tenant.things import MARKS, Facts, Raw, fields
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
-from stackwright.core.openstack.clouds import CloudResource
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
+from stackwright.core.openstack.resources import CloudResource
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -118,7 +118,7 @@ REST: dict[str, RestFacts] = {
         fields("security_group_id"), scoped=True, shared=False, same=rules.same_rule,
     ),
     "image": RestFacts("image", "/images", "image", "images", shape=Image),
-    # Nova lists only public flavors to an administrator who does not ask for all.
+    # By default Nova lists only public flavors to an administrator.
     "flavor": _nova("/flavors", "flavor", "flavors", query={"is_public": "None"}, unfiltered=("name",)),
     "server-group": _nova("/os-server-groups", "server_group", "server_groups", unfiltered=("name",)),
     "availability-zone": _nova(
@@ -130,8 +130,7 @@ REST: dict[str, RestFacts] = {
 def thing_of(what: str, raw: Raw) -> CloudResource:
     """A resource of ours from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
-    mark, facts = MARKS[TYPES[what].mark](raw), REST[what].facts(raw)
-    return CloudResource(what, str(raw["id"]), name, state, mark, facts, things.seconds(raw.get("updated")))
+    return CloudResource(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), REST[what].facts(raw))
 
 
 def found_of(what: str, raw: Raw) -> CloudResource:

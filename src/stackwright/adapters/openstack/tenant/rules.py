@@ -57,7 +57,7 @@ def leave_subnets(connection: Connection, router: str) -> None:
 
 
 def remove_interface(connection: Connection, port: str, error: TransientCloudError | TerminalCloudError) -> bool:
-    """Neutron detaches such a port only by a request to its router, whoever owns that, and then deletes the port."""
+    """Neutron detaches such a port only by a request to its router, of any owner, and then deletes the port."""
     if error.cause is not Reason.CONFLICT:
         raise error
     found = one_port(connection, port)

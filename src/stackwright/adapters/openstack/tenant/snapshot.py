@@ -18,24 +18,26 @@ from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfir
 from stackwright.adapters.openstack.tenant.references import own, pages
 from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
 from stackwright.adapters.openstack.transport.shapes import thing_in
-from stackwright.core.openstack.clouds import CloudResource, Subscription
+from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
+from stackwright.core.openstack.resources import CloudResource
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
 # Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
 WHOLE = 180.0
-# Seconds before the latest known change that a list of changes includes: the clocks of Nova's replicas differ, and its
-# transactions take time.
+# Seconds before the last list that a list of changes includes: the clocks of a cloud's hosts differ, and transactions
+# take time.
 OVERLAP = 5.0
+LATEST = 253402300799.0  # the last second of year 9999
 PART = 10.0  # seconds for which peeks replace a list of changed servers
 LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
 ACTIVE, DELETED = "ACTIVE", "DELETED"
-SETTLE = 8.0  # seconds by which a request whose process died or timed out has taken effect
+SETTLE = 8.0  # seconds by which a request whose process ended or timed out has taken effect
 
 
 @dataclass
@@ -50,7 +52,6 @@ class Snapshot:
     took_whole: float = 0.0  # duration of the last whole list of servers
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
-    newest: float | None = None  # latest change of a server in the last list, by Nova's clock, which may not be ours
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
     lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
@@ -73,9 +74,10 @@ class Snapshot:
                 del self._owned[whose]
 
     def replace(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a whole list; returns what changed."""
+        """Store a whole list, unless the last one began later; returns what changed."""
+        if began < self.taken.get(what, began):
+            return set()
         listed = {(what, thing.id): thing for thing in found}
-        self.newest = _newest(listed.values(), self.newest)
         gone = {key for key in self.things if key[0] == what and key not in listed}
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
         stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
@@ -90,11 +92,14 @@ class Snapshot:
         return changed
 
     def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a list of changes, while a whole list may be in progress; returns what changed."""
-        found = list(found)
+        """Store a list of changes, while a whole list may be in progress; returns what changed.
+
+        It is ignored if the last whole list began later.
+        """
+        if began < self.taken[what]:
+            return set()
         changed = self.merge(found, began)
         self.written.update(dict.fromkeys(changed, began))
-        self.newest = max(self.newest or 0.0, _newest(found, 0.0) or 0.0)
         self.fresh[what] = max(began, self.fresh[what])
         return changed
 
@@ -164,11 +169,11 @@ class Snapshot:
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
 
-        A caller that must prove absence needs a list that began at `settled` or later.
+        A caller that must prove absence needs a whole list that began at `settled` or later.
         """
         if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
             return False
-        if self.fresh.get(what, 0.0) < settled <= now:
+        if self.taken.get(what, 0.0) < settled <= now:
             return True
         if self.doubtful(what, now):
             return True
@@ -180,8 +185,8 @@ class Snapshot:
         return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
 
     def does(self, what: str, settled: float) -> bool:
-        """Whether the last list began at `settled` or later."""
-        return what in self.taken and self.fresh[what] >= settled
+        """Whether the last whole list began at `settled` or later; changes do not prove absence."""
+        return what in self.taken and self.taken[what] >= settled
 
     def kept(self, what: str, settled: float, now: float) -> bool:
         """True if the list is fresh and refreshes succeed; otherwise the caller fetches it and gets the error."""
@@ -210,10 +215,13 @@ class Snapshot:
         """Seconds from the start of a list to the start of the next."""
         return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
 
-    @property
-    def since(self) -> str:
-        """The time from which the next list of changed servers must be; empty while Nova's time is unknown."""
-        return "" if self.newest is None else stamp(max(0.0, self.newest - OVERLAP))
+    def since(self, clock: float | None) -> str:
+        """Nova's time from which the next list of changed servers must be; empty if it is unknown.
+
+        `clock` is Nova's clock minus ours. The times of changes would be no measure: the servers that changed last are
+        those that were deleted, and the clock of the host that changed one may be wrong.
+        """
+        return "" if clock is None else stamp(self.fresh["server"] + clock - OVERLAP)
 
     def due_whole(self, now: float) -> bool:
         """Whether a whole list of servers is due besides lists of changes."""
@@ -245,10 +253,6 @@ def _owners(thing: CloudResource) -> Iterator[str]:
         yield thing.mark.split(":")[1]
     if (pair := TYPES[thing.what].attached) and thing.facts.get(pair[1]):
         yield thing.facts[pair[1]]
-
-
-def _newest(found: Iterable[CloudResource], before: float | None) -> float | None:
-    return max((thing.updated for thing in found if thing.what == "server" and thing.updated), default=before)
 
 
 def _leaving(thing: CloudResource) -> bool:
@@ -289,4 +293,6 @@ def peek(connection: Connection, since: str) -> list[str]:
 
 
 def stamp(seconds: float) -> str:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    """As in changes-since; for a time that is no time of day, the first or last one that is."""
+    valid = min(max(0.0, seconds), LATEST)
+    return datetime.datetime.fromtimestamp(valid, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stackwright.api.infra.capi import MARK
-from stackwright.core.openstack.clouds import ANSWERED, CREATED
+from stackwright.core.openstack.resources import ANSWERED, CREATED
 
 # Keys in the metadata of volumes.
 METADATA = "stackwright.dev/mark"
@@ -92,7 +92,7 @@ def _is_copy(raw: Raw, metadata: Raw) -> bool:
 
 
 def seconds(stamp: str | None) -> float | None:
-    """Seconds since 1970 for a time stamp, which is in UTC; Cinder does not say so."""
+    """Seconds since 1970 for a timestamp, which is in UTC; Cinder's has no time zone."""
     try:
         return datetime.fromisoformat(stamp or "").replace(tzinfo=UTC).timestamp()
     except ValueError:

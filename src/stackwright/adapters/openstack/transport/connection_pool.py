@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack.transport.deadline import after, in_time, within
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
-from stackwright.adapters.openstack.transport.send import problem
+from stackwright.adapters.openstack.transport.send import problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
 from stackwright.core.openstack.clouds import LONGEST
-from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -54,7 +54,7 @@ class Line:
         """`threads` are used but not shut down by the line."""
         self._login, self._count = login, count
         self.place = ""
-        """Project and region, as in `Look.place`."""
+        """Project and region, as in `ProjectView.place`."""
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
         self._closed = False
@@ -65,6 +65,10 @@ class Line:
         self._silent: dict[
             str, tuple[float, TransientCloudError]
         ] = {}  # service → time of the next try, and its last error
+
+    def clock(self, service: str) -> float | None:
+        """The clock of a service minus our monotonic one; None if it is unknown."""
+        return None if self._connection is None else state_of(self._connection).clock(service)
 
     def check(self, service: str) -> None:
         """Raise the last error while a new request is pointless."""
@@ -121,7 +125,8 @@ class Line:
             until = now + (error.after or PAUSE)
             if self._quiet is None or until > self._quiet[0]:
                 self._quiet = until, error
-        hung = not late and error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR) and now - began > SLOW
+        slow = now - began > SLOW and not isinstance(error, ListTooLong)  # it responded all the time
+        hung = slow and not late and error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR)
         if hung or error.cause is Reason.AUTHENTICATION_FAILED:
             self._silent[service] = now + PAUSE, error
 

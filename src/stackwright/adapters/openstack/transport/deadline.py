@@ -18,7 +18,7 @@ _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 
 def after(seconds: float) -> float:
-    """The time in so many seconds, for `within`."""
+    """The time after this many seconds, for `within`."""
     return time.monotonic() + seconds
 
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.client import TIMEOUT, bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.threads import contained, in_thread
-from stackwright.core.openstack.clouds import CloudRef
 from stackwright.core.openstack.errors import Reason, TransientCloudError
+from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import secret_data
 
@@ -58,7 +58,7 @@ class Logins:
         self._known: dict[CloudRef, Login] = {}
 
     async def get(self, cloud: CloudRef) -> Login:
-        """The login of a cloud. Raises TransientCloudError that names what the Secret lacks."""
+        """The login of a cloud. Raises TransientCloudError that names the missing parts of the Secret."""
         known = self._known.get(cloud)
         if known and time.monotonic() - known.read < READ_AGAIN:
             return known

@@ -1,10 +1,15 @@
-"""Requests to a service; a response that is no success becomes TransientCloudError, which may pass, or
-TerminalCloudError.
+"""Requests to a service, and what the responses tell about it; a response that is no success becomes
+TransientCloudError, which may pass, or TerminalCloudError.
 """
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
@@ -14,18 +19,70 @@ if TYPE_CHECKING:
     from requests import Response
 
 COMPUTE = "2.60"  # 2.52: tags in the request that creates a server; 2.60: volumes attached to several servers
-REQUEST_ID = "x-openstack-request-id"
+REQUEST_ID = "X-Openstack-Request-Id"
+FOREIGN = f"HTTP 404 without the header {REQUEST_ID}: it is not from OpenStack, or a proxy removes the header"
 PAUSES = (10.0, 300.0)  # seconds without requests after a rate limit: default and maximum
 LONGEST_ERROR = 64 << 10  # bytes
+DATE = "%a, %d %b %Y %H:%M:%S GMT"  # the form of the header
+FORMS = {"itemNotFound"}, {"NeutronError"}  # keys of OpenStack's own errors about what does not exist
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
+
+
+@dataclass
+class CloudState:
+    """What the responses of a cloud tell about it. Clocks are minus our monotonic one, or less after a slow response.
+
+    dates   service → its clock, by the header Date, which uWSGI does not send
+    issued  the clock of Keystone, by its last token
+    token   that token
+    ids     service → whether any response had a request id
+    """
+
+    dates: dict[str, float] = field(default_factory=dict)
+    issued: float | None = None
+    token: Any = None
+    ids: dict[str, bool] = field(default_factory=dict)
+
+    def clock(self, service: str) -> float | None:
+        """The earlier one: a gateway may write Date, and a list of changes that begins too late lacks some."""
+        known = self.dates.get(service), self.issued
+        return min((each for each in known if each is not None), default=None)
+
+    def note(self, service: str, response: Response) -> None:
+        has_id, form = _has_id(response), str(response.headers.get("Content-Type"))
+        if not has_id and (response.status_code >= 400 or "json" not in form):
+            return  # it may be a proxy's
+        self.ids[service] = has_id or self.ids.get(service, False)
+        with suppress(ValueError):
+            date = datetime.strptime(str(response.headers.get("Date")), DATE).replace(tzinfo=UTC)
+            self.dates[service] = date.timestamp() - time.monotonic()
+
+    def note_token(self, token: Any) -> None:
+        """The token is an AccessInfo of keystoneauth, or None."""
+        if token is None or token is self.token:
+            return
+        self.token = token
+        with suppress(LookupError, TypeError, ValueError, OverflowError):  # it has no valid time
+            if issued := token.issued:
+                self.issued = issued.timestamp() - time.monotonic()
+
+
+_STATES: WeakKeyDictionary[Connection, CloudState] = WeakKeyDictionary()
+
+
+def state_of(connection: Connection) -> CloudState:
+    return _STATES.setdefault(connection, CloudState())
 
 
 def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
     """Send a request. Raises TransientCloudError or TerminalCloudError for every response that is no success."""
     with answering():
         response: Response = getattr(connection, service).request(path, method, **more)
+    state = state_of(connection)
+    state.note(service, response)
+    state.note_token(getattr(connection.session.auth, "auth_ref", None))
     if response.status_code >= 400:
-        raise problem_of(response)
+        raise problem_of(response, ids=state.ids.get(service, True))
     return response
 
 
@@ -46,14 +103,35 @@ def text_of(response: Response) -> str:
     return " ".join(said.split())[:300]
 
 
-def problem_of(response: Response) -> TransientCloudError | TerminalCloudError:
-    """The error for a response that is no success.
+def problem_of(response: Response, *, ids: bool = True) -> TransientCloudError | TerminalCloudError:
+    """The error for a response that is no success; `ids` is false if a gateway removes the service's request ids.
 
-    Only the text of an OpenStack, recognized by its request id, is repeated: a catalog may name any address.
+    Only the text of an OpenStack, recognized by its request id, is repeated: a catalog may name any address. A 404
+    without one tells nothing about a resource, unless it has OpenStack's form or no response has a request id.
     """
-    own = REQUEST_ID in {name.lower() for name in response.headers}
+    own = _has_id(response)
+    if response.status_code == 404 and ids and not own and not _is_formed(response):
+        return TransientCloudError(Reason.UNREACHABLE, FOREIGN)
     after = str(response.headers.get("Retry-After") or "")
     return problem(response.status_code, text_of(response), after, own=own)
+
+
+def _has_id(response: Response) -> bool:
+    return REQUEST_ID.lower() in {name.lower() for name in response.headers}
+
+
+def _is_formed(response: Response) -> bool:
+    """Whether a 404 has a form of OpenStack's services, or of the libraries that answer unknown paths for them."""
+    if len(response.content) > LONGEST_ERROR:
+        return False
+    try:
+        found: Any = response.json()
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(found, dict):
+        return False
+    unknown_path = "title" in found and found.get("code") in (404, "404 Not Found")
+    return unknown_path or found.keys() in FORMS
 
 
 def problem(
@@ -69,10 +147,8 @@ def problem(
     match status:
         case 401:
             return TransientCloudError(Reason.AUTHENTICATION_FAILED, said)
-        case 404 if own:
+        case 404:
             return TransientCloudError(Reason.NOT_FOUND, said)
-        case 404:  # a proxy's: nothing is known of the resource
-            return TransientCloudError(Reason.UNREACHABLE, f"{said}, which is not from OpenStack")
         case 409:
             return TransientCloudError(Reason.CONFLICT, said)
         case 413 | 429:

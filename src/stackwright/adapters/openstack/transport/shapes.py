@@ -120,7 +120,6 @@ class Resource(_Id):
     instance: Text = None
     size: int | None = None
     created_at: Text = None
-    updated: Text = None
 
 
 class Port(Resource):

@@ -44,7 +44,7 @@ from stackwright.api.infra.machine import ANOTHER, CONTRACT, VERSIONS
 from stackwright.api.infra.machine_parts import LOST, CredentialsLostPolicy, RecreatePolicy
 from stackwright.api.infra.params import NetworkParam, RouterParam, SubnetParam
 from stackwright.api.meta import Column, Kind
-from stackwright.api.rules import Change, Rule
+from stackwright.api.rules import Change, Rule, at
 from stackwright.api.support import Absent, absent
 
 FINALIZER = f"openstackcluster.{GROUP}"
@@ -130,22 +130,11 @@ class OpenStackCluster(InfraResource):
     )
 
 
-class TemplateClusterSpec(OpenStackClusterSpec):
-    """The spec in a template, without the update rules of a cluster, because a template is immutable as a whole."""
-
-    CHANGES: ClassVar[tuple[Change, ...]] = ()
-
-
 class ClusterTemplate(Part):
-    spec: TemplateClusterSpec = Field(description="The spec of each cluster.")
+    spec: OpenStackClusterSpec = Field(description="The spec of each cluster.")
 
 
 class OpenStackClusterTemplateSpec(Part):
-    # Only admission checks it, not the schema: the topology controller of Cluster API sends changes as a dry run.
-    CHANGES: ClassVar[tuple[Change, ...]] = (
-        Change("template", ANOTHER, "", lambda old, new: old.get("template") != new.get("template")),
-    )
-
     template: ClusterTemplate = Field(description="Template of each cluster.")
 
 
@@ -155,5 +144,9 @@ class OpenStackClusterTemplate(InfraResource):
         GROUP, VERSIONS[0], "OpenStackClusterTemplate", "openstackclustertemplates", short=("osct",), also=VERSIONS[1:],
         columns=(AGE,), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
+    TEMPLATE: ClassVar[bool] = True
+    CHANGES: ClassVar[tuple[Change, ...]] = (
+        Change("spec.template", ANOTHER, "", lambda old, new: at(old, "spec.template") != at(new, "spec.template")),
+    )
     spec: OpenStackClusterTemplateSpec = Field(description="The template.")
     status: InfraStatus = Field(default_factory=InfraStatus, description="Not used.")

@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from stackwright.api.fields.lines import Line, Short
+from stackwright.api.fields.network import (
+    ICMP,
+    ICMP6,
+    REJECTED,
+    NeutronAddress,
+    NeutronRange,
+    Protocol,
+    protocol_number,
+)
 from stackwright.api.infra.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
 from stackwright.api.infra.machine import MachineSpec
 from stackwright.api.infra.params import SubnetParam
 from stackwright.api.infra.ports import TEXT
-from stackwright.api.rules import Rule, either
+from stackwright.api.rules import Raw, Rule, either
 from stackwright.api.support import Absent, absent
 
 LOAD_BALANCER = "Octavia load balancer of the API."
 
 
 class AllocationPool(Part):
-    start: Short = Field(min_length=1, description="First address.")
-    end: Short = Field(min_length=1, description="Last address.")
+    start: NeutronAddress = Field(min_length=1, description="First address.")
+    end: NeutronAddress = Field(min_length=1, description="Last address.")
 
 
 class SubnetSpec(Part):
     cidr: Ipv4Range = Field(description="Its range, e.g. 10.6.0.0/24.")
-    dns_nameservers: list[Short] = Field(default_factory=list, max_length=MOST, description="DNS servers of machines.")
+    dns_nameservers: list[NeutronAddress] = Field(
+        default_factory=list, max_length=MOST, description="Addresses of the DNS servers of machines."
+    )
     allocation_pools: list[AllocationPool] = Field(
         default_factory=list, max_length=MOST, description="Addresses to allocate; default: all."
     )
 
 
 class ExternalRouterIP(Part):
-    fixed_ip: Short | None = Field(None, description="Default: any address of the subnet.")
+    fixed_ip: NeutronAddress | None = Field(None, description="Default: any address of the subnet.")
     subnet: SubnetParam = Field(description="Subnet of the external network.")
 
 
@@ -62,6 +81,13 @@ class Endpoint(Part):
 REMOTES = ("remoteGroupID", "remoteIPPrefix", "remoteManagedGroups")
 
 
+def _backwards(rule: Raw) -> bool:
+    first, last = rule.get("portRangeMin"), rule.get("portRangeMax")
+    backwards = first is not None and last is not None and first > last
+    # For ICMP the ports are type and code.
+    return backwards and protocol_number(str(rule.get("protocol"))) not in (ICMP, ICMP6)
+
+
 class SecurityGroupRule(Part):
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -70,17 +96,19 @@ class SecurityGroupRule(Part):
             f"[{', '.join(f'has(self.{name})' for name in REMOTES)}].filter(x, x).size() <= 1",
             lambda raw: sum(raw.get(name) is not None for name in REMOTES) > 1,
         ),
+        # Without CEL: Neutron knows the protocols of ICMP under several names, and in any case.
+        Rule("portRangeMax", "must be at least portRangeMin", "", _backwards),
     )
 
     name: Line = Field(min_length=1, max_length=TEXT, description="Name of the rule.")
     description: str | None = Field(None, max_length=TEXT, description="Description in Neutron; default: the name.")
     direction: Literal["ingress", "egress"] = Field(description="ingress or egress.")
     ether_type: Literal["IPv4", "IPv6"] | None = Field(None, description="IP version.")
-    port_range_min: int | None = Field(None, description="First port.")
-    port_range_max: int | None = Field(None, description="Last port.")
-    protocol: Short | None = Field(None, description="Protocol, e.g. tcp; default: any.")
+    port_range_min: int | None = Field(None, ge=0, le=65535, description="First port; type of an ICMP message.")
+    port_range_max: int | None = Field(None, ge=0, le=65535, description="Last port; code of an ICMP message.")
+    protocol: Protocol | None = Field(None, description="Protocol, e.g. tcp; default: any.")
     remote_group_id: Short | None = Field(None, description="Remote security group, by id.")
-    remote_ip_prefix: Short | None = Field(None, description="Remote address range.")
+    remote_ip_prefix: NeutronRange | None = Field(None, description="Remote address range.")
     # None, not empty, is absent: an empty list beside another remote counts as a second remote.
     remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
         None, max_length=3, description="Remote managed security groups."
@@ -124,3 +152,16 @@ class Bastion(Part):
     spec: MachineSpec | None = Field(None, description="The machine.")
     availability_zone: Short | None = Field(None, description="Availability zone of Nova.")
     floating_ip: Ipv4 | None = Field(None, description="Floating IP; default: any.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _without_rejected_ports(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """A disabled bastion may have ports that Neutron rejects: earlier versions accepted them. They are omitted."""
+        try:
+            return handler(value)
+        except ValidationError as error:
+            disabled = isinstance(value, Mapping) and value.get("enabled") is False
+            if not disabled or any(each["type"] != REJECTED for each in error.errors(include_url=False)):
+                raise
+            spec = {name: each for name, each in value["spec"].items() if name != "ports"}
+            return handler({**value, "spec": spec})

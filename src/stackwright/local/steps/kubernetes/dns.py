@@ -10,7 +10,7 @@ from typing import Any
 from stackwright.local import config
 from stackwright.local.commands import Report
 from stackwright.local.host import machine
-from stackwright.local.kubernetes import dns_query, manifests
+from stackwright.local.kubernetes import coredns, dns_query
 from stackwright.local.kubernetes.api import deployment_unready
 from stackwright.local.steps.context import Context
 from stackwright.local.waiting import wait_for
@@ -20,10 +20,10 @@ DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
 DIGEST = "stackwright.dev/digest"
 
 
-def wanted(ctx: Context) -> list[tuple[str, manifests.Manifest]]:
+def wanted(ctx: Context) -> list[tuple[str, coredns.Manifest]]:
     image = ctx.image("coredns")
     assert image, "the images step makes sure of it"
-    objects = manifests.dns(image, min(ctx.node_count, 2), upstream=_has_upstream())
+    objects = coredns.manifests(image, min(ctx.node_count, 2), upstream=_has_upstream())
     # The digest on the Deployment, which is applied last, covers all objects; the one on the pods replaces them when
     # their configuration changes.
     text = hashlib.sha256(json.dumps(objects).encode()).hexdigest()[:16]
@@ -33,7 +33,7 @@ def wanted(ctx: Context) -> list[tuple[str, manifests.Manifest]]:
     return objects
 
 
-def _config_digest(objects: list[tuple[str, manifests.Manifest]]) -> str:
+def _config_digest(objects: list[tuple[str, coredns.Manifest]]) -> str:
     corefile = next(o for _, o in objects if o["kind"] == "ConfigMap")
     return hashlib.sha256(json.dumps(corefile).encode()).hexdigest()[:16]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -77,5 +76,5 @@ def labels(node: Node) -> dict[str, object]:
 
 def unready(ctx: Context, node: Node) -> str | None:
     """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count."""
-    started = time.time() - services.status(ctx.cluster, f"{node.name}-kubelet").seconds
+    started = services.status(ctx.cluster, f"{node.name}-kubelet").since
     return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1)

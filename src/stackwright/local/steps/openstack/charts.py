@@ -23,8 +23,8 @@ def is_deployed(ctx: Context, release: str, namespace: str, wanted: str) -> bool
     found = json.loads(helm(ctx, *command) or "[]")
     if not found or found[0]["status"] != "deployed":
         return False
-    told = json.loads(helm(ctx, "status", release, "--namespace", namespace, "--output", "json"))
-    return bool(told["info"].get("description") == wanted)
+    status = json.loads(helm(ctx, "status", release, "--namespace", namespace, "--output", "json"))
+    return bool(status["info"].get("description") == wanted)
 
 
 def install(

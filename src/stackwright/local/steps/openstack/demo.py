@@ -126,14 +126,14 @@ def summary(ctx: Context) -> list[str]:
         return []
     from stackwright.smoke.stage import GUEST_USER
 
-    told = []
+    lines = []
     if address := remembered(ctx.cluster, found).get("address"):
         key = keys(ctx.cluster) / KEY
         unknown = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
-        told.append(f"Virtual machine:  ssh -i {key} {unknown} {GUEST_USER}@{address}")
+        lines.append(f"Virtual machine:  ssh -i {key} {unknown} {GUEST_USER}@{address}")
     if "dashboard" in found["status"]["services"]:
         from stackwright.services.registry import PUBLIC
 
-        told.append(f"Dashboard:        https://{PUBLIC['dashboard'].host}.{found['spec']['public_domain_name']}")
-    told.append("Command line:     stackwright openrc --write; openstack --os-cloud stackwright server list")
-    return told
+        lines.append(f"Dashboard:        https://{PUBLIC['dashboard'].host}.{found['spec']['public_domain_name']}")
+    lines.append("Command line:     stackwright openrc --write; openstack --os-cloud stackwright server list")
+    return lines

@@ -21,7 +21,16 @@ containers:
     volumeMounts:
       - {name: etc, mountPath: /etc/almanac/almanac.conf, subPath: almanac.conf, readOnly: true}
       - {name: snippets, mountPath: /etc/almanac/almanac.conf.d, readOnly: true}
+      - {name: sessions, mountPath: /etc/almanac/sessions, readOnly: true}
+      - {name: keys, mountPath: /etc/almanac/keys, readOnly: true}
+      - {name: locks, mountPath: /etc/almanac/etcd, readOnly: true}
 volumes:
+  - name: sessions
+    secret: {secretName: {{ include "lib.text" .Values.secrets.sessions.almanac }}, defaultMode: 0400}
+  - name: keys
+    secret: {secretName: {{ include "lib.text" .Values.secrets.keys.almanac }}, defaultMode: 0400}
+  - name: locks
+    secret: {secretName: {{ include "lib.text" .Values.secrets.tls.etcd }}, defaultMode: 0400}
   - name: snippets
     projected:
       defaultMode: 0400

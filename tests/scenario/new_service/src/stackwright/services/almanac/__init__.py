@@ -1,10 +1,14 @@
-"""Almanac: a made-up calendar service, with all that a declaration may say."""
+"""Almanac: a made-up calendar service: an API with a database, a message bus, a Secret, keys and a certificate.
+
+It stores no data (voters, claims, back ends, disks in Ceph), has no pods on compute nodes, and no accounts for other
+services. Examples of these are MariaDB, Glance, Cinder, Nova and Keystone.
+"""
 
 from __future__ import annotations
 
 from stackwright.services.almanac.features import AlmanacFeatures, AlmanacSettings
 from stackwright.services.almanac.kind import Almanac
-from stackwright.services.almanac.values import PORT, chart_values, contracts
+from stackwright.services.almanac.values import PORT, certificates, chart_values, contracts, keys, secrets
 
 from stackwright.services.declaration import INGRESS, Chart, Features, Listener, Public, Service
 from stackwright.services.tested import RENDERED_ONLY, levels, service, switch
@@ -21,16 +25,19 @@ SERVICE = Service(
             "almanac",
             chart_values,
             options=("almanac",),
-            listens=(Listener("api", (PORT,), name="almanac", sources=("horizon", "keystoneclient", INGRESS)),),
-            calls=("mariadb", "rabbitmq", "memcached", "keystone"),
+            listens=(Listener("api", (PORT,), sources=("horizon", "keystoneclient", INGRESS)),),
+            calls=("mariadb", "rabbitmq", "memcached", "keystone", "etcd"),
         ),
     ),
+    secrets=secrets,
+    keys=keys,
     contracts=contracts,
+    certificates=certificates,
     settings=AlmanacSettings,
     features=Features(AlmanacFeatures, "The calendar service."),
     from_cloud=lambda cloud: {"messaging_instance": cloud.bus("almanac"), "cleanup": cloud.cleanup("almanac")},
     conf_files={"almanac": "almanac"},
-    requires=lambda settings: ("database", "messaging", "identity"),
+    requires=lambda settings: ("database", "messaging", "identity", "coordination"),
     presets=("compute",),
     public=(Public("almanac"),),
     logging=True,

@@ -1,4 +1,4 @@
-"""The features of the calendar service, and what it takes from the cloud around it."""
+"""The features of the calendar service, and its facts from the surrounding cloud."""
 
 from __future__ import annotations
 

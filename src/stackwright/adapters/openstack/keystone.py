@@ -1,0 +1,226 @@
+"""Services, endpoints and service users in Keystone, by openstacksdk in a thread.
+
+The SDK takes a second to import, so only the process that needs it imports it, at the first use. Requests use the
+address in the admin's Secret, not the catalog, which may still be empty or hold an address for users only. A password
+is set only when a log-in with it fails: setting it again would end the tokens of running services.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from stackwright.adapters.openstack.client import bound, connect, demand, message_of, status_of
+from stackwright.adapters.openstack.transport.deadline import after, within
+from stackwright.adapters.threads import in_thread
+from stackwright.core.digest import digest
+from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.plan import CatalogEntry
+from stackwright.core.ports import TerminalError, TransientError
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+T = TypeVar("T")
+GRACE = 30.0  # seconds for the last request to end
+PROJECT = "service"
+DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
+
+
+class KeystoneIdentity:
+    """core.ports.Identity; connections are cached by a digest of their credentials."""
+
+    def __init__(self, parallel: int = 4) -> None:
+        self._slots = asyncio.Semaphore(parallel)
+        self._connections: dict[str, Connection] = {}
+        self._lock = threading.Lock()
+
+    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        demand(admin, action.admin_secret)
+        await self._asked(admin, lambda: self._entry(action, admin, password))
+
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+        demand(admin, action.admin_secret)
+        return await self._asked(admin, lambda: self._looked(action, admin, password))
+
+    async def _asked(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
+        """Call `what` in a thread. All its requests, and the wait for a slot, have LONGEST together."""
+        until = after(LONGEST)
+        try:
+            async with asyncio.timeout(LONGEST + GRACE), self._slots:
+                return await in_thread(within, until, what)
+        except TimeoutError:
+            raise TransientError(
+                f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
+            ) from None
+
+    def _looked(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+        with self._administrator(action, admin) as identity:
+            return _missing(identity, action.spec, admin["auth_url"], password)
+
+    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        with self._administrator(action, admin) as identity:
+            if action.absent:
+                _remove(identity, action.spec)
+            else:
+                _ensure_user(identity, action.spec, admin["auth_url"], password)
+                _ensure_catalog(identity, action.spec)
+
+    @contextmanager
+    def _administrator(self, action: CatalogEntry, admin: Mapping[str, str]) -> Iterator[Any]:
+        """Keystone's API with the administrator's connection; SDK errors become errors of the port (`error_of`)."""
+        from keystoneauth1.exceptions import ClientException
+        from openstack.exceptions import SDKException
+
+        try:
+            yield self._connection(admin).identity
+        except (ClientException, SDKException, OSError) as error:
+            with self._lock:  # a recreated Keystone has another catalog and other tokens
+                self._connections.pop(_credentials(admin), None)
+            raise error_of(action, admin["auth_url"], error) from None
+
+    def _connection(self, admin: Mapping[str, str]) -> Connection:
+        key = _credentials(admin)
+        with self._lock:
+            if key not in self._connections:
+                region = admin.get("region_name") or "RegionOne"
+                self._connections[key] = connect(admin, region, identity_url=admin["auth_url"], bounded=True)
+            return self._connections[key]
+
+
+def _credentials(admin: Mapping[str, str]) -> str:
+    return digest(sorted(admin.items()))
+
+
+def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str) -> None:
+    """Create or update the project, the user with this password, and exactly these roles in the project."""
+    project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
+    if project is None:
+        project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
+    name = spec["username"]
+    user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
+    # Without this option, a client who knows the name could lock the service out by failed logins.
+    options = {"ignore_lockout_failure_attempts": True}
+    if user is None:
+        user = identity.create_user(
+            name=name,
+            domain_id=DOMAIN_ID,
+            password=password,
+            default_project_id=project.id,
+            is_enabled=True,
+            options=options,
+        )
+    elif not user.is_enabled or not _password_works(auth_url, user.id, password):
+        identity.update_user(user, password=password, is_enabled=True, options=options)
+    known = {role.name: role for role in identity.roles()}
+    wanted = [known.get(role) or identity.create_role(name=role) for role in spec["roles"]]
+    for role in wanted:
+        identity.assign_project_role_to_user(project, user, role)
+    ids = {role.id for role in wanted}
+    for each in list(identity.role_assignments(user_id=user.id, scope_project_id=project.id)):
+        if each.role["id"] not in ids and "OS-INHERIT:inherited_to" not in each.scope:
+            identity.unassign_project_role_from_user(project.id, user.id, each.role["id"])
+
+
+def _password_works(auth_url: str, user_id: str, password: str) -> bool:
+    """Whether an unscoped log-in succeeds, which needs no role."""
+    from keystoneauth1.exceptions import Unauthorized
+    from keystoneauth1.identity.v3 import Password
+    from keystoneauth1.session import Session
+
+    session = Session(auth=Password(auth_url=auth_url, user_id=user_id, password=password, unscoped=True), timeout=30)
+    bound(session.session)
+    try:
+        session.get_token()
+    except Unauthorized:
+        return False
+    return True
+
+
+def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
+    """Create or update the service, and exactly the endpoints of the spec in its region."""
+    description = spec.get("description") or ""
+    service = _service(identity, spec)
+    if service is None:
+        service = identity.create_service(name=spec["serviceName"], type=spec["serviceType"], description=description)
+    elif (service.description or "") != description:
+        identity.update_service(service, description=description)
+    region, wanted = _region(spec), _urls(spec)
+    current = _endpoints(identity, service, region)
+    if wanted.keys() - current.keys() and identity.find_region(region) is None:
+        identity.create_region(id=region)
+    for interface, url in wanted.items():
+        if interface not in current:
+            identity.create_endpoint(service_id=service.id, interface=interface, region_id=region, url=url)
+        elif current[interface].url != url:
+            identity.update_endpoint(current[interface], url=url)
+    for interface in current.keys() - wanted.keys():
+        identity.delete_endpoint(current[interface])
+
+
+def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str | None) -> str:
+    name = spec["username"]
+    user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
+    if user is None or not (password is None or _password_works(auth_url, user.id, password)):
+        return f"user {name}"
+    if password is None:
+        return "" if _service(identity, spec) else f"service {spec['serviceName']}"
+    project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
+    if project is None:
+        return f"project {PROJECT}"
+    names = {role.id: role.name for role in identity.roles()}
+    assigned = identity.role_assignments(user_id=user.id, scope_project_id=project.id)
+    held = {names.get(each.role["id"]) for each in assigned}
+    if lost := [role for role in spec["roles"] if role not in held]:
+        return f"role {', '.join(lost)} of user {name}"
+    service = _service(identity, spec)
+    if service is None:
+        return f"service {spec['serviceName']}"
+    current = _endpoints(identity, service, _region(spec))
+    gone = [face for face, url in _urls(spec).items() if face not in current or current[face].url != url]
+    return f"endpoint {', '.join(gone)} of service {spec['serviceName']}" if gone else ""
+
+
+def _region(spec: Mapping[str, Any]) -> str:
+    return str(spec.get("region") or "RegionOne")
+
+
+def _urls(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Interface → URL."""
+    return {interface: url for interface, url in spec["endpoints"].items() if url}
+
+
+def _endpoints(identity: Any, service: Any, region: str) -> dict[str, Any]:
+    """Interface → endpoint of a service in a region."""
+    return {each.interface: each for each in identity.endpoints(service_id=service.id) if each.region_id == region}
+
+
+def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
+    """Delete the user and the service; Keystone deletes its endpoints with it. Project and roles are shared."""
+    service = _service(identity, spec)
+    if service is not None:
+        identity.delete_service(service)
+    for user in identity.users(name=spec["username"], domain_id=DOMAIN_ID):
+        identity.delete_user(user)
+
+
+def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
+    return next(identity.services(type=spec["serviceType"], name=spec["serviceName"]), None)
+
+
+def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:
+    """The error of the port for an SDK error, by its HTTP status if it has one."""
+    where = f"Keystone at {auth_url}"
+    status = status_of(error)
+    if status == 401:
+        secret = "/".join(action.admin_secret)
+        return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
+    message = message_of(error)
+    if status == 409:  # another service created a shared entry first; the next try finds it
+        return TransientError(f"{where}: another client created it at the same time: {message}")
+    if 400 <= status < 500 and status not in (404, 408, 429):
+        return TerminalError(f"{where} refuses to {action.target}: HTTP {status} {message}")
+    return TransientError(f"{where} is unavailable: {f'HTTP {status}' if status else type(error).__name__} {message}")

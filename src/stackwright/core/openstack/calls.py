@@ -1,0 +1,74 @@
+"""Changes in an OpenStack, as actions of a plan. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from stackwright.core.openstack.resources import CloudRef, ResourceKey
+from stackwright.core.plan import Action, Key
+
+Do = Literal["create", "update", "delete"]
+REMOVALS = 10  # deletions of OpenStack resources per plan: each may take a minute
+A = TypeVar("A", bound=Action)
+# Keys of an update body that attach a port or a volume by a separate request. The value is an id.
+ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
+
+
+@dataclass(frozen=True)
+class PendingId:
+    """A placeholder in a plan for the id of a resource that a call of the same plan creates."""
+
+    slot: ResourceKey
+
+    def __str__(self) -> str:
+        return f"(known after {' '.join(part for part in self.slot if part)} is created)"
+
+
+@dataclass(frozen=True)
+class CloudCall(Action):
+    """One change in an OpenStack.
+
+    body       request body, without the mark
+    user_data  key of a Secret, and the key in it, that holds the user data of a server
+    uid        identity of the object that has the resource
+    """
+
+    verb = "openstack"
+    cloud: CloudRef
+    do: Do
+    slot: ResourceKey
+    uid: str
+    id: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    user_data: tuple[Key, str] | None = None
+    why: str = ""
+
+    @property
+    def target(self) -> str:
+        what, name = self.slot
+        shown = str(self.body.get("name") or name)
+        return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
+
+
+def limit_deletions(actions: Iterable[A]) -> tuple[A, ...]:
+    """At most REMOVALS deletions per plan: the remote cloud controls how many marked resources it reports."""
+    removals = itertools.count()
+    return tuple(each for each in actions if not removes(each) or next(removals) < REMOVALS)
+
+
+def removes(action: Action) -> bool:
+    return isinstance(action, CloudCall) and action.do == "delete"
+
+
+def resolve_pending(value: Any, made: Mapping[ResourceKey, str]) -> Any:
+    """A status in which each PendingId is replaced by the id that is known now."""
+    if isinstance(value, PendingId):
+        return made[value.slot]
+    if isinstance(value, Mapping):
+        return {name: resolve_pending(each, made) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [resolve_pending(each, made) for each in value]
+    return value

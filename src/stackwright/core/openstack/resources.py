@@ -1,0 +1,120 @@
+"""Resources of an object in an OpenStack, as controllers see them. Pure.
+
+They are found in two ways: by the id in the object's status (the record), and by a mark that the create request itself
+writes into the resource. The mark finds resources whose creator died before it could write the id. Marks are in Nova's
+tags, Cinder's metadata and Neutron's descriptions: its tags need a second request.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from stackwright.core.digest import digest
+from stackwright.core.plan import Key
+
+ResourceType = str  # name of a type in resource_types.TYPES
+ResourceKey = tuple[ResourceType, str]  # a resource of an object: its type, and its name among resources of this type
+SERVER_KEY: ResourceKey = ("server", "")
+PREFIX = "stackwright"
+CREATED = "created_at"  # fact of a volume: creation time in seconds since 1970
+# Fact of a volume: its metadata contains its own id, which is written after the create request was answered.
+ANSWERED = "answered"
+
+
+def mark(uid: str, slot: ResourceKey) -> str:
+    """The mark of a resource: at most 60 characters, the limit of Nova's tags."""
+    return f"{PREFIX}:{uid}:{digest(slot)[:8]}"
+
+
+@dataclass(frozen=True)
+class CloudRef:
+    """A reference to credentials: a cloud of the clouds.yaml in a Secret. An empty region means that of clouds.yaml."""
+
+    secret: Key
+    cloud: str
+    region: str = ""
+
+    def __str__(self) -> str:
+        return f"cloud {self.cloud} of Secret {'/'.join(self.secret)}"
+
+
+@dataclass(frozen=True)
+class CloudResource:
+    """An OpenStack resource.
+
+    state   status as Nova, Cinder or Neutron reports it
+    facts   further fields that decisions read, under the names of the API
+    """
+
+    what: str
+    id: str
+    name: str = ""
+    state: str = ""
+    mark: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def weight(self) -> int:
+        """Approximate size in bytes. Cached, because every look needs it."""
+        return 400 + len(ascii(self))
+
+
+def marked_by(thing: CloudResource, uid: str) -> bool:
+    """Whether the resource was created for the object with this identity."""
+    return thing.mark.startswith(f"{PREFIX}:{uid}:")
+
+
+@dataclass(frozen=True)
+class ProjectView:
+    """The resources of an object: those in its record that exist, and all that carry its mark.
+
+    settled  no earlier request can still be in progress, so a resource of a listed type that is absent here is gone
+    unseen   types that were not listed: for objects that wait for nothing, types other than server are listed rarely
+    place    project id, followed by @region if the credentials name a region; empty until a cloud has answered
+    """
+
+    things: tuple[CloudResource, ...] = ()
+    settled: bool = True
+    unseen: frozenset[str] = frozenset()
+    place: str = ""
+
+    @property
+    def certain(self) -> bool:
+        """Whether a resource of any type that is absent here does not exist."""
+        return self.settled and not self.unseen
+
+    @cached_property
+    def _by_id(self) -> Mapping[tuple[str, str], CloudResource]:
+        """An index, because the OpenStack determines the number of resources and each may be looked up."""
+        return {(thing.what, thing.id): thing for thing in reversed(self.things)}
+
+    @cached_property
+    def _by_mark(self) -> Mapping[str, Sequence[CloudResource]]:
+        found: dict[str, list[CloudResource]] = {}
+        for thing in self.things:
+            found.setdefault(thing.mark, []).append(thing)
+        return found
+
+    def get(self, slot: ResourceKey, id_: str) -> CloudResource | None:
+        return self._by_id.get((slot[0], id_))
+
+    def marked(self, uid: str, slot: ResourceKey) -> tuple[CloudResource, ...]:
+        """The resources with the mark of a slot: usually none or one.
+
+        Several exist if a create request succeeded although it seemed to fail, or if a volume was copied. Resources
+        whose create request was answered sort first, then the oldest.
+        """
+        return tuple(sorted(self._by_mark.get(mark(uid, slot), ()), key=_rank))
+
+
+def _rank(thing: CloudResource) -> tuple[bool, float, str]:
+    created = thing.facts.get(CREATED)
+    return (not thing.facts.get(ANSWERED), math.inf if created is None else created, thing.id)
+
+
+def ids(things: Iterable[tuple[ResourceKey, str]]) -> frozenset[tuple[str, str]]:
+    return frozenset((slot[0], id_) for slot, id_ in things)

@@ -1,0 +1,61 @@
+"""Ends the operator when its own pod is being deleted.
+
+Usually the kubelet signals that. On a node whose kubelet does not run, Kubernetes evicts the pod and starts another one
+elsewhere, while the processes of the first go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+
+import structlog
+
+from stackwright.api.kinds import POD
+from stackwright.core.objects import is_deleting
+from stackwright.core.plan import Key
+from stackwright.core.ports import Conflict, Reader, TerminalError, TransientError
+from stackwright.runtime import faults
+
+EVERY = 5.0  # seconds; another operator needs about as long for its start
+GRACE = 3.0  # seconds for the process to end by itself
+log = structlog.get_logger()
+
+
+async def until_deleted(reader: Reader, key: Key) -> None:
+    """Return when the pod is being deleted. Only a pod that is read counts: without the API no action is possible.
+
+    Failures, of whatever class, are logged once per class until a success: meanwhile nothing ends the operator.
+    """
+    pod, told = "/".join(key), set[str]()
+    while True:
+        try:
+            read = await reader.get(POD, key)
+            if is_deleting(read):
+                log.warning("the operator ends, because its pod is being deleted", pod=pod)
+                return
+            failure, cause = ("", "") if read else ("absent", "there is no such pod")
+        except Exception as error:
+            failure, cause = type(error).__name__, _cause(error)
+        if not failure:
+            told.clear()
+        elif failure not in told:
+            told.add(failure)
+            log.warning("the operator's pod cannot be read, so its deletion does not end it", pod=pod, cause=cause)
+        await asyncio.sleep(EVERY)
+
+
+def _cause(error: Exception) -> str:
+    known = isinstance(error, TransientError | TerminalError | Conflict)
+    return str(error) if known else faults.place(error)
+
+
+def end_process(after: float = GRACE) -> None:
+    """End the process after these seconds, if it has not ended by then.
+
+    Python waits for threads before it ends. Those that call an OpenStack may take minutes, and send further requests.
+    """
+    timer = threading.Timer(after, os._exit, (0,))
+    timer.daemon = True
+    timer.start()

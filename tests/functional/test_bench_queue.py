@@ -1,0 +1,25 @@
+"""The sides of `bench queue` handle their objects on a real API server, so that a renamed hook is noticed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench.queue import side  # noqa: E402
+from bench.server import api_server, seed  # noqa: E402
+
+COUNT = 8
+
+
+def test_each_side_of_ours_handles_all_objects_and_counts_its_events() -> None:
+    with api_server() as server:
+        seed(server, COUNT)
+        # Each account comes with its Secret.
+        contract = side(server, "operator", COUNT, f"--news={2 * COUNT}")
+        bare = side(server, "bare", COUNT, f"--news={COUNT}")
+    assert (contract["handled"], bare["handled"]) == (COUNT, COUNT)
+    assert contract["news"] >= 2 * COUNT
+    assert bare["news"] >= COUNT

@@ -1,0 +1,1 @@
+"""Stand-ins for real systems, which several test folders and benchmarks use."""

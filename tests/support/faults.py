@@ -1,0 +1,158 @@
+"""Fault injection: a Crash before or after the n-th write, counted over all ports.
+
+A scenario runs with each n, restarts with the state of the cluster, and must converge to the same state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+from stackwright.api.meta import Kind
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription
+from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
+from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
+
+T = TypeVar("T")
+
+
+class Crash(BaseException):
+    """Simulates the death of the process; a BaseException, so that handlers of Exception do not catch it."""
+
+
+class Fuse:
+    """Counts writes from 1 and crashes before or after the n-th; 0 means never. `count` is the number of writes."""
+
+    def __init__(self, crash_at: int = 0, after: bool = False) -> None:
+        self.crash_at = crash_at
+        self.after = after
+        self.count = 0
+
+    async def write(self, what: Awaitable[T]) -> T:
+        self.count += 1
+        due = self.count == self.crash_at
+        if due and not self.after:
+            if hasattr(what, "close"):
+                what.close()
+            raise Crash(f"before write {self.count}")
+        result = await what
+        if due:
+            raise Crash(f"after write {self.count}")
+        return result
+
+
+class FaultyCluster:
+    def __init__(self, inner: Cluster, crash_at: int = 0, after: bool = False, fuse: Fuse | None = None) -> None:
+        self.fuse = fuse or Fuse(crash_at, after)
+        self._inner = inner
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        return await self._inner.get(kind, key)
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        return await self._inner.list(kind, namespace, labels)
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.apply(kind, obj, manager))
+
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.create(kind, obj, manager))
+
+    async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.apply_status(kind, obj, manager))
+
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        return await self.fuse.write(self._inner.patch(kind, key, patch))
+
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        await self.fuse.write(self._inner.delete(kind, key, uid))
+
+    async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
+        await self.fuse.write(self._inner.event(obj, reason, message, warning))
+
+
+class FaultyHelm:
+    def __init__(self, inner: Helm, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def upgrade(self, action: HelmUpgrade) -> None:
+        await self._fuse.write(self._inner.upgrade(action))
+
+    async def rollback(self, release: Key, revision: int) -> None:
+        await self._fuse.write(self._inner.rollback(release, revision))
+
+    async def uninstall(self, release: Key) -> None:
+        await self._fuse.write(self._inner.uninstall(release))
+
+
+class FaultySql:
+    def __init__(self, inner: Sql, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+        await self._fuse.write(self._inner.account(action, admin, password))
+
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
+        return await self._inner.missing(action, admin, password)
+
+
+class FaultyBroker:
+    def __init__(self, inner: Broker, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
+        await self._fuse.write(self._inner.account(action, admin, password))
+
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
+        return await self._inner.missing(action, admin, password)
+
+
+class FaultyIdentity:
+    def __init__(self, inner: Identity, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        await self._fuse.write(self._inner.entry(action, admin, password))
+
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+        return await self._inner.missing(action, admin, password)
+
+
+class FaultyClouds:
+    def __init__(self, inner: Clouds, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        return self._inner.in_time(controller, key)
+
+    async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
+        await self._inner.subscribe(cloud, asker)
+
+    def view(self, asker: Subscription) -> ProjectView:
+        return self._inner.view(asker)
+
+    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
+        return await self._inner.find(cloud, asked)
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
+        return await self._inner.find_all(cloud, asked)
+
+    async def submit(self, call: CloudCall) -> Done | Deferred:
+        return await self._fuse.write(self._inner.submit(call))
+
+
+def faulty(ports: Ports, fuse: Fuse) -> Ports:
+    """Ports whose writes all count on one fuse."""
+    wrapped: dict[str, Any] = {
+        "cluster": FaultyCluster(ports.cluster, fuse=fuse),
+        "helm": FaultyHelm(ports.helm, fuse),
+        "sql": FaultySql(ports.sql, fuse),
+        "broker": FaultyBroker(ports.broker, fuse),
+        "identity": FaultyIdentity(ports.identity, fuse),
+        "clouds": FaultyClouds(ports.clouds, fuse),
+    }
+    return dataclasses.replace(ports, **wrapped)
