@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from stackwright.adapters.openstack.transport.shapes import answering
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
@@ -67,11 +66,10 @@ class CloudState:
                 self.issued = issued.timestamp() - time.monotonic()
 
 
-_STATES: WeakKeyDictionary[Connection, CloudState] = WeakKeyDictionary()
-
-
 def state_of(connection: Connection) -> CloudState:
-    return _STATES.setdefault(connection, CloudState())
+    """The state is an attribute of the connection. A weak reference's callback could fail in a deep recursion."""
+    state: CloudState = vars(connection).setdefault("_stackwright_state", CloudState())
+    return state
 
 
 def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
