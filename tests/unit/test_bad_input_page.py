@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import bad_input as generator
 import pytest
 from typer.testing import CliRunner
 
@@ -19,16 +18,6 @@ from stackwright.controllers.cloud.converge import another
 
 ROOT = Path(__file__).parents[2]
 NEED_A_CLUSTER = ("logs", "status")
-
-
-@pytest.fixture(scope="module")
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bad_input_page", ROOT / "tools/bad_input.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +36,7 @@ def printed(*words: str | Path) -> str:
     return f"{(done.stdout + done.stderr).strip()}\n[exit code {done.exit_code}]"
 
 
-def test_each_output_is_as_shown(generator: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_output_is_as_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With UPDATE_GOLDEN, writes those that changed."""
     monkeypatch.setattr(generator, "FILE", tmp_path / "FILE")
     monkeypatch.setattr(generator, "stackwright", printed)
@@ -64,7 +53,7 @@ def test_each_output_is_as_shown(generator: ModuleType, monkeypatch: pytest.Monk
     assert wanted == page
 
 
-def test_admission_has_the_messages_of_the_command_line(generator: ModuleType) -> None:
+def test_admission_has_the_messages_of_the_command_line() -> None:
     sections = dict(re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", generator.PAGE.read_text()))
     told = 0
     for title, given, shown in generator.FILES:
@@ -74,5 +63,5 @@ def test_admission_has_the_messages_of_the_command_line(generator: ModuleType) -
     assert told > 1
 
 
-def test_a_second_cloud_has_the_message_of_its_condition(generator: ModuleType) -> None:
+def test_a_second_cloud_has_the_message_of_its_condition() -> None:
     assert another(["OpenStackDeployment cloud"]).message in generator.PAGE.read_text()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 
+import docs as generator
 import pytest
 from condition_reasons import Reasons
 
@@ -26,17 +25,7 @@ def links(page: Path) -> list[str]:
     return [target for target, _ in LINK.findall(re.sub(r"`[^`]*`", "", page.read_text()))]
 
 
-@pytest.fixture(scope="module")
-def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_generator", ROOT / "tools/docs.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_generated_pages_are_up_to_date(generator: ModuleType) -> None:
+def test_the_generated_pages_are_up_to_date() -> None:
     wanted = generator.pages()
     there = {str(path.relative_to(generator.REFERENCE)) for path in (generator.REFERENCE / "api").glob("*.md")}
     assert there == {name for name in wanted if name.startswith("api/")}, "call `make docs`"
@@ -44,7 +33,7 @@ def test_the_generated_pages_are_up_to_date(generator: ModuleType) -> None:
         assert (generator.REFERENCE / name).read_text() == text, f"docs/reference/{name} is old: call `make docs`"
 
 
-def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_do_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     before = generator.cli_page()
     monkeypatch.setenv("COLUMNS", "40")
     assert generator.cli_page() == before
@@ -62,7 +51,7 @@ def test_guides_call_the_python_of_the_checkout(page: Path) -> None:
     assert not re.findall(r"(?m)(?:^|[` ])python3? (?:-m|tools/).*", page.read_text())
 
 
-def test_the_help_of_commands_has_the_options_that_they_inherit(generator: ModuleType) -> None:
+def test_the_help_of_commands_has_the_options_that_they_inherit() -> None:
     _, *commands = generator.cli_page().split("\n## ")
     assert [page.splitlines()[0] for page in commands if "-h, --help" not in page] == []
 
