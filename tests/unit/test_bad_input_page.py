@@ -16,7 +16,6 @@ from stackwright.cli.app import app
 from stackwright.cli.change.manifests import check
 from stackwright.controllers.cloud.converge import another
 
-ROOT = Path(__file__).parents[2]
 NEED_A_CLUSTER = ("logs", "status")
 
 
