@@ -29,7 +29,7 @@ lint: $(VENV)/ok ## Style and types
 	$(BIN)/mypy
 
 unit: $(VENV)/ok helm ## Pure tests: unit, golden, scenario; no cluster
-	$(PYTEST) -q --timeout=120 $(PARALLEL) $(PURE)
+	$(PYTEST) -q --timeout=600 $(PARALLEL) $(PURE)
 
 sweep: $(VENV)/ok helm ## The same, with all cases of each sweep and new examples of each property
 	SWEEP=all $(PYTEST) -q --timeout=900 $(PARALLEL) --hypothesis-profile=search $(PURE)

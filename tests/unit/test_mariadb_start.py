@@ -16,13 +16,14 @@ trap 'echo early >>"$WORLD/told"' TERM
 : >"$WORLD/begun"
 until [[ -e $WORLD/answers ]]; do sleep 0.05; done
 trap 'echo late >>"$WORLD/told"; exit 0' TERM
+: >"$WORLD/responds"
 while :; do sleep 0.05; done
 """
 INSTALL = """#!/bin/bash
 for word; do [[ $word != --datadir=* ]] || mkdir -p "${word#*=}"; done
 """
 CLIENT = """#!/bin/bash
-[[ -e $WORLD/answers ]] && printf 'wsrep_ready\\tON\\n'
+[[ -e $WORLD/responds ]] && printf 'wsrep_ready\\tON\\n'
 """
 
 
@@ -64,14 +65,14 @@ def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tupl
         time.sleep(0.2)
         if answers:
             (world / "answers").touch()
-        server.wait(timeout=60)
+        server.wait(timeout=300)
     finally:
         os.killpg(server.pid, signal.SIGKILL)
     return (world / "told").read_text() if (world / "told").exists() else "", (world / "said").read_text()
 
 
 def test_a_starting_server_is_stopped_when_it_responds(tmp_path: Path) -> None:
-    server = started(tmp_path, patience=60)
+    server = started(tmp_path, patience=300)
     text, said = told(server, tmp_path, answers=True)
     assert text == "late\n", said
     assert server.returncode == 0
@@ -79,7 +80,7 @@ def test_a_starting_server_is_stopped_when_it_responds(tmp_path: Path) -> None:
 
 def test_a_server_whose_last_container_served_is_stopped_when_it_responds(tmp_path: Path) -> None:
     """Memory ran out, and only the container was started again."""
-    server = started(tmp_path, patience=60, left=("served",))
+    server = started(tmp_path, patience=300, left=("served",))
     text, said = told(server, tmp_path, answers=True)
     assert text == "late\n", said
     assert server.returncode == 0
@@ -96,7 +97,7 @@ def test_a_server_that_never_responds_is_killed(tmp_path: Path) -> None:
 def test_a_signal_just_as_mariadbd_was_started_ends_mariadbd(tmp_path: Path) -> None:
     server = started(tmp_path, before_pid_is_noted="kill -TERM $$")
     try:
-        server.wait(timeout=10)
+        server.wait(timeout=300)
         said = (tmp_path / "said").read_text()
         assert "has not begun to answer: killed" in said
         assert "mariadbd ended with 137" in said

@@ -153,7 +153,7 @@ async def loaded(*names):
     for name in names:
         operator.cluster.put(KIND, {"metadata": {"namespace": "n", "name": name}, "spec": {}})
     await operator.runtime.load()
-    await asyncio.sleep(0)
+    await asyncio.sleep(0.01)  # the events of their creation
     for _ in names:
         operator.runtime.queue.done(await operator.runtime.queue.get())
     running = asyncio.create_task(operator.runtime.run(workers=0, reserved=0))
@@ -171,6 +171,25 @@ async def test_a_deletion_without_an_event_is_detected_at_the_next_list():
         await asyncio.sleep(0.01)
         assert operator.runtime.store.get(KIND, KEY) is None
         assert await operator.runtime.queue.get() == ("test", KEY)
+
+
+@pytest.mark.parametrize("resync", [False, True])
+async def test_the_end_of_an_object_by_our_own_write_is_news_to_others_even_without_an_event(resync):
+    """Its last finalizer was removed while no watch was active; the owner of it waits for the end."""
+    async with loaded("x") as operator:
+        operator.deaf, runtime = True, operator.runtime
+        await runtime.ports.cluster.patch(KIND, KEY, {"metadata": {"finalizers": ["example.org/x"]}})
+        operator.cluster.remove(KIND, KEY)
+        await runtime.ports.cluster.patch(KIND, KEY, {"metadata": {"finalizers": []}})
+        assert runtime.store.get(KIND, KEY) is None
+        assert len(runtime.queue) == 0
+        await (runtime.load([KIND]) if resync else runtime.on_listed(KIND, set()))
+        await asyncio.sleep(0.01)
+        assert len(runtime.queue) == 1, "its keys are reconciled"
+        runtime.queue.done(await runtime.queue.get())
+        await runtime.load([KIND])
+        await asyncio.sleep(0.01)
+        assert len(runtime.queue) == 0, "it is news once"
 
 
 async def test_a_list_of_a_restored_etcd_is_accepted_at_once():

@@ -34,7 +34,7 @@ class Lists:
         for kind in kinds or self._events.kinds:
             known = self._store.known(kind)
             found = await self._cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
-            absent = self._store.keys(kind) - {key_of(obj) for obj in found}
+            absent = self._store.known_keys(kind) - {key_of(obj) for obj in found}
             for obj in found:
                 self._store.overrule(known, obj)
                 self._events.put(kind, obj)
@@ -47,7 +47,7 @@ class Lists:
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
         """Compare the store with a new list of a watch, because deletions before the list have no event."""
-        self._doubt(kind, self._store.keys(kind) - present)
+        self._doubt(kind, self._store.known_keys(kind) - present)
 
     def _doubt(self, kind: Kind, absent: Iterable[Key]) -> None:
         for key in absent:
@@ -58,7 +58,7 @@ class Lists:
         while True:
             kind, key = item = await self._absent.get()
             try:
-                known = self._store.get(kind, key)
+                known = self._store.get(kind, key) or self._store.told(kind, key)
                 if known is not None and not is_current(kind, known, await self._cluster.get(kind, key)):
                     self._events.on_event(True, kind, known)
                 self._absent.forget(item)

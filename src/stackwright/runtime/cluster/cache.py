@@ -67,12 +67,12 @@ class Known:
 class Store:
     """The cached objects, and the version of each that a watch reported last.
 
-    They differ after our own writes, which must still wake other controllers when the watch reports them.
+    They differ after our own writes and deletions, which must still wake other controllers when the watch reports them.
     """
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
-        self._told: dict[tuple[Kind, Key], Object] = {}
+        self._told: dict[Kind, dict[Key, Object]] = {}
         # By uid: version at which it was deleted, and the how-manieth deletion that was.
         self._gone: OrderedDict[tuple[Kind, Key, str], tuple[int, int]] = OrderedDict()
         self._deletions = 0
@@ -100,6 +100,10 @@ class Store:
     def keys(self, kind: Kind) -> set[Key]:
         return {key for space in self._objects.get(kind, {}).values() for key in space}
 
+    def known_keys(self, kind: Kind) -> set[Key]:
+        """Keys of the stored objects, and of those whose deletion no watch has reported yet."""
+        return self.keys(kind) | set(self._told.get(kind, ()))
+
     def put(self, kind: Kind, obj: Object) -> bool:
         """Store an object that a watch reported; False if the watch reported this or a newer version before."""
         if kind not in self._objects:
@@ -110,12 +114,13 @@ class Store:
             return False
         self.keep(kind, obj)
         kept = self.get(kind, key)
-        self._told[kind, key] = kept if kept is not None and _version(kept) == version else slim(kind, obj)
+        told = kept if kept is not None and _version(kept) == version else slim(kind, obj)
+        self._told.setdefault(kind, {})[key] = told
         return True
 
     def told(self, kind: Kind, key: Key) -> Object | None:
         """The object as a watch reported it last; the stored object may be the result of our own, newer write."""
-        return self._told.get((kind, key))
+        return self._told.get(kind, {}).get(key)
 
     def keep(self, kind: Kind, obj: Object) -> None:
         """Store an object, unless the stored version is the same or newer."""
@@ -145,7 +150,7 @@ class Store:
         if before is None or self.get(kind, key) is not before or not _is_older(obj, before):
             return
         self._objects[kind][key[0]][key] = slim(kind, obj)
-        self._told.pop((kind, key), None)
+        self._told.get(kind, {}).pop(key, None)
 
     def wrote_status(self, kind: Kind, obj: Object, manager: str) -> None:
         """Remember that this version results from our own write, until a watch reports it."""
@@ -160,14 +165,18 @@ class Store:
         return self._written.pop((kind, key_of(obj), _version(obj)), "") if self._written else ""
 
     def drop(self, kind: Kind, obj: Object) -> None:
-        """Forget an object, unless another one has taken its name meanwhile."""
+        """Forget an object whose deletion was reported, unless another one has taken its name meanwhile."""
+        self.removed(kind, obj)
+        told = self.told(kind, key_of(obj))
+        if told is not None and _uid(told) == _uid(obj):
+            del self._told[kind][key_of(obj)]
+
+    def removed(self, kind: Kind, obj: Object) -> None:
+        """Remove an object that our own write ended; its deletion is still news when a watch or a list reports it."""
         key, uid = key_of(obj), _uid(obj)
         space = self._objects.get(kind, {}).get(key[0], {})
         if key in space and _uid(space[key]) == uid:
             del space[key]
-        told = self.told(kind, key)
-        if told is not None and _uid(told) == uid:
-            del self._told[kind, key]
         self._deletions += 1
         before, _ = self._gone.pop((kind, key, uid), _NEVER)
         self._gone[kind, key, uid] = (max(_version(obj), before), self._deletions)
@@ -250,7 +259,7 @@ class WriteThrough:
         meta = answer["metadata"]
         gone = meta.get("deletionTimestamp") and not meta.get("finalizers")
         if gone or not is_watched(kind, answer):
-            self._store.drop(kind, answer)
+            self._store.removed(kind, answer)
         else:
             self._store.keep(kind, answer)
         return dict(answer)
