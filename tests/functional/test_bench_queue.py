@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
-from support.paths import ROOT
-
-sys.path.insert(0, str(ROOT))
-
 from bench.queue import side
 from bench.server import api_server, seed
 

@@ -21,6 +21,7 @@ from lightkube.core.generic_client import BasicRequest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE, NODE, PV, PVC, STORAGE_CLASS
 from stackwright.api.meta import Kind
+from support.paths import GOLDEN
 
 GROUP = "rbac.authorization.k8s.io"
 KINDS = {
@@ -29,7 +30,7 @@ KINDS = {
     "ServiceAccount": Kind("", "v1", "ServiceAccount", "serviceaccounts"),
     "StorageClass": STORAGE_CLASS,
 }
-RENDERED = Path(__file__).parent.parent / "golden/charts/local-volume-provisioner/default/rendered.yaml"
+RENDERED = GOLDEN / "charts/local-volume-provisioner/default/rendered.yaml"
 LIMIT = 30.0
 
 

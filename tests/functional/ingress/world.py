@@ -24,8 +24,9 @@ import yaml
 
 from stackwright.local import tools
 from stackwright.runtime import x509
+from support.paths import GOLDEN
 
-RENDERED = Path(__file__).parent.parent / "golden/charts/ingress/default/rendered.yaml"
+RENDERED = GOLDEN / "charts/ingress/default/rendered.yaml"
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 LIMIT = 10.0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -19,14 +17,12 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.calls import REMOVALS
-from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.glance.kind import Glance
-from stackwright.simulate import Outside
-from tests.scenario.capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, Clusters
+from tests.scenario.capi_world import BASTION, CLUSTERS, IN_CLOUD, MACHINES, MANAGED, Clusters, asking
 from tests.scenario.cli.test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, overridden
 from tests.scenario.pool_world import POOLS, pools
 from tests.scenario.server_world import KIND as SERVERS
@@ -152,19 +148,6 @@ async def test_the_server_of_a_bastion_is_a_loss() -> None:
         f"server {world.one('server').id} {IN_CLOUD}",
         f"floating-ip bastion {ip} {IN_CLOUD}",
     ]
-
-
-def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
-    """This OpenStack is reachable from here."""
-
-    @asynccontextmanager
-    async def outside(*_: Any) -> AsyncIterator[Outside]:
-        yield Outside(None, clouds)
-
-    monkeypatch.setattr("stackwright.cli.change.plan.outside", outside)
-
-
-IN_CLOUD = "in cloud mine of Secret openstack/clouds"
 
 
 @pytest.mark.looptime

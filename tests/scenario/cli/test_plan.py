@@ -30,12 +30,12 @@ from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.neutron.kind import Neutron
 from stackwright.simulate import Outside, Request, simulate
-from support.paths import ROOT
+from support.paths import GOLDEN, ROOT
 from tests.scenario.world import SETTINGS as WORLD_SETTINGS
 from tests.scenario.world import cloud_object, ready_world
 
 NOW = 1_750_000_000.0
-GOLDEN = ROOT / "tests" / "golden" / "plan"
+PLANS = GOLDEN / "plan"
 CLOUD = ("openstack", "cloud")
 NAMES = ("mariadb", "rabbitmq", "memcached", "keystone", "keystoneclient", "pause")
 SETTINGS = Settings({name: f"registry/{name}:1" for name in NAMES}, dict.fromkeys(NAMES, "1"))
@@ -87,7 +87,7 @@ async def planned(cluster: MemoryCluster, request: Request, settings: Settings =
 
 def golden(name: str, found: list[Entry], *, full: bool = False) -> None:
     text = "\n".join([*lines(found, full=full), "", summary(found)]) + "\n"
-    path = GOLDEN / f"{name}.txt"
+    path = PLANS / f"{name}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

@@ -21,8 +21,7 @@ from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import CREATED, CloudResource
 from stackwright.simulate import Outside, Request
-from tests.scenario.capi_world import BASTION, MANAGED, Clusters
-from tests.scenario.cli.test_losses import IN_CLOUD, asking
+from tests.scenario.capi_world import BASTION, IN_CLOUD, MANAGED, Clusters, asking
 from tests.scenario.controllers.test_floatingippool import (
     test_a_deleted_pool_keeps_addresses_of_ports,
     test_an_address_attached_elsewhere_outlives_its_claim,

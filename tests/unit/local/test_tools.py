@@ -72,13 +72,12 @@ def test_only_named_and_missing_tools_are_built(tmp_path: Path, monkeypatch: pyt
 
 def test_functional_tests_wait_for_the_programs_that_they_start() -> None:
     """`make functional` builds no others."""
-    root = ROOT
-    texts = [path.read_text() for path in (root / "tests/functional").glob("*.py")]
+    texts = [path.read_text() for path in (ROOT / "tests/functional").rglob("*.py")]
     started = {name for text in texts for name in re.findall(r'tools\.binary\("(.+?)"\)', text)}
     started |= {"etcd", "kube-apiserver"}  # of control_plane
     wanted = {tool.module for tool in tools.TOOLS if tool.names() & started}
     assert wanted > {"helm", "etcd"}
-    makefile = (root / "Makefile").read_text()
+    makefile = (ROOT / "Makefile").read_text()
     assert re.search(r"^functional: \S+ server ##", makefile, re.MULTILINE)
     (named,) = re.findall(r"^server: .*\n\t@\$\(BUILD\) (.*)$", makefile, re.MULTILINE)
     assert set(named.split()) == wanted

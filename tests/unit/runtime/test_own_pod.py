@@ -14,7 +14,7 @@ from stackwright.api.kinds import POD
 from stackwright.core.ports import TerminalError, TransientError, Unreachable
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.runtime.own_pod import EVERY, GRACE, until_deleted
-from tests.unit.adapters.kubernetes.test_naming import Server
+from support.empty_api import Server
 
 pytestmark = pytest.mark.looptime
 KEY = ("stackwright", "stackwright-1")

@@ -11,9 +11,9 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.connections import CONNECTIONS, policies
 from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
 from stackwright.services.registry import SERVICES
-from support.paths import ROOT
+from support.paths import GOLDEN
 
-GOLDEN = ROOT / "tests" / "golden/charts"
+CHARTS = GOLDEN / "charts"
 # A MariaDB takes them only while it gets its data from another one.
 TRANSFERS = {4444, 4568}
 NODES = {
@@ -37,7 +37,7 @@ def test_the_policies_of_a_core_cloud_are_as_they_were_reviewed(golden):
 def rendered(chart):
     """(kind, component) → texts of all objects in the golden cases of a chart."""
     found = {}
-    for path in sorted(GOLDEN.glob(f"{chart}/*/rendered.yaml")):
+    for path in sorted(CHARTS.glob(f"{chart}/*/rendered.yaml")):
         for text in path.read_text().split("\n---\n"):
             kind = re.search(r"^kind: (\w+)$", text, re.MULTILINE)
             component = re.search(r"^    component: (\S+)$", text, re.MULTILINE)
@@ -96,7 +96,7 @@ def test_clients_that_use_keystone_or_name_an_address_may_connect():
     wanted = {("keystoneclient", *ports) for ports in apis.values() if ports != apis["horizon"]}
     # A user's browser is sent there, through the ingress or by itself.
     browsers = {("nova", 6080)}
-    for path in GOLDEN.glob("*/*/rendered.yaml"):
+    for path in CHARTS.glob("*/*/rendered.yaml"):
         chart = path.parents[1].name
         for text in path.read_text().split("\n---\n"):
             if re.search(r"mountPath: /etc/openstack\b(?!-)", text):

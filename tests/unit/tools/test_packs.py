@@ -61,8 +61,6 @@ def test_every_end_to_end_test_belongs_to_the_core_or_to_one_pack() -> None:
     assert all((ROOT / path).is_file() for path in elsewhere)
     homes = {path.parent for path in E2E.rglob("test_*.py")}
     assert homes == declared | {packs.CORE}
-    names = [path.name for path in E2E.rglob("test_*.py")]
-    assert len(names) == len(set(names)), "pytest knows a module by its name"
 
 
 def test_every_pack_names_existing_paths() -> None:

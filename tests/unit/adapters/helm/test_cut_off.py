@@ -1,7 +1,7 @@
 """An operator that is cut off from the Kubernetes API changes nothing elsewhere: another one may run already.
 
 The same of its calls to OpenStacks: `test_who_cannot_read_the_credentials_changes_nothing` in
-test_adapter_openstack_clouds.py.
+adapters/openstack/tenant/test_clouds.py.
 """
 
 from unittest.mock import AsyncMock

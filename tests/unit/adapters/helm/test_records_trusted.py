@@ -20,9 +20,9 @@ from stackwright.api.kinds import INGRESS_CLASS
 from stackwright.core.helm.records import CHECKED, Unreadable, record_of
 from stackwright.core.ports import TerminalError, TransientError
 from stackwright.main import Options, runtime
-from support.paths import ROOT
+from support.paths import GOLDEN
 
-GOLDEN = ROOT / "tests" / "golden/charts"
+CHARTS = GOLDEN / "charts"
 OWN = ("mine", "x")
 GOOD = "---\n# Source: a\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: |\n    text\n"
 EVIL = "apiVersion: v1\nkind: Secret\nmetadata: {name: keystone-admin, namespace: victim}\n"
@@ -161,7 +161,7 @@ async def test_helm_is_not_started_on_a_forged_record(tmp_path):
 def test_the_kinds_are_those_of_the_charts_that_helm_bundles_install():
     """And every chart passes."""
     found = set()
-    for path in GOLDEN.glob("*/*/rendered.yaml"):
+    for path in CHARTS.glob("*/*/rendered.yaml"):
         for head in document_headers(path.read_text()):
             if path.parents[1].name not in ("stackwright", "local-volume-provisioner"):
                 found.add((head["apiversion"].rpartition("/")[0], head["kind"]))

@@ -11,7 +11,7 @@ from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
 from stackwright.controllers.infra.clusterapi import MACHINE
 from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
-from tests.unit.adapters.kubernetes.test_naming import Server
+from support.empty_api import Server
 
 CALL = Call("get", MACHINE, "ns/m")
 

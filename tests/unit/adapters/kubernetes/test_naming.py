@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from urllib.parse import unquote
 
-import httpx2
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from lightkube.config.kubeconfig import KubeConfig
-from lightkube.config.models import Cluster as ApiServer
-from lightkube.config.models import User
 
-from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.fields.naming import NAMESPACE as NAMESPACE_FORMAT
 from stackwright.api.fields.naming import OBJECT, SECRET_KEY
@@ -26,6 +20,7 @@ from stackwright.controllers.infra.clusterapi import MACHINE
 from stackwright.controllers.infra.reads import get_if_served
 from stackwright.core.helm.sensitive import cut
 from stackwright.core.ports import TerminalError
+from support.empty_api import Server
 
 HOSTILE = (
     "../../victim/secrets/stackwright-clouds", "x?fieldManager=y", "x#", "x/status", "..", ".", "", "%2e%2e", "x%2fy",
@@ -36,25 +31,6 @@ texts = st.one_of(
     st.text("./?#%&=:@\\ ax-\n", max_size=40),
     st.sampled_from(HOSTILE),
 )
-
-
-class Server:
-    """An API server that notes the paths of requests, and has nothing."""
-
-    def __init__(self) -> None:
-        self.paths: list[str] = []
-        self.queries: list[str] = []
-        config = KubeConfig.from_one(cluster=ApiServer(server="https://api.test"), user=User(), context_name="test")
-        self.cluster = KubernetesCluster(config)
-        transport = httpx2.MockTransport(self._answer)
-        self.cluster._client._client = httpx2.AsyncClient(transport=transport, base_url="https://api.test")
-
-    def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        path, _, query = request.url.raw_path.decode().partition("?")
-        self.paths.append(path)
-        self.queries.append(query)
-        body = {"kind": "Status", "code": 404, "message": "none", "details": {"name": "x"}}
-        return httpx2.Response(404, content=json.dumps(body))
 
 
 async def _ask(call) -> None:
