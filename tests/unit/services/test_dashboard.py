@@ -56,6 +56,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, obje
     horizon.settings.HORIZON_CONFIG = {"help_url": "there", "modal_backdrop": "static"}
     monkeypatch.setitem(sys.modules, "openstack_dashboard", horizon)
     monkeypatch.setitem(sys.modules, "openstack_dashboard.settings", horizon.settings)
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
     return runpy.run_path(str(script))
 
 
