@@ -180,7 +180,7 @@ class Store:
         key, uid = key_of(obj), _uid(obj)
         space = self._objects.get(kind, {}).get(key[0], {})
         if key in space and _uid(space[key]) == uid:
-            del space[key]
+            self._told.setdefault(kind, {}).setdefault(key, space.pop(key))
         self._deletions += 1
         before, _ = self._gone.pop((kind, key, uid), _NEVER)
         self._gone[kind, key, uid] = (max(_version(obj), before), self._deletions)
