@@ -18,7 +18,7 @@ import pytest
 
 SCRIPT = Path(__file__).parents[2] / "charts/nova/bin/wait-for-placement.py"
 IDENTITY = "333d0a17-855c-4857-bcf7-3b11ef103fbc"
-TOKEN = "the token"  # noqa: S105
+TOKEN = "the token"
 
 
 @contextmanager
