@@ -16,7 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "charts/nova/bin/wait-for-placement.py"
+from support.paths import ROOT
+
+SCRIPT = ROOT / "charts/nova/bin/wait-for-placement.py"
 IDENTITY = "333d0a17-855c-4857-bcf7-3b11ef103fbc"
 TOKEN = "the token"
 
