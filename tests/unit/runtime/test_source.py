@@ -13,7 +13,7 @@ from kopf._cogs.configs.configuration import OperatorSettings
 from kopf._cogs.structs.references import Resource
 
 from stackwright.api.kinds import SECRET
-from stackwright.core.controller import Watch
+from stackwright.core.controller import ByOwner, Watch
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError
@@ -190,6 +190,42 @@ async def test_the_end_of_an_object_by_our_own_write_is_news_to_others_even_with
         await runtime.load([KIND])
         await asyncio.sleep(0.01)
         assert len(runtime.queue) == 0, "it is news once"
+
+
+async def test_the_end_of_an_object_that_no_watch_ever_reported_is_news():
+    """Our own writes created and ended it while no watch was active."""
+    async with loaded() as operator:
+        operator.deaf, runtime = True, operator.runtime
+        meta = {"namespace": "n", "name": "x", "finalizers": ["example.org/x"]}
+        await runtime.ports.cluster.apply(KIND, {"metadata": meta, "spec": {}}, "m")
+        operator.cluster.remove(KIND, KEY)
+        await runtime.ports.cluster.patch(KIND, KEY, {"metadata": {"finalizers": []}})
+        await runtime.on_listed(KIND, set())
+        await asyncio.sleep(0.01)
+        assert len(runtime.queue) == 1
+
+
+async def test_an_object_in_place_of_another_wakes_the_owners_of_both():
+    """No watch reported the end of the first one."""
+    parent, child = Keystone.KIND, Memcached.KIND
+    operator = Operator(controller(kind=parent, watches=[Watch(child, ByOwner(parent.kind))]))
+
+    def owned(owner):
+        reference = {"apiVersion": "v1", "kind": parent.kind, "name": owner, "uid": owner, "controller": True}
+        operator.cluster.remove(child, KEY)
+        meta = {"namespace": "n", "name": "x", "ownerReferences": [reference]}
+        operator.cluster.put(child, {"metadata": meta, "spec": {}})
+
+    operator.deaf = True
+    queue = operator.runtime.queue
+    for owner, woken in (("first", ["first"]), ("second", ["first", "second"])):
+        owned(owner)
+        await operator.runtime.load([child])
+        assert len(queue) == len(woken)
+        for each in woken:
+            item = await queue.get()
+            assert item == ("test", ("n", each))
+            queue.done(item)
 
 
 async def test_a_list_of_a_restored_etcd_is_accepted_at_once():

@@ -137,6 +137,16 @@ async def test_an_api_server_that_is_away_ends_no_report():
     assert verbs(operator) == ["event"], "told once"
 
 
+async def test_a_request_that_alone_finds_the_api_unavailable_is_reported_after_minutes():
+    text = "the Kubernetes API returned 504: the list took too long"
+    operator = watching(Unavailable(text))
+    await operator.run(240)
+    assert verbs(operator) == []
+    await operator.run(600)
+    assert operator.condition()["message"] == text
+    assert verbs(operator).count("apply_status") == 1
+
+
 @pytest.mark.parametrize(("attempts", "told"), [(2, []), (3, ["apply_status"])])
 async def test_few_attempts_do_not_prove_that_it_lasts(attempts, told):
     """As of an object that waits long for a worker."""

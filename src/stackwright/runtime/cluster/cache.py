@@ -57,10 +57,11 @@ def is_current(kind: Kind, known: Object, current: Object | None) -> bool:
 
 @dataclass(frozen=True)
 class Known:
-    """The state of a kind at one time: its objects, and the number of deletions of any kind."""
+    """A kind at one time: its objects, those that watches had reported, and the number of deletions of any kind."""
 
     kind: Kind
     objects: Mapping[Key, Object]
+    told: Mapping[Key, Object]
     deletions: int
 
 
@@ -134,8 +135,9 @@ class Store:
 
     def known(self, kind: Kind) -> Known:
         """The state of a kind at the start of a list; see overrule."""
-        spaces = self._objects.get(kind, {})
-        return Known(kind, {key: obj for space in spaces.values() for key, obj in space.items()}, self._deletions)
+        spaces = self._objects.get(kind, {}).values()
+        objects = {key: obj for space in spaces for key, obj in space.items()}
+        return Known(kind, objects, dict(self._told.get(kind, {})), self._deletions)
 
     def overrule(self, known: Known, obj: Object) -> None:
         """Where a list shows an object older than it was known before the list began, or one that had been deleted, the
@@ -144,13 +146,15 @@ class Store:
         kind, key = known.kind, key_of(obj)
         gone = (kind, key, _uid(obj))
         version, number = self._gone.get(gone, _NEVER)
-        if _version(obj) <= version and number <= known.deletions:
+        returned = _version(obj) <= version and number <= known.deletions
+        if returned:
             del self._gone[gone]
-        before = known.objects.get(key)
-        if before is None or self.get(kind, key) is not before or not _is_older(obj, before):
-            return
-        self._objects[kind][key[0]][key] = slim(kind, obj)
-        self._told.get(kind, {}).pop(key, None)
+        told, before = known.told.get(key), known.objects.get(key)
+        if told is not None and self.told(kind, key) is told and (returned or _is_older(obj, told)):
+            del self._told[kind][key]
+        if before is not None and self.get(kind, key) is before and _is_older(obj, before):
+            self._objects[kind][key[0]][key] = slim(kind, obj)
+            self._told.get(kind, {}).pop(key, None)
 
     def wrote_status(self, kind: Kind, obj: Object, manager: str) -> None:
         """Remember that this version results from our own write, until a watch reports it."""
@@ -176,7 +180,7 @@ class Store:
         key, uid = key_of(obj), _uid(obj)
         space = self._objects.get(kind, {}).get(key[0], {})
         if key in space and _uid(space[key]) == uid:
-            del space[key]
+            self._told.setdefault(kind, {}).setdefault(key, space.pop(key))
         self._deletions += 1
         before, _ = self._gone.pop((kind, key, uid), _NEVER)
         self._gone[kind, key, uid] = (max(_version(obj), before), self._deletions)

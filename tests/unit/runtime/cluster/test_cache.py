@@ -1,5 +1,7 @@
 """Objects from the watches, and our own writes in between."""
 
+import pytest
+
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, NODE, POD, SECRET
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Key
@@ -205,6 +207,29 @@ def test_the_object_before_is_back_under_its_name():
     made.overrule(made.known(CONFIGMAP), obj(5, "old"))
     assert made.put(CONFIGMAP, obj(5, "old"))
     assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "old"
+
+
+@pytest.mark.parametrize(("told", "uid"), [(8, "u"), (5, "u"), (8, "other")])
+def test_an_object_that_our_own_write_ended_is_back_after_a_restore(told, uid):
+    """No watch reported its end before etcd was restored."""
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(told, uid))
+    made.removed(CONFIGMAP, obj(9, uid))
+    made.overrule(made.known(CONFIGMAP), obj(5))
+    assert made.put(CONFIGMAP, obj(5))
+    assert made.get(CONFIGMAP, KEY)
+    assert not made.put(CONFIGMAP, obj(5))
+
+
+def test_a_list_does_not_restore_an_object_that_our_own_write_ended_since_its_start():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    known = made.known(CONFIGMAP)
+    made.removed(CONFIGMAP, obj(6))
+    made.overrule(known, obj(5))
+    assert not made.put(CONFIGMAP, obj(5))
+    assert made.get(CONFIGMAP, KEY) is None
+    assert made.known_keys(CONFIGMAP) == {KEY}, "its end is still to be reported"
 
 
 def test_an_object_created_after_the_restore_is_not_confused_with_the_lost_one():

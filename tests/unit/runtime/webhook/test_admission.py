@@ -427,6 +427,17 @@ def test_metadata_of_a_stored_object_that_is_invalid_now_can_be_changed(kind: st
     assert check({**old, "spec": {**spec, "another": 1}}, old, False)
 
 
+def test_a_value_of_another_type_is_a_change_even_if_python_finds_it_equal() -> None:
+    def cloud(replicas: Any) -> dict[str, Any]:
+        values = {"pod": {"replicas": {"server": replicas}}}
+        spec = {**CLOUD, "size": "tiny", "common": {"charts": {"values": values}}}
+        return {"kind": "OpenStackDeployment", "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
+
+    check = partial(errors_of, settings=settings(Options()))
+    assert check(cloud(1), cloud(1)) == []
+    assert check(cloud(True), cloud(1))
+
+
 def test_a_wrong_annotation_is_refused_beside_an_unchanged_spec() -> None:
     old = {"kind": "OpenStackControlPlane", "metadata": {"name": "a", "namespace": "b"}, "spec": {"gone": 1}}
     new = {**old, "metadata": {**old["metadata"], "annotations": {STAGE: "none"}}}
