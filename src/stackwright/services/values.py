@@ -14,6 +14,7 @@ from stackwright.core.helm.sensitive import cut
 from stackwright.services.connections import policies
 from stackwright.services.context import Context
 from stackwright.services.declaration import Chart, Service
+from stackwright.services.images import image_values
 
 LOSSES = "stackwright.dev/database-losses"
 
@@ -54,7 +55,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
         layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
-    values = merge(*layers)
+    values = merge(*layers, image_values(chart, context.settings, context.images))
     for override in context.spec.overrides:
         if not (above := override.values.get(chart.name)):
             continue

@@ -94,7 +94,7 @@ def service_objects(spec: OpenStackDeploymentSpec) -> list[tuple[Wanted, Object]
 
 
 def _charts(declared: Service, context: Context) -> Iterable[Chart]:
-    return [chart for chart in declared.charts if chart.wanted(context)]
+    return [chart for chart in declared.charts if chart.wanted(context.settings)]
 
 
 def _misfits(declared: Service, context: Context) -> Iterator[str]:
