@@ -17,6 +17,7 @@ from stackwright.services.declaration import Chart, Service
 from stackwright.services.images import image_values
 
 LOSSES = "stackwright.dev/database-losses"
+BUILT = "built values"  # source of the values below all overrides
 
 
 class OverrideError(ValueError):
@@ -43,7 +44,7 @@ def context_of(declared: Service, spec: Mapping[str, Any], name: str = "") -> Co
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
     """The merged values without sensitive options. Raises OverrideError or ValueError."""
     layers: list[Mapping[str, Any]] = [chart.values(context)]
-    _check("built values", chart, layers[0])
+    _check(BUILT, chart, layers[0])
     if context.spec.size == "single":
         # CPU requests are meant for shared machines; those of a whole cloud would not fit on one small machine.
         layers.append({"pod": {"requests": {"cpu": "10m"}}})

@@ -18,7 +18,7 @@ from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Refinement, service_object
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
-from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
+from stackwright.controllers.cloud.voters import update_voter_errors
 from stackwright.core.conditions import (
     PROGRESSING,
     Condition,
@@ -49,7 +49,6 @@ class Entry:
     refine  additions to one service
     paused  why only the infrastructure is written for now, None for all services; existing services stay
     gone    reason for the deletion of a service object
-    path    path in the manifest of the number of voting servers
     given   the user's spec of that kind
     first   actions before those of the services;  last  actions after them
     """
@@ -57,7 +56,6 @@ class Entry:
     refine: Callable[[Wanted], Refinement | None] = lambda wanted: None
     paused: Condition | None = None
     gone: str = "no longer in preset or features.services"
-    path: Path = option
     given: Model | None = None
     first: tuple[Action, ...] = ()
     last: tuple[Action, ...] = ()
@@ -76,7 +74,7 @@ def stopped(condition: Condition) -> Plan:
 def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry()) -> Plan:
     every = wanted_services(spec)
     objects = [service_object(seen.obj, spec, each, entry.refine(each)) for each in every]
-    if errors := update_voter_errors(seen, zip(every, objects, strict=True), entry.path):
+    if errors := update_voter_errors(seen, zip(every, objects, strict=True)):
         return stopped(blocked("Ready", "WouldLoseMajority", "; ".join(errors)))
     images, held = _images(seen, every, objects)
     pairs = [

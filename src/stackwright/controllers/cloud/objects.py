@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.level import Level
 from stackwright.controllers.cloud.overrides import overrides
 from stackwright.controllers.cloud.selection import Wanted
 from stackwright.controllers.cloud.settings import settings
@@ -18,11 +19,11 @@ from stackwright.core.plan import Object
 class Refinement:
     """Additions to one service beyond the spec of the cloud.
 
-    overrides  (level, chart → values), above all others
+    overrides  (level, chart → values)
     settings   settings that replace those of the spec;  fields  further fields of the ServiceSpec
     """
 
-    overrides: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    overrides: Sequence[tuple[Level, Mapping[str, Any]]] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
 
@@ -33,7 +34,7 @@ def service_object(
     """The object of one service. Raises InvalidOverride."""
     declared = wanted.declared
     more = more or Refinement()
-    levels = [*overrides(spec, declared), *more.overrides]
+    levels = sorted([*overrides(spec, declared), *more.overrides], key=lambda each: each[0].rank)
     body: dict[str, Any] = {
         "release": spec.openstack_version,
         "size": spec.size,
@@ -43,7 +44,7 @@ def service_object(
         "storageClass": spec.local_volume_storage_class,
         "logLevel": spec.features.logging.level(declared),
         "settings": {**settings(spec, declared, wanted.cloud), **more.settings},
-        "overrides": [{"source": source, "values": values} for source, values in levels if values],
+        "overrides": [{"source": str(level), "values": values} for level, values in levels if values],
         **more.fields,
     }
     if orphans := [name for owner, name in _orphans(cloud) if owner == declared.name]:
