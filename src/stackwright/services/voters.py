@@ -43,7 +43,7 @@ def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tup
     before, after = (context_of(declared, each.get("spec") or {}) for each in (old, new))
     if before is None or after is None:
         return
-    for chart in declared.charts:
+    for chart in (each for each in declared.charts if each.voters):
         try:
             problem = values_error(chart, *(merged_values(declared, context, chart) for context in (before, after)))
         except ValueError:

@@ -25,7 +25,7 @@ def values(size: str = "single", gateways: int = 1, **settings: Any) -> dict[str
     nodes = {"openstack-gateway=enabled": tuple(NodeRef(f"node{i}", f"10.0.0.{i}") for i in range(gateways))}
     parsed = NeutronSettings.model_validate(settings)
     context = Context("neutron", "openstack", spec, {}, parsed, nodes)
-    return {chart.name: chart.values(context) for chart in SERVICE.charts if chart.wanted(context)}
+    return {chart.name: chart.values(context) for chart in SERVICE.charts if chart.wanted(context.settings)}
 
 
 def test_ml2_with_an_external_network() -> None:

@@ -65,7 +65,6 @@ def _settings(context: Context) -> Values:
 def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
-        "images": {"tags": {"horizon": context.image("horizon")}},
         "endpoints": {
             "cluster_domain_suffix": context.spec.cluster_domain,
             "dashboard": {"hosts": {"default": NAME}, "port": {"web": {"default": PORT, "container": CONTAINER_PORT}}},

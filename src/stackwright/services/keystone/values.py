@@ -80,7 +80,6 @@ def chart_values(context: Context) -> Values:
     }
     return {
         "network": ingress_values(context),
-        "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "identity": identity},
         "labels": placed(CONTROL_PLANE, "api", "job"),
         "pod": {"replicas": {"api": size.pods}, "resources": limits(api=size.workers)},
@@ -116,7 +115,6 @@ def chart_values(context: Context) -> Values:
 
 def client_values(context: Context) -> Values:
     return {
-        "images": {"tags": {"keystone_client": context.image("keystoneclient")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "client"),
         "secrets": {"identity": {"admin": ADMIN_SECRET}},

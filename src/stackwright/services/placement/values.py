@@ -39,11 +39,9 @@ def endpoint(context: Context) -> Endpoint:
 def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
-    image = context.image("placement")
     conf = api_conf(context)
     del conf["oslo_messaging_notifications"]  # Placement sends no notifications
     return {
-        "images": {"tags": {"placement_api": image, "placement_db_sync": image}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "api", "job"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from stackwright.api.kinds import SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide
-from stackwright.controllers.cloud.objects import service_object, service_pods
+from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.observe import Observed, observe
 from stackwright.controllers.cloud.selection import wanted_services
 from stackwright.controllers.cloud.validate import parse
@@ -20,6 +20,7 @@ from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.core.settings import Settings
 from stackwright.runtime import x509
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
+from stackwright.services.images import images_and_tolerations
 from stackwright.services.ingress.features import GIVEN
 from stackwright.services.registry import BY_SERVICE, SERVICES
 from tests.unit.controllers.builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
@@ -55,7 +56,8 @@ def services(spec=None, **more):
 def holder(spec=None):
     """The DaemonSet with all images of the cloud."""
     thing = cloud(spec)
-    images = set().union(*(service_pods(each, found, SETTINGS.images)[0] for each, found in wanted(thing)))
+    needs = [images_and_tolerations(each.declared, found["spec"], SETTINGS.images) for each, found in wanted(thing)]
+    images = set().union(*(images for images, _ in needs))
     return precache.daemonset(thing, images, "stackwright.local/pause:missing")
 
 
@@ -80,6 +82,21 @@ def test_all_services_are_written_in_one_plan_each_with_its_owner():
         "apply Keystone openstack/keystone",
     ]
     assert all(action.obj["metadata"]["ownerReferences"][0]["uid"] == "uid-cloud" for action in plan.actions)
+
+
+def test_values_are_not_rendered_except_to_count_voters(monkeypatch):
+    """The controller of each service renders them."""
+
+    def rendered(context):
+        raise AssertionError(f"{context.name}: rendered")
+
+    there = services({"size": "tiny"})
+    for name, declared in BY_SERVICE.items():
+        charts = [each if each.voters else replace(each, values=rendered) for each in declared.charts]
+        monkeypatch.setitem(BY_SERVICE, name, replace(declared, charts=tuple(charts)))
+    size = {"size": "small"}
+    plan = decide(seen(cloud(size), there=there, held=holder(size)))
+    assert len(plan.actions) == 4, condition(plan)
 
 
 def test_only_services_of_this_cloud_are_removed():

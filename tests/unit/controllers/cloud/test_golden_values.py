@@ -186,7 +186,7 @@ def agent_values(spec, nodes=None):
     assert parsed is not None, errors
     if nodes:  # no declared service has a DaemonSet yet, so the whole spec would be refused
         parsed = type(parsed).model_validate({**cloud(**spec)["spec"], "nodes": nodes})
-    levels = [{"source": source, "values": values} for source, values in overrides(parsed, AGENT) if values]
+    levels = [{"source": str(level), "values": values} for level, values in overrides(parsed, AGENT) if values]
     context = Context("agent", NAMESPACE, ServiceSpec(overrides=levels), {})
     return chart_values(Observed(AGENT, SETTINGS, {}, 0.0, context), context, AGENT.charts[0])
 

@@ -23,10 +23,14 @@ from stackwright.controllers.service.decide import decide as decide_service
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe as observe_service
 from stackwright.controllers.validate import errors_of
+from stackwright.core.kubernetes import tolerations
+from stackwright.core.kubernetes.precache import images_of
 from stackwright.core.plan import Apply
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context
+from stackwright.services.declaration import Service
+from stackwright.services.images import images_and_tolerations
 from stackwright.services.registry import BY_KIND, SERVICES
 from stackwright.services.values import merged_values
 
@@ -193,4 +197,13 @@ async def _decide(kind: Any, obj: dict[str, Any]) -> None:
         decide_service(seen)
         if seen.context is not None:
             with contextlib.suppress(ValueError):  # reported as InvalidValues
-                decide_helmbundle(Bundle(SETTINGS, bundle(seen, seen.context)))
+                made = bundle(seen, seen.context)
+                decide_helmbundle(Bundle(SETTINGS, made))
+                _pulled_before(declared, action.obj, [each["values"] for each in made["spec"]["releases"]])
+
+
+def _pulled_before(declared: Service, obj: dict[str, Any], rendered: list[dict[str, Any]]) -> None:
+    """What the cloud pulls before a service object changes is what the rendered values contain."""
+    images, tolerated = images_and_tolerations(declared, obj["spec"], SETTINGS.images)
+    assert images == set().union(*(images_of(values) for values in rendered))
+    assert tolerated == [each for values in rendered for each in tolerations.of_values(values)]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from stackwright.api.fields import ini
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.cloud.controlplane import NEEDS, STAGE, OpenStackControlPlane, OpenStackControlPlaneSpec
+from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.selection import Wanted, wanted_names, wanted_services
@@ -148,7 +149,7 @@ def test_a_template_reaches_the_features_of_its_service():
 )
 def test_replicas_are_a_level_that_names_their_field(change, word, source, values):
     ((chart, replicas),) = values.items()
-    assert levels_of(change, word) == [(f"spec.{source}", {chart: {"pod": {"replicas": replicas}}})]
+    assert levels_of(change, word) == [(Level(Rank.FIELD, f"spec.{source}"), {chart: {"pod": {"replicas": replicas}}})]
 
 
 def test_one_replica_needs_no_override():
@@ -170,7 +171,7 @@ def test_every_bus_has_its_own_volume():
     volume = {"rabbitmq": {"volume": {"size": "3Gi", "class_name": "slow"}}}
     assert levels_of(change, "messaging") == []
     assert levels_of(change, "messaging", "nova-rabbitmq") == [
-        ("spec.rabbitmq.templates.rabbitmq-cell1.persistence", volume)
+        (Level(Rank.FIELD, "spec.rabbitmq.templates.rabbitmq-cell1.persistence"), volume)
     ]
 
 
