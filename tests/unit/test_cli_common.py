@@ -58,6 +58,42 @@ def test_each_command_can_be_quiet_and_verbose(name: str) -> None:
     assert ("--context" in text) == ("--kubeconfig FILE" in text), name
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["crds", "--dir", ""],
+        ["crds", "--dir="],
+        ["plan", "-f", "cloud.yaml", "-f", ""],
+        ["apply", "-f", ""],
+        ["up", "--file", ""],
+        ["report", "--file", ""],
+        ["smoke", "--junit", ""],
+        ["openrc", "--ca-file", ""],
+        ["images", "list", "-o", ""],
+        ["status", "--kubeconfig", ""],
+        ["status", "--context", ""],
+        ["delete", "cloud", "--namespace", ""],
+    ],
+)
+def test_an_empty_value_of_an_option_is_refused(
+    kubeconfig: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`stackwright crds --dir "$DIR"` without a value of the variable wrote into the current directory."""
+    (here := kubeconfig.parent / "here").mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    result = called(*words)
+    assert result.exit_code == (1 if words[0] == "plan" else 2)
+    assert result.stderr.splitlines()[-1].endswith(": must not be empty")
+    assert not list(here.iterdir())
+
+
+def test_an_option_whose_default_is_empty_takes_an_empty_value(kubeconfig: Path) -> None:
+    result = called("smoke", "--checks", "", "--kubeconfig", str(kubeconfig))
+    assert result.exit_code == 1
+    assert "cannot be reached" in result.stderr
+
+
 def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
     real = KubernetesCluster.from_file
