@@ -402,6 +402,7 @@ RULE = {"name": "r", "direction": "ingress", "protocol": "none"}
 INVALID: list[tuple[str, dict[str, Any]]] = [
     ("OpenStackDeployment", {**CLOUD, "size": "gone"}),
     ("OpenStackDeployment", {**CLOUD, "size": "tiny", "services": {"identity": {"gone": {"values": {}}}}}),
+    ("OpenStackDeployment", {**CLOUD, "size": "tiny", "region_name": "r" * 256}),
     ("OpenStackControlPlane", {"gone": 1}),
     ("HelmBundle", {"releases": [{"name": "a", "chart": "gone"}]}),
     ("OpenStackServer", {"gone": 1}),
