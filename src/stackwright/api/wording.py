@@ -71,4 +71,4 @@ def near(name: object, known: Iterable[str]) -> str:
 def choices(name: object, known: Collection[str]) -> str:
     """The end of an error about an unknown name: similar names, and all known ones."""
     close = near(name, known)
-    return f"{f'did you mean {close}? ' if close else ''}allowed: {', '.join(known)}"
+    return f"{f'did you mean {close}? ' if close else ''}allowed: {', '.join(known) or 'none'}"
