@@ -19,7 +19,7 @@ from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, Release, Size
 from stackwright.api.support import Unsupported, unsupported, unused
-from stackwright.api.wording import choices
+from stackwright.api.wording import unknown
 from stackwright.cloud.features import SERVICES, Features
 from stackwright.services.declaration import Preset
 
@@ -94,8 +94,8 @@ class OpenStackDeploymentSpec(Model):
     def _services_are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
         others = set(value) - set(SERVICES)
         problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
-        if unknown := sorted(others - reference.SERVICES):
-            problems.append(f"unknown service {', '.join(unknown)}; {choices(', '.join(unknown), sorted(SERVICES))}")
+        if wrong := sorted(others - reference.SERVICES):
+            problems.append(unknown("service", wrong, SERVICES))
         if problems:
             raise ValueError("; ".join(problems))
         return value
