@@ -53,6 +53,19 @@ def test_all_errors_are_reported_together():
             {"features": {"services": ["identity", "nova"]}},
             "spec.features.services[1]: 'nova' is not allowed; allowed: ",
         ),
+        (
+            {"features": {"services": ["netwroking"]}},
+            "spec.features.services[0]: 'netwroking' is not allowed; did you mean networking? allowed: 'block-storage'",
+        ),
+        (
+            {"features": {"services": ["~Compute"]}},
+            "spec.features.services[0]: '~Compute' is not allowed; did you mean ~compute? allowed: 'block-storage'",
+        ),
+        ({"preset": "Core"}, "spec.preset: 'Core' is not allowed; did you mean core? allowed: "),
+        (
+            {"services": {"identiti": {}, "imag": {}}},
+            "spec.services: unknown service identiti, imag; did you mean identity or image? allowed: block-storage",
+        ),
         ({"features": []}, "spec.features: "),
         ({"features": {"logging": {"cadf": {}}}}, "spec.features.logging.cadf.enabled: is required"),
     ],

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError
 
 from stackwright.api.crd import KEEP, VALIDATIONS, crd
 from stackwright.api.fields import ini
-from stackwright.api.fields.lines import LINE, OPTION
+from stackwright.api.fields.lines import LENGTH, LINE, OPTION
 from stackwright.api.support import Refused
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.registry import RESOURCES
@@ -130,6 +130,21 @@ def test_the_api_server_refuses_line_breaks_too(resource) -> None:
         # `$` of the API server is the end of the text. It leaves two line breaks of Unicode to admission.
         pattern = re.sub(r"\$$", r"\\Z", node["pattern"])
         assert not [text for text in HOSTILE if re.search(pattern, text) and not {"\u2028", "\u2029"} & set(text)], path
+
+
+REGIONS = {"region", "region_name", "regionName"}
+
+
+@each_kind
+def test_a_region_has_at_most_255_characters(resource) -> None:
+    """Keystone's database stores no longer id of a region; a cloud with one is never ready."""
+    spec = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    for path, node in nodes(spec, "spec"):
+        if path.rpartition(".")[2] in REGIONS:
+            assert node["maxLength"] == LENGTH == 255, path
+    for path, adapter in texts(resource.model_fields["spec"].annotation, "spec"):
+        if path.rpartition(".")[2] in REGIONS:
+            assert accepts(adapter, "r" * LENGTH) and not accepts(adapter, "r" * (LENGTH + 1)), path
 
 
 def test_listed_fields_exist() -> None:

@@ -136,6 +136,20 @@ def test_wrong_usage(cluster: MemoryCluster) -> None:
     assert called("nonsense").exit_code == 2
 
 
+@pytest.mark.parametrize("words", [["--nosuch"], ["-o", "xml"], ["-f"], ["file.yaml"], ["-f", "none.yaml"], []])
+def test_a_plan_ends_with_2_only_if_there_are_changes(cluster: MemoryCluster, words: list[str]) -> None:
+    """A script that asks for changes cannot tell wrong usage from them otherwise."""
+    result = called("plan", *words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr
+
+
+def test_help_names_the_exit_codes() -> None:
+    told = " ".join(called("--help").stdout.split())
+    assert "0 done, 1 failed, 2 wrong usage, 130 interrupted" in told
+    assert "0: no changes; 2: changes; 1: failure or wrong usage" in called("plan", "--help").stdout
+
+
 def test_a_draft_changes_nothing(cluster: MemoryCluster) -> None:
     called("apply", "-f", "-", stdin=MANIFEST.replace("size:", "draft: true, size:"))
     result = called("plan")

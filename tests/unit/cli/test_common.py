@@ -58,6 +58,42 @@ def test_each_command_can_be_quiet_and_verbose(name: str) -> None:
     assert ("--context" in text) == ("--kubeconfig FILE" in text), name
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["crds", "--dir", ""],
+        ["crds", "--dir="],
+        ["plan", "-f", "cloud.yaml", "-f", ""],
+        ["apply", "-f", ""],
+        ["up", "--file", ""],
+        ["report", "--file", ""],
+        ["smoke", "--junit", ""],
+        ["openrc", "--ca-file", ""],
+        ["images", "list", "-o", ""],
+        ["status", "--kubeconfig", ""],
+        ["status", "--context", ""],
+        ["delete", "cloud", "--namespace", ""],
+    ],
+)
+def test_an_empty_value_of_an_option_is_refused(
+    kubeconfig: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`stackwright crds --dir "$DIR"` without a value of the variable wrote into the current directory."""
+    (here := kubeconfig.parent / "here").mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    result = called(*words)
+    assert result.exit_code == (1 if words[0] == "plan" else 2)
+    assert result.stderr.splitlines()[-1].endswith(": must not be empty")
+    assert not list(here.iterdir())
+
+
+def test_an_option_whose_default_is_empty_takes_an_empty_value(kubeconfig: Path) -> None:
+    result = called("smoke", "--checks", "", "--kubeconfig", str(kubeconfig))
+    assert result.exit_code == 1
+    assert "cannot be reached" in result.stderr
+
+
 def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str | None] = []
     real = KubernetesCluster.from_file
@@ -72,8 +108,40 @@ def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: 
     assert asked == ["two", None]
     result = called("status", "--kubeconfig", str(kubeconfig), "--context", "three")
     assert result.exit_code == 1
-    assert "Context 'three' not found" in result.stderr
+    assert "Context 'three' not found; allowed: one, two\n" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("current", "words", "told"),
+    [
+        ("one", ["--context", "twoo"], "Context 'twoo' not found; did you mean two? allowed: one, two"),
+        ("gone", [], "Context 'gone' not found; did you mean one? allowed: one, two"),
+        ("''", [], "it has no current context; allowed: one, two"),
+        ("", [], "it has no current context; allowed: one, two"),
+    ],
+)
+def test_an_unknown_context_is_reported_with_the_known_ones(
+    kubeconfig: Path, current: str, words: list[str], told: str
+) -> None:
+    kubeconfig.write_text(KUBECONFIG.replace("current-context: one", f"current-context: {current}"))
+    result = called("status", "--kubeconfig", str(kubeconfig), *words)
+    assert result.exit_code == 1
+    assert result.stderr == f"{kubeconfig} is not a usable kubeconfig: {told}\n"
+
+
+def test_an_api_server_that_cannot_be_reached_is_named_with_the_context(kubeconfig: Path) -> None:
+    kubeconfig.write_text(
+        KUBECONFIG.replace("127.0.0.1:2", "user:hush@127.0.0.1:2/k8s?token=hush").replace(
+            "user: {}", "user: {token: hush}"
+        )
+    )
+    for words, where in (([], "http://127.0.0.1:1 (context one)"), (["two"], "http://127.0.0.1:2/k8s (context two)")):
+        chosen = ["--context", *words] if words else []
+        result = called("history", "--kubeconfig", str(kubeconfig), *chosen)
+        assert result.exit_code == 1
+        assert f"the Kubernetes API cannot be reached at {where}: " in result.stderr
+        assert "hush" not in result.stderr
 
 
 def test_a_context_that_only_kubectls_merge_would_find_is_explained(

@@ -62,6 +62,22 @@ async def test_a_read_that_fails_ends_nothing_and_is_repeated(cluster, error):
     assert await ends(cluster, 15 * EVERY)
 
 
+async def test_a_read_without_a_response_is_ended_and_repeated(cluster):
+    """The API client itself waits for a minute, in which another operator starts."""
+    get, hanging = cluster.get, [True]
+
+    async def slow(kind, key):
+        if hanging and hanging.pop():
+            await asyncio.sleep(60)
+        return await get(kind, key)
+
+    cluster.get = slow
+    await cluster.delete(POD, KEY)
+    with capture_logs() as logs:
+        assert await ends(cluster, 2 * EVERY + 0.1)
+    assert logs[0]["cause"] == "no response within 5 s"
+
+
 async def test_a_pod_that_is_not_there_ends_nothing(cluster):
     assert not await ends(cluster, 600, (KEY[0], "another"))
 

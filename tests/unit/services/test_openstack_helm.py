@@ -233,6 +233,7 @@ def test_the_command_prints_their_values_and_reports_omitted_ones(cloud):
     ("args", "message"),
     [
         (("heat",), "not a chart of this cloud; allowed:"),
+        (("keystne",), "not a chart of this cloud; did you mean keystone? allowed:"),
         (("nova", "--for", "openstack-helm"), "no translation for OpenStack-Helm"),
     ],
 )

@@ -148,7 +148,7 @@ def test_which_projects_are_swept() -> None:
 def test_selected_checks_include_their_requirements() -> None:
     assert [check.name for check in chosen(["ping"])] == ["login", "image", "flavors", "network", "boot", "ping"]
     assert [check.name for check in chosen([])] == names()
-    with pytest.raises(ValueError, match="unknown check pong; allowed: login, image"):
+    with pytest.raises(ValueError, match="unknown check pong; did you mean ping\\? allowed: login, image"):
         chosen(["pong"])
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from stackwright.api.fields.lines import Line
+from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
 from stackwright.api.rules import Change, at
@@ -43,7 +43,7 @@ class Override(CamelModel):
 class ServiceSpec(CamelModel):
     release: Release = Field(OPENSTACK_RELEASE, description="OpenStack release of the images and settings.")
     size: Size = Field("single", description="Size of the cloud: replicas, workers, memory.")
-    region: Line = Field("RegionOne", description="Region name in the catalog.")
+    region: Short = Field("RegionOne", description="Region name in the catalog.")
     cluster_domain: Line = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
     public_domain: Line = Field("", description="Domain of the public endpoints.")
     storage_class: OptionalObjectName = Field(

@@ -46,7 +46,7 @@ def plan(
     Without a file: show the pending work of the operator. The plan assumes that each step succeeds. It uses the
     charts of this program and the images of the operator.
 
-    Exit code 0: no changes; 2: changes.
+    Exit code 0: no changes; 2: changes; 1: failure or wrong usage.
 
     For example:
 

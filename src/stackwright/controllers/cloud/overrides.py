@@ -7,10 +7,13 @@ in one level removes an item of the levels below it but not of those above it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Any
 
 from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED
+from stackwright.api.rules import ERRORS
+from stackwright.api.wording import choices
 from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
 from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.services.declaration import Service
@@ -85,12 +88,10 @@ def _entries(
     if not isinstance(value, dict):
         errors.append(f"{where}: takes a mapping of {what}s")
         return []
-    names = ", ".join(sorted(allowed)) or "none"
-    for name in value:
-        if name not in allowed:
-            lacks = what == "service" and name in reference.SERVICES
-            problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; allowed: {names}"
-            errors.append(f"{where}.{name}: {problem}")
+    for name in islice((name for name in value if name not in allowed), ERRORS + 1):
+        lacks = what == "service" and name in reference.SERVICES
+        problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {choices(name, sorted(allowed))}"
+        errors.append(f"{where}.{name}: {problem}")
     return [(name, body) for name, body in value.items() if name in allowed]
 
 

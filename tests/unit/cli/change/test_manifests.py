@@ -41,7 +41,10 @@ def test_a_cloud_gets_the_namespace(tmp_path: Path) -> None:
 def test_all_errors_of_all_documents_are_reported_together(tmp_path: Path) -> None:
     text = CLOUD.replace("epoxy", "epox").replace("size:", "sizes:") + "---\nkind: Keystone\nspec: {relase: x}\n"
     told = errors(tmp_path, text)
-    assert "m.yaml: document 1: spec.openstack_version: 'epox' is not allowed; allowed: 'epoxy'" in told
+    assert (
+        "m.yaml: document 1: spec.openstack_version: 'epox' is not allowed; did you mean epoxy? allowed: 'epoxy'"
+        in told
+    )
     assert "m.yaml: document 1: spec.size: is required" in told
     assert any(": spec.sizes: unknown field; did you mean size? allowed: " in line for line in told)
     assert "m.yaml: document 2: metadata: is required, with a name" in told

@@ -49,6 +49,8 @@ async def test_pods_by_service_by_program_and_by_name() -> None:
     assert await names("client") == ["client"]
     with pytest.raises(CliError, match="found pods of: keystone, keystoneclient, mariadb"):
         await names("nova")
+    with pytest.raises(CliError, match=r"; did you mean mariadb\? found pods of: keystone, keystoneclient, mariadb"):
+        await names("maridb")
 
 
 def test_a_single_log_needs_no_prefix() -> None:

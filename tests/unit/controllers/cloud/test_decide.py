@@ -159,6 +159,10 @@ def charts(group):
             "spec.services.identity.nova: unknown chart; allowed: keystone, keystoneclient",
         ),
         (
+            {"services": {"identity": {"keystne": {}}}},
+            "spec.services.identity.keystne: unknown chart; did you mean keystone? allowed: keystone, keystoneclient",
+        ),
+        (
             {"services": {"identity": {"keystone": "x"}}},
             "spec.services.identity.keystone: takes only a mapping `values`",
         ),

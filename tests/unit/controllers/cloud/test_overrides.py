@@ -45,6 +45,11 @@ WRONG = [
     (keystone(pod=["replicas"]), f"{KEYSTONE}.pod: takes a mapping of fields"),
     (keystone(replicas="two"), f"{KEYSTONE}.replicas: {NO_VALUE}conf, endpoints, "),
     (keystone(images={"pull_policy": "Often"}), f"{KEYSTONE}.images.pull_policy: 'Often' is not allowed; allowed: "),
+    (
+        keystone(images={"pull_policy": "always"}),
+        f"{KEYSTONE}.images.pull_policy: 'always' is not allowed; did you mean Always? allowed: ",
+    ),
+    (keystone(image={}), f"{KEYSTONE}.image: the chart has no such value; did you mean images? allowed: conf, "),
     (keystone(images={"pull_secrets": [{}]}), f"{KEYSTONE}.images.pull_secrets[0].name: is required"),
     (keystone(images={"pull_secrets": [{"name": ""}]}), f"{KEYSTONE}.images.pull_secrets[0].name: must not be empty"),
     (keystone(images={"tags": {"keystone_api": 5}}), f"{KEYSTONE}.images.tags.keystone_api: takes text; quote it"),

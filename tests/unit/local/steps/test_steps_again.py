@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -90,9 +91,10 @@ def test_a_node_counts_only_by_reports_since_the_start_of_its_kubelet(
     ctx: Context, objects: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (node,) = ctx.nodes
-    now = 1_800_000_000.0
+    now, old = time.time(), "no status of its kubelet since the kubelet's start"
     monkeypatch.setattr(services, "status", lambda cluster, name: SimpleNamespace(since=now - 60))
-    for age, said in ((30, None), (300, "no status of its kubelet since the kubelet's start")):
+    # The last one: a report of the kubelet before this one, and then the clock was set back by an hour.
+    for age, said in ((30, None), (0, None), (300, old), (90 - 3600, old)):
         at = datetime.datetime.fromtimestamp(now - age, datetime.UTC).isoformat()
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": at}
         objects.objects[f"/api/v1/nodes/{node.name}"] = {"status": {"conditions": [ready]}}

@@ -356,6 +356,11 @@ def floods(many: int) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "OpenStackDeployment", {**cloud, "common": {"charts": {"values": {"conf": {"x": fields}}}}}
     yield "OpenStackDeployment", {**cloud, "services": {name: {} for name in fields}}
     yield "OpenStackDeployment", {**cloud, "services": {"identity": {name: {} for name in fields}}}
+    similar = {f"{n:05}keystnoe": {} for n in range(many)}
+    yield "OpenStackDeployment", {**cloud, "size": "single", "services": similar}
+    yield "OpenStackDeployment", {**cloud, "size": "single", "services": {"identity": similar}}
+    yield "OpenStackDeployment", {**cloud, "size": "single", "common": {"charts": {"releases": similar}}}
+    yield "HelmBundle", {"releases": [{"name": "a", "chart": name} for name in similar][: many // 3]}
     yield "HelmBundle", {"releases": [{}] * many}
     yield "HelmBundle", {"releases": [{"name": "a", "chart": "x"}] * (many // 3)}
 
@@ -402,6 +407,7 @@ RULE = {"name": "r", "direction": "ingress", "protocol": "none"}
 INVALID: list[tuple[str, dict[str, Any]]] = [
     ("OpenStackDeployment", {**CLOUD, "size": "gone"}),
     ("OpenStackDeployment", {**CLOUD, "size": "tiny", "services": {"identity": {"gone": {"values": {}}}}}),
+    ("OpenStackDeployment", {**CLOUD, "size": "tiny", "region_name": "r" * 256}),
     ("OpenStackControlPlane", {"gone": 1}),
     ("HelmBundle", {"releases": [{"name": "a", "chart": "gone"}]}),
     ("OpenStackServer", {"gone": 1}),

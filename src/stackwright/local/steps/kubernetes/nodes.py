@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from pathlib import Path
 
@@ -75,6 +76,10 @@ def labels(node: Node) -> dict[str, object]:
 
 
 def unready(ctx: Context, node: Node) -> str | None:
-    """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count."""
+    """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count.
+
+    Those with a time in the future are of before the clock was set back, so the kubelet may have started since.
+    It reports again within a minute.
+    """
     started = services.status(ctx.cluster, f"{node.name}-kubelet").since
-    return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1)
+    return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1, until=time.time() + 1)
