@@ -34,7 +34,7 @@ from stackwright.controllers.helmbundle.step import (
 from stackwright.controllers.helmbundle.validate import problems
 from stackwright.core.conditions import Condition, blocked, condition_type, done, is_true, waiting, waiting_for
 from stackwright.core.helm.records import FAILED
-from stackwright.core.helm.rollouts import active, is_starting, lost, node_of, own
+from stackwright.core.helm.rollouts import active, is_starting, lost, node_of, own_pods
 from stackwright.core.kubernetes import precache, tolerations
 from stackwright.core.kubernetes.nodes import are, named
 from stackwright.core.kubernetes.workload_health import why
@@ -177,7 +177,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
 
 def _why(seen: Observed, workload: Object) -> str:
     """Of a workload that is not ready; pods on nodes that are away are not to blame."""
-    pods = own(workload, seen.pods)
+    pods = own_pods(workload, seen.pods)
     cause = why(workload, [pod for pod in pods if node_of(pod) not in seen.away])
     gone = {node_of(pod) for pod in lost(workload, pods, seen.away)}
     return f"{cause}; waits for {named(gone)}, which {are(gone)} not ready" if gone else cause

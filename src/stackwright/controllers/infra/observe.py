@@ -1,4 +1,4 @@
-"""Reads the cloud of an object whose resources are in an OpenStack. Errors of the cloud become a value, `trouble`."""
+"""Reads the cloud of an object whose resources are in an OpenStack. Errors of the cloud become a value, `failure`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def observe_cloud(
             cloud = await cloud_of(reader, key[0], seen.spec["identityRef"])
             seen = replace(seen, cloud=cloud)
             for step in steps:
-                if not seen.trouble:
+                if not seen.failure:
                     seen = await step(seen, cloud)
             return seen
     except (TransientCloudError, TerminalCloudError) as error:

@@ -72,7 +72,7 @@ class Store:
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
-        self._told: dict[Kind, dict[Key, Object]] = {}
+        self._reported: dict[Kind, dict[Key, Object]] = {}
         # By uid: version at which it was deleted, and the how-manieth deletion that was.
         self._gone: OrderedDict[tuple[Kind, Key, str], tuple[int, int]] = OrderedDict()
         self._deletions = 0
@@ -102,25 +102,25 @@ class Store:
 
     def known_keys(self, kind: Kind) -> set[Key]:
         """Keys of the stored objects, and of those whose deletion no watch has reported yet."""
-        return self.keys(kind) | set(self._told.get(kind, ()))
+        return self.keys(kind) | set(self._reported.get(kind, ()))
 
     def put(self, kind: Kind, obj: Object) -> bool:
         """Store an object that a watch reported; False if the watch reported this or a newer version before."""
         if kind not in self._objects:
             return True
         key, version = key_of(obj), _version(obj)
-        before = self.told(kind, key)
+        before = self.reported(kind, key)
         if before is not None and version <= _version(before):
             return False
         self.keep(kind, obj)
         kept = self.get(kind, key)
         told = kept if kept is not None and _version(kept) == version else slim(kind, obj)
-        self._told.setdefault(kind, {})[key] = told
+        self._reported.setdefault(kind, {})[key] = told
         return True
 
-    def told(self, kind: Kind, key: Key) -> Object | None:
+    def reported(self, kind: Kind, key: Key) -> Object | None:
         """The object as a watch reported it last; the stored object may be the result of our own, newer write."""
-        return self._told.get(kind, {}).get(key)
+        return self._reported.get(kind, {}).get(key)
 
     def keep(self, kind: Kind, obj: Object) -> None:
         """Store an object, unless the stored version is the same or newer."""
@@ -150,7 +150,7 @@ class Store:
         if before is None or self.get(kind, key) is not before or not _is_older(obj, before):
             return
         self._objects[kind][key[0]][key] = slim(kind, obj)
-        self._told.get(kind, {}).pop(key, None)
+        self._reported.get(kind, {}).pop(key, None)
 
     def wrote_status(self, kind: Kind, obj: Object, manager: str) -> None:
         """Remember that this version results from our own write, until a watch reports it."""
@@ -167,9 +167,9 @@ class Store:
     def drop(self, kind: Kind, obj: Object) -> None:
         """Forget an object whose deletion was reported, unless another one has taken its name meanwhile."""
         self.removed(kind, obj)
-        told = self.told(kind, key_of(obj))
+        told = self.reported(kind, key_of(obj))
         if told is not None and _uid(told) == _uid(obj):
-            del self._told[kind][key_of(obj)]
+            del self._reported[kind][key_of(obj)]
 
     def removed(self, kind: Kind, obj: Object) -> None:
         """Remove an object that our own write ended; its deletion is still news when a watch or a list reports it."""
