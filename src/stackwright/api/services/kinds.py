@@ -12,22 +12,12 @@ from pydantic import Field
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
-from stackwright.api.rules import Change, at
 from stackwright.api.services.helmbundle import FreeForm
 
 Release = Literal["epoxy"]
 OPENSTACK_RELEASE: Release = "epoxy"  # default
 Size = Literal["single", "tiny", "small", "medium"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
-
-# MariaDB, Etcd and Ceph have one voting server at size single and three at every other size. After a reduction from
-# three, the remaining server would have no majority and stop serving.
-SIZE_KEEPS_VOTERS = Change(
-    "spec.size",
-    "cannot be reduced to single: one server of three has no majority; allowed: tiny, small, medium",
-    "self.?spec.?size.orValue('single') != 'single' || oldSelf.?spec.?size.orValue('single') == 'single'",
-    lambda old, new: (at(old, "spec.size") or "single") != "single" == (at(new, "spec.size") or "single"),
-)
 
 
 class Override(CamelModel):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stackwright.api.services.voters import voter_error
 from stackwright.controllers.helmbundle.claims import release_key
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.rollback import failed, given_up, nodes_back, retry, too_late
@@ -42,7 +43,7 @@ from stackwright.core.objects import CLOUD, controller_of, label
 from stackwright.core.plan import HelmUpgrade, Object
 from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
-from stackwright.services.voters import field_of, voter_error
+from stackwright.services.voters import field_of
 
 OWNER_UNSEEN = 5.0
 # Step in which the waited time is written to the status (seconds).
