@@ -17,7 +17,8 @@ from stackwright.api.fields.naming import Format, OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
-from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, Release, Size
+from stackwright.api.services.kinds import Release, Size
+from stackwright.api.services.voters import SIZE_KEEPS_VOTERS
 from stackwright.api.support import Unsupported, unsupported, unused
 from stackwright.api.wording import unknown
 from stackwright.cloud.features import SERVICES, Features

@@ -57,7 +57,7 @@ class _Unobserved:
     since: float = 0.0
     away: float | None = None
     attempts: int = 0
-    told: bool = False
+    reported: bool = False
 
 
 class Runtime:
@@ -143,7 +143,7 @@ class Runtime:
         except Conflict as error:
             self.queue.retry(item)
             for kind, named in {(controller.kind, key), (error.kind, error.key)}:
-                await self._lists.look_again(kind, named)
+                await self._lists.reread(kind, named)
             await self._tell_unobserved(controller, item, error)
             return "conflict"
         except (TransientError, TerminalError) as error:
@@ -180,7 +180,7 @@ class Runtime:
             failures.attempts += 1
             lasts = failures.attempts >= ATTEMPTS and now - failures.since >= LASTS
         if lasts:
-            told, failures.told = failures.told, True
+            told, failures.reported = failures.reported, True
             await self._tell(controller, item[1], failed(error), "" if told else "Failed")
 
     async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> None:
@@ -224,5 +224,5 @@ class Runtime:
                 group.create_task(self.work(urgent=True))
             group.create_task(self._work_shared(group, "remote", REMOTE))
             group.create_task(self._work_shared(group, "helm", HELM))
-            group.create_task(self._lists.ask_of_absent())
+            group.create_task(self._lists.verify_absent())
             group.create_task(self._lists.resync(resync))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from full import FullCloud
 from vms import Vms
 
-from stackwright.local import teardown
+from stackwright.local.cluster import teardown
 from stackwright.local.config import CGROUP, VM_CGROUP
 from stackwright.local.host import cgroups
 from stackwright.local.node import power

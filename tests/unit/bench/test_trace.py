@@ -13,7 +13,8 @@ from bench import bringup
 from bench.memory import KUBERNETES, MACHINES, owner, place
 from bench.trace import Span, critical, job_span, pod_span, told
 from stackwright.cli.app import app
-from stackwright.local import lock, teardown
+from stackwright.local import lock
+from stackwright.local.cluster import teardown
 
 UID = "ef349111-9d63-49e5-abaa-eeaf2153f151"
 

@@ -22,7 +22,7 @@ from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
 from stackwright.core.ports import TerminalError
-from stackwright.local import doctor
+from stackwright.local.cluster import doctor
 from stackwright.runtime.memory import MemoryCluster
 
 MANIFEST = """\

@@ -8,7 +8,7 @@ import pytest
 
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.local import doctor
+from stackwright.local.cluster import doctor
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.kubernetes import api

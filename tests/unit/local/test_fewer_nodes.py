@@ -12,16 +12,16 @@ from typer.testing import CliRunner
 
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.local import bringup, teardown
+from stackwright.local.cluster import bringup
+from stackwright.local.cluster.doctor import examine
+from stackwright.local.cluster.state import cluster_state
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
-from stackwright.local.doctor import examine
 from stackwright.local.host import services
 from stackwright.local.kubernetes import api
-from stackwright.local.state import cluster_state
-from stackwright.local.steps import host_setup
+from stackwright.local.node import removal
 from stackwright.local.steps.context import Context, nodes_of, remember, remembered_nodes
-from stackwright.local.steps.kubernetes import nodes
+from stackwright.local.steps.kubernetes import host_setup, nodes
 from stackwright.local.steps.openstack import demo
 
 DAMAGED = ["", "{", "[]", "3", '{"nodes": 0}', '{"nodes": 21}', '{"nodes": "3"}', '{"nodes": true}', "{}", "\0" * 13]
@@ -83,7 +83,7 @@ def running(three: Context, monkeypatch: pytest.MonkeyPatch) -> Api:
     monkeypatch.setattr(cli_cluster, "is_stopped", lambda: False)
     monkeypatch.setattr(nodes, "unready", lambda ctx, node: None)
     monkeypatch.setattr(services, "ensure", lambda cluster, *wanted: None)
-    monkeypatch.setattr(teardown, "remove_node", lambda cluster, node: fake.deleted.append(node.name))
+    monkeypatch.setattr(removal, "remove_node", lambda cluster, node: fake.deleted.append(node.name))
     return fake
 
 

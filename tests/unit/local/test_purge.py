@@ -9,11 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.cli.app import app
-from stackwright.local import home, teardown
+from stackwright.local import home
+from stackwright.local.cluster import teardown
+from stackwright.local.cluster.leftovers import Leftovers
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import machine
-from stackwright.local.leftovers import Leftovers
 from stackwright.local.steps.context import Context, remember
 
 STATE = ("nodes/node1/var/lib", "etcd/member", "pki", "log/etcd", "config", "volumes/pvc-1", "ssh")

@@ -11,23 +11,23 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from stackwright.local import teardown
+from stackwright.local.cluster import teardown
 from stackwright.local.commands import LocalError, Report, quiet
 from stackwright.local.config import LocalCluster
+from stackwright.local.node import removal
 
 
 class Machine:
-    """All that teardown calls, in place of the modules; their calls by name."""
+    """All that the two modules call, in place of the modules; their calls by name."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.parts = MagicMock()
-        for name, found in list(vars(teardown).items()):
-            elsewhere = isinstance(found, FunctionType) and found.__module__ != teardown.__name__
-            foreign = isinstance(found, ModuleType) and found.__name__.startswith("stackwright.") and name != "home"
-            if elsewhere or foreign:
-                monkeypatch.setattr(teardown, name, getattr(self.parts, name))
-        monkeypatch.setattr(teardown, "_pod_processes", lambda groups: set())
-        monkeypatch.setattr(teardown, "_signal", lambda pid, number: pytest.fail("nothing runs here"))
+        for module in (teardown, removal):
+            for name, found in list(vars(module).items()):
+                elsewhere = isinstance(found, FunctionType) and found.__module__ != module.__name__
+                foreign = isinstance(found, ModuleType) and found.__name__.startswith("stackwright.") and name != "home"
+                if elsewhere or foreign:
+                    monkeypatch.setattr(module, name, getattr(self.parts, name))
         self.left: dict[str, list[str]] = {}
         monkeypatch.setattr(teardown, "leftovers", lambda cluster: self.left)
         self.parts.cgroups.kill.return_value = set()
@@ -77,11 +77,10 @@ def test_leftovers_and_unkillable_processes_are_reported(machine: Machine, clust
 
 
 def test_programs_that_start_pods_end_before_pods_and_the_api_server_before_etcd(
-    machine: Machine, cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+    machine: Machine, cluster: LocalCluster
 ) -> None:
     names = ["etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager", "node1-kubelet", "node1-containerd"]
     machine.parts.services.names.return_value = names
-    monkeypatch.setattr(teardown, "end_pods", machine.parts.end_pods)
     teardown.down(cluster, phase)
     assert machine.calls("services.order_stop") == ["kube-scheduler", "kube-controller-manager", "node1-kubelet"]
     course = [call[0] for call in machine.parts.mock_calls]
@@ -108,7 +107,7 @@ def test_the_removal_of_a_node_deletes_nothing_of_another(machine: Machine, clus
     for node in (one, ten):
         (node.home / "data").mkdir(parents=True)
         node.run.mkdir(parents=True)
-    teardown.remove_node(cluster, one)
+    removal.remove_node(cluster, one)
     assert machine.calls("services.stop") == ["node1-kubelet", "node1-kube-proxy", "node1-containerd"]
     assert machine.calls("mounts.unmount") == [[one.home / "x", one.run / "y"]]
     assert machine.calls("cgroups.remove") == [one.cgroup, one.vm_cgroup]

@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.voters import DEFAULT
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
-from stackwright.services.voters import DEFAULT, field_of
+from stackwright.services.voters import field_of
 from support.paths import ROOT
 
 ONE, THREE, FIVE = ({"pod": {"replicas": {"server": count}}} for count in (1, 3, 5))

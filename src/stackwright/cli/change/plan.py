@@ -199,7 +199,7 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.use.access import read_access, way_from_here
+    from stackwright.cli.use.access import reachable_login, read_access
     from stackwright.core.ports import TransientError
     from stackwright.simulate import Outside
 
@@ -209,7 +209,7 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
         except CliError as error:
             raise TransientError(str(error)) from None
 
-    way = partial(way_from_here, reader)
+    way = partial(reachable_login, reader)
     clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)
     try:
         yield Outside(PublicContents(ask), clouds)

@@ -40,8 +40,8 @@ def decide(seen: Observed) -> Plan:
         return Plan()  # another system writes its status
     if seen.errors:
         return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
-    if seen.trouble:
-        return report(seen, (seen.trouble,), requeue=seen.after or POLL)
+    if seen.failure:
+        return report(seen, (seen.failure,), requeue=seen.after or POLL)
     if not seen.is_guarded:
         stage = waiting(NETWORK_READY, "Looking up names", "Applying")
         return report(seen, (stage,), (seen.guarded(KIND),), 0.0)

@@ -51,8 +51,8 @@ def decide(seen: Observed) -> Plan:
     if seen.claims is None:
         text = f"{CLAIM.kind} of {CLAIM.group} is not installed; Cluster API installs it"
         return _report(seen, waiting(ADDRESSES, text, "KindMissing"))
-    if seen.trouble:
-        return _report(seen, seen.trouble, requeue=seen.after or POLL)
+    if seen.failure:
+        return _report(seen, seen.failure, requeue=seen.after or POLL)
     if not seen.is_guarded:
         stage = waiting(ADDRESSES, "Looking up the network", "Applying")
         return _report(seen, stage, (seen.guarded(KIND),), 0.0)

@@ -8,15 +8,14 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
+from stackwright.controllers.infra.cloud_observation import with_view
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.managed_resources import unlisted
-from stackwright.controllers.infra.observe import observe_cloud
+from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_of, list_if_served
 from stackwright.controllers.infra.references import Answers, Resolver, named
-from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import has_finalizer, is_deleting, label
@@ -41,7 +40,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Observed(CloudObservation):
+class Observed(ReferencesObservation):
     """claims  None if Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
     taken   addresses of all IPAddresses of the namespace, including those of other pools
     doubled names of this pool's IPAddresses whose address an older IPAddress of the namespace has too, for example
@@ -85,13 +84,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         )
     if not seen.asks:
         return seen
-    return await observe_cloud(seen, clouds, reader, NAME, partial(_resolved, clouds), partial(_viewed, clouds))
-
-
-async def _resolved(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    if is_deleting(seen.obj):
-        return seen
-    return replace(seen, found=await resolve_references(clouds, cloud, partial(_resolve, seen.spec, seen.status)))
+    return await observe_cloud(seen, clouds, reader, NAME, resolving(clouds, _resolve), partial(_viewed, clouds))
 
 
 async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:

@@ -1,6 +1,6 @@
 """Reads a server object, its cloud, its resources there, and the resolved names of its spec.
 
-Errors of a cloud become a value, `trouble`. All servers of a project share its lists.
+Errors of a cloud become a value, `failure`. All servers of a project share its lists.
 """
 
 from __future__ import annotations

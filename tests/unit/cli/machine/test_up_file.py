@@ -20,7 +20,7 @@ from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.machine.up import _applicable
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import key_of
-from stackwright.local import bringup
+from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError
 from stackwright.runtime.memory import MemoryCluster
 

@@ -18,7 +18,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.cli.use.access import default_ca_file, replace, way_from_here
+from stackwright.cli.use.access import default_ca_file, reachable_login, replace
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
@@ -251,16 +251,16 @@ async def test_credentials_with_an_internal_address_use_the_public_endpoints(
         (SECRET, secret("openstack-public-tls", {"ca.crt": "PEM\n"})),
     )
     inside = login("http://keystone-api.openstack.svc:5000/v3")
-    found = await way_from_here(whole, inside)
+    found = await reachable_login(whole, inside)
     assert found.entry == {
         "auth": {"auth_url": "https://keystone.cloud.example/v3", "username": "demo", "password": "hush"},
         "interface": "public",
     }
     assert (found.ca, found.read) == ("PEM\n", 7.0) and found.digest != inside.digest
-    full = await way_from_here(whole, login("http://keystone-api.openstack.svc.cluster.local:5000/v3"))
+    full = await reachable_login(whole, login("http://keystone-api.openstack.svc.cluster.local:5000/v3"))
     assert full.digest == found.digest
     monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path)
-    assert await way_from_here(whole, inside) == inside, "a pod knows the name"
+    assert await reachable_login(whole, inside) == inside, "a pod knows the name"
 
 
 @pytest.mark.parametrize(
@@ -273,4 +273,4 @@ async def test_credentials_with_an_internal_address_use_the_public_endpoints(
 )
 async def test_other_addresses_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
     monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
-    assert await way_from_here(reader(), login(url)) == login(url)
+    assert await reachable_login(reader(), login(url)) == login(url)

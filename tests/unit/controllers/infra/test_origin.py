@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.adapters.openstack.tenant.things import MARK
+from stackwright.adapters.openstack.tenant.resource_facts import MARK
 from stackwright.controllers.infra.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
 from stackwright.core.objects import FINALIZER, OWNER, owner_label
 from stackwright.core.openstack.resources import SERVER_KEY, mark

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import leftovers, waiting
+from stackwright.local import waiting
+from stackwright.local.cluster import leftovers
+from stackwright.local.cluster.doctor import pod_complaint
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
-from stackwright.local.doctor import pod_complaint
 from stackwright.local.host import cgroups, services
 from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import coredns

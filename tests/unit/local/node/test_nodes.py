@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import config, leftovers
+from stackwright.local import config
+from stackwright.local.cluster import leftovers
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups, kernel, network
 from stackwright.local.node import namespaces, power

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import bringup, waiting
+from stackwright.local import waiting
+from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from stackwright.core.openstack.access import NEEDED
-from stackwright.local import bringup
+from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
 from stackwright.local.image import guest

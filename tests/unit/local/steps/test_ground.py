@@ -16,10 +16,10 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups, kernel, machine, mounts, network, services, supervisor
 from stackwright.local.kubernetes import api, dns_query
 from stackwright.local.node import power
-from stackwright.local.steps import context, host_setup, preflight
+from stackwright.local.steps import context, preflight
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.kubernetes import api as api_step
-from stackwright.local.steps.kubernetes import certificates, control_plane, dns
+from stackwright.local.steps.kubernetes import certificates, control_plane, dns, host_setup
 from stackwright.local.steps.openstack import charts, cloud, hosts, volumes
 
 NODES = ["node1", "node2"]

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import teardown, waiting
+from stackwright.local import waiting
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster, Node
 from stackwright.local.host import cgroups, services
 from stackwright.local.host.services import Service
 from stackwright.local.image import store
 from stackwright.local.kubernetes import api
+from stackwright.local.node import removal
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.kubernetes import certificates, nodes, runtimes
 from stackwright.local.steps.openstack import charts, cloud, operator, token
@@ -128,7 +129,7 @@ def test_a_surplus_node_is_removed_from_the_cluster_and_the_machine(
     fake, removed = Api(), list[str]()
     monkeypatch.setattr(api, "of", lambda cluster: fake)
     monkeypatch.setattr(nodes, "unready", lambda ctx, node: None)
-    monkeypatch.setattr(teardown, "remove_node", lambda cluster, node: removed.append(node.name))
+    monkeypatch.setattr(removal, "remove_node", lambda cluster, node: removed.append(node.name))
     nodes.run(ctx, quiet)
     assert nodes.done(ctx)
     assert fake.deleted == removed == []

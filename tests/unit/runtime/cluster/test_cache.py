@@ -177,7 +177,7 @@ def test_events_since_the_start_of_a_list_are_newer_than_the_list():
     assert made.get(CONFIGMAP, KEY)["data"] == {"a": "written meanwhile"}
     made.put(CONFIGMAP, obj(7))
     made.overrule(known, obj(5))
-    assert not made.put(CONFIGMAP, obj(5)) and made.told(CONFIGMAP, KEY)["metadata"]["resourceVersion"] == "7"
+    assert not made.put(CONFIGMAP, obj(5)) and made.reported(CONFIGMAP, KEY)["metadata"]["resourceVersion"] == "7"
 
 
 def test_a_list_does_not_restore_objects_deleted_since_its_start():

@@ -24,11 +24,11 @@ from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
+from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
 from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
-from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
+from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
@@ -92,7 +92,8 @@ class OpenStackClouds:
         settled = self._settled(project.askers[asker.uid])
         began = min((snapshot.taken[what] for what in listed), default=0.0)
         unseen = project.kinds(asker) - listed
-        return ProjectView(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
+        is_settled = project.is_sure(asker) and began >= settled
+        return ProjectView(snapshot.of(asker), is_settled, unseen, project.connection.place)
 
     def _look_again(self, asking: SubscriptionState) -> None:
         """Wake the object when what is missing can be confirmed."""
@@ -105,12 +106,13 @@ class OpenStackClouds:
         answer = project.answers.setdefault(asked, Answer())
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
-            project.line.check(REST[asked.what].service)  # otherwise all callers would wait for the one that tries
+            service = REST[asked.what].service
+            project.connection.check(service)  # otherwise all callers would wait for the one that tries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
             except Late:
                 if attempt:
-                    answer.told.add(attempt)
+                    answer.waiting.add(attempt)
                     attempt.awaits.add(asked)
                 raise
         return answer.things
@@ -123,11 +125,11 @@ class OpenStackClouds:
         try:
             answer.things = await self._do(cloud, project, REST[asked.what].service, lambda made: find(made, asked))
             answer.at = time.monotonic()
-            self._tell_all(attempt.who for attempt in answer.told if attempt.awaits == {asked})
+            self._tell_all(attempt.who for attempt in answer.waiting if attempt.awaits == {asked})
         finally:  # after an error, the waiting objects retry on their own
-            for attempt in answer.told:
+            for attempt in answer.waiting:
                 attempt.awaits.discard(asked)
-            answer.told.clear()
+            answer.waiting.clear()
         answer.weight = Answer.weight + len(ascii(asked)) + sum(thing.weight for thing in answer.things)
         project.trim()
 
@@ -166,7 +168,7 @@ class OpenStackClouds:
         if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
             (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
         elif response:
-            snapshot.write(thing_of(what, response), now)
+            snapshot.write(resource_of(what, response), now)
         elif call.do == "update":
             snapshot.changed((what, id_), call.body, now)
 
@@ -229,7 +231,7 @@ class OpenStackClouds:
         if login.digest not in self._projects:
             namespace = cloud.secret[0]
             threads = self._threads[namespace] = self._threads.get(namespace) or executor()
-            self._projects[login.digest] = Project(Line(login, self._count, threads), Snapshot(now))
+            self._projects[login.digest] = Project(ProjectConnection(login, self._count, threads), Snapshot(now))
         project = self._projects[login.digest]
         project.used = now
         return project
@@ -243,7 +245,7 @@ class OpenStackClouds:
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
         self._of = {uid: project for uid, project in self._of.items() if uid in project.askers}
-        used = {project.line.threads for project in self._projects.values()}
+        used = {project.connection.threads for project in self._projects.values()}
         for namespace, threads in list(self._threads.items()):
             if threads not in used:
                 self._threads.pop(namespace).shutdown(wait=False)
@@ -252,7 +254,7 @@ class OpenStackClouds:
         self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T], *, queues: bool = True
     ) -> T:
         try:
-            return await project.line.do(service, what, queues=queues)
+            return await project.connection.do(service, what, queues=queues)
         except TransientCloudError as error:
             if error.cause is Reason.AUTHENTICATION_FAILED:
                 self._logins.forget(cloud)

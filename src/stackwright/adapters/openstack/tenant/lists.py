@@ -39,7 +39,7 @@ class Lists:
         """
         snapshot = project.snapshot
         while snapshot.due(what, waits, now := time.monotonic(), settled):
-            project.line.check(REST[what].service)  # otherwise all callers would wait for the one that tries
+            project.connection.check(REST[what].service)  # otherwise all callers would wait for the one that tries
             enough = snapshot.does(what, settled)
             flight = project.lists.setdefault(what, SingleFlight())
             ask = partial(self._update, cloud, project, what, enough)
@@ -147,4 +147,4 @@ class Lists:
 
 def _since(project: Project) -> str:
     """Start of the next list of changed servers by Nova's clock; empty while that is unknown."""
-    return project.snapshot.since(project.line.clock(REST["server"].service))
+    return project.snapshot.since(project.connection.clock(REST["server"].service))

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
-from stackwright.adapters.openstack.tenant.references import own, pages
-from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
-from stackwright.adapters.openstack.transport.shapes import thing_in
+from stackwright.adapters.openstack.tenant.references import pages, project_filter
+from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, resource_of, send
+from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
@@ -267,8 +267,8 @@ def _lasting(thing: CloudResource) -> dict[str, Any]:
 def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResource]:
     """Fetch a list, whole or of changes since a time. Raises TransientCloudError or TerminalCloudError."""
     rest = REST[what]
-    params = {**own(connection, rest), **({"changes-since": since} if since else {})}
-    return [thing_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
+    params = {**project_filter(connection, rest), **({"changes-since": since} if since else {})}
+    return [resource_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
 
 
 def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
@@ -279,7 +279,7 @@ def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
         if error.cause is not Reason.NOT_FOUND:
             raise
         return None
-    return thing_of(what, thing_in(answer, REST[what].key, REST[what].shape))
+    return resource_of(what, resource_in(answer, REST[what].key, REST[what].shape))
 
 
 def peek(connection: Connection, since: str) -> list[str]:

@@ -6,7 +6,6 @@ import time
 from functools import partial
 from pathlib import Path
 
-from stackwright.local import teardown
 from stackwright.local.commands import Report
 from stackwright.local.config import Node
 from stackwright.local.host import services
@@ -14,10 +13,11 @@ from stackwright.local.host.machine import profile
 from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import flags
 from stackwright.local.kubernetes.api import node_unready
-from stackwright.local.leaving import held, refuse_voters
 from stackwright.local.node import config as node_config
+from stackwright.local.node import removal
 from stackwright.local.steps.context import Context, remember
 from stackwright.local.steps.kubernetes import runtimes
+from stackwright.local.steps.kubernetes.leaving import held, refuse_voters
 from stackwright.local.waiting import wait_for
 
 TITLE = "Nodes"
@@ -62,7 +62,7 @@ def run(ctx: Context, report: Report) -> None:
     for node in leaving:
         report(f"{node.name} leaves")
         ctx.api.delete(f"/api/v1/nodes/{node.name}")
-        teardown.remove_node(ctx.cluster, node)
+        removal.remove_node(ctx.cluster, node)
     for node in ctx.nodes:
         log = services.log_file(ctx.cluster, f"{node.name}-kubelet")
         wait_for(node.name, partial(unready, ctx, node), limit=120, log=log, report=report)

@@ -27,10 +27,10 @@ from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, thing_of
+from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
-from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.adapters.openstack.transport import login as transport_login
+from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.login import login_of
 from stackwright.adapters.openstack.transport.send import CloudState, problem, problem_of
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
@@ -116,7 +116,7 @@ def test_the_mark_is_part_of_the_request_that_creates_the_resource() -> None:
     assert (id_, method, path) == ("1", "POST", "/servers")
     assert body["server"]["tags"] == ["t", wanted["server"]]
     assert body["server"]["user_data"] == "IyE="
-    assert thing_of("server", told).mark == wanted["server"]
+    assert resource_of("server", told).mark == wanted["server"]
     services = made("port")
     run(services, call("create", "port", "n", body={"description": "mine", "tags": ["t"]}), None)  # type: ignore[arg-type]
     assert services.asked[0][2]["port"]["description"] == f"mine [{wanted['port']}]"
@@ -134,7 +134,7 @@ def test_a_copied_mark_in_a_description_gives_no_access_to_the_resource(what: An
     services = made(what.replace("-", "_"))
     run(services, call("create", what, "n", body={"description": text.format(other, other)}), None)  # type: ignore[arg-type]
     (sent,) = services.asked[0][2].values()
-    assert thing_of(what, {"id": "1", **sent}).mark == mark(UID, (what, "n"))
+    assert resource_of(what, {"id": "1", **sent}).mark == mark(UID, (what, "n"))
 
 
 @pytest.mark.parametrize("do", ["create", "update"])
@@ -159,7 +159,7 @@ def test_a_tag_in_the_form_of_a_mark_is_rejected(do: Any) -> None:
 def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
     """Cinder copies the metadata of the source volume into it, including our mark."""
     its = mark(UID, ("volume", "n"))
-    found = thing_of("volume", {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
+    found = resource_of("volume", {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
     assert found.mark == (its if ours else "")
     assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
 
@@ -172,8 +172,8 @@ def test_a_volume_is_created_even_if_its_own_id_cannot_be_written() -> None:
 
     id_, told = run(Services(refused), call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert id_ == "1"
-    assert thing_of("volume", told or {}).facts["answered"] is False
-    assert thing_of("volume", told or {}).mark
+    assert resource_of("volume", told or {}).facts["answered"] is False
+    assert resource_of("volume", told or {}).mark
 
 
 def test_a_scheduler_hint_is_next_to_the_server_in_the_request() -> None:
@@ -217,7 +217,7 @@ def routers(port: dict[str, Any], **refused: str) -> Services:
 def test_a_router_gets_an_interface_and_the_new_state_of_the_port_is_returned() -> None:
     services = routers(INTERFACE)
     id_, told = run(services, call(**ATTACH), None)  # type: ignore[arg-type]
-    assert (id_, thing_of("port", told).facts["device_id"]) == ("r", "r")
+    assert (id_, resource_of("port", told).facts["device_id"]) == ("r", "r")
     assert services.asked == [
         ("PUT", "/routers/r/add_router_interface", {"port_id": "p"}), ("GET", "/ports/p", None),
     ]  # fmt: skip
@@ -256,7 +256,7 @@ def test_a_server_gets_a_port_or_a_volume_and_its_new_state_is_returned(
 ) -> None:
     services, attach = server("s"), call("update", "server", id="s", body=body)
     id_, told = run(services, attach, None)  # type: ignore[arg-type]
-    assert (id_, thing_of("server", told).facts["volumes"]) == ("s", ["v"])
+    assert (id_, resource_of("server", told).facts["volumes"]) == ("s", ["v"])
     assert services.asked == [("POST", path, wanted), ("GET", "/servers/s", None)]
     for status in (400, 409):
         told = run(server("s", refuse=status), attach, None)[1]  # type: ignore[arg-type]
@@ -685,8 +685,8 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     monkeypatch.setattr(tenant_lists, "fetch", made)
     monkeypatch.setattr(tenant_lists, "peek", made.peek)
     monkeypatch.setattr(tenant_lists, "single", made.one)
-    monkeypatch.setattr(connection_pool, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
-    monkeypatch.setattr(connection_pool, "state_of", lambda connection: CloudState(issued=made.clock))
+    monkeypatch.setattr(project_connection, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
+    monkeypatch.setattr(project_connection, "state_of", lambda connection: CloudState(issued=made.clock))
     return made
 
 
@@ -705,7 +705,7 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    for module in (tenant_clouds, tenant_lists, connection_pool, transport_login, project_session):
+    for module in (tenant_clouds, tenant_lists, project_connection, transport_login, project_session):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -1326,7 +1326,7 @@ async def test_a_session_with_changed_credentials_is_closed(lists: Lists, time: 
     port_ = clouds([], passwords)
     await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
-    used = old.line._connection
+    used = old.connection._connection
     passwords["clouds"] = "new"
     for _ in range(65):
         time.now += 60
@@ -1334,7 +1334,7 @@ async def test_a_session_with_changed_credentials_is_closed(lists: Lists, time: 
     (new,) = port_._projects.values()
     assert new is not old
     used.close.assert_called_once()  # type: ignore[union-attr]
-    assert new.line.threads is old.line.threads, "those of the namespace"
+    assert new.connection.threads is old.connection.threads, "those of the namespace"
     await port_.close()
 
 
@@ -1345,9 +1345,9 @@ async def test_threads_end_with_the_last_credentials_of_a_namespace(lists: Lists
     time.now += 2 * project_session.FORGET
     await look(port_, CloudRef(("other", "theirs"), "mine"), asker(2))
     with pytest.raises(RuntimeError, match="after shutdown"):
-        old.line.threads.submit(len, "")
+        old.connection.threads.submit(len, "")
     (new,) = port_._projects.values()
-    assert new.line.threads.submit(len, "").result(5) == 0
+    assert new.connection.threads.submit(len, "").result(5) == 0
     await port_.close()
 
 
@@ -1421,7 +1421,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tenant may name any number of clouds, all of which hang, and others still have threads."""
-    monkeypatch.setattr(connection_pool, "SHARED", 4)
+    monkeypatch.setattr(project_connection, "SHARED", 4)
     free, busy = threading.Event(), set()
 
     def hangs(made: Any, asked: Any) -> tuple[CloudResource, ...]:
@@ -1522,13 +1522,13 @@ async def test_the_object_of_a_port_is_woken_at_once_by_a_new_floating_ip(
 
 def test_a_response_without_tags_does_not_mean_no_tags() -> None:
     """A caller that reverts tags or adds a mark would delete unknown tags."""
-    assert "tags" not in thing_of("server", {"id": "s"}).facts
-    assert thing_of("server", {"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
+    assert "tags" not in resource_of("server", {"id": "s"}).facts
+    assert resource_of("server", {"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
 def test_the_creation_time_of_a_volume_is_in_seconds(stamp: str | None) -> None:
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
-    assert thing_of("volume", raw).facts["created_at"] == 1795644000.25
-    assert thing_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
-    assert thing_of("volume", {**raw, "created_at": stamp}).facts["created_at"] is None
+    assert resource_of("volume", raw).facts["created_at"] == 1795644000.25
+    assert resource_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
+    assert resource_of("volume", {**raw, "created_at": stamp}).facts["created_at"] is None

@@ -10,9 +10,9 @@ import pytest
 
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run as request
-from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, found_of, thing_of
+from stackwright.adapters.openstack.tenant.resource_facts import MARKS, fields
+from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, found_of, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
-from stackwright.adapters.openstack.tenant.things import MARKS, fields
 from stackwright.api.infra.params import ImageFilter, NameFilter, NeutronFilter, SubnetFilter
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.managed_resources import (
@@ -74,7 +74,7 @@ def test_each_filter_of_a_spec_has_one_of_the_api(what: str, filters: type[NameF
 @pytest.mark.parametrize("what", owned_types())
 def test_compared_fields_are_read(what: str) -> None:
     raw = {"id": "1", "name": "a", **dict.fromkeys(TYPES[what].compared, "a"), "metadata": {"a": "b"}, "tags": ["a"]}
-    thing = thing_of(what, raw)
+    thing = resource_of(what, raw)
     assert set(TYPES[what].compared) - {"name"} <= thing.facts.keys()
 
 
@@ -177,13 +177,13 @@ def test_a_made_up_type_is_created_listed_found_and_deleted_by_its_api() -> None
     body = {"name": "s", "size": 1, "tags": ["t"]}
     id_, told = request(services, CloudCall(CLOUD, "create", SHELF, UID, body=body), None)
     assert services.asked[-1] == ("PUT", "/shelves/1/tags", {"tags": ["t"]})
-    assert (id_, thing_of("shelf", told or {}).mark) == ("1", mark(UID, SHELF))
+    assert (id_, resource_of("shelf", told or {}).mark) == ("1", mark(UID, SHELF))
     (listed,) = fetch(services, "shelf")
     assert (listed.mark, listed.facts, single(services, "shelf", "1")) == (mark(UID, SHELF), {"size": 1}, listed)
     assert find(services, Query("shelf", (("name", "s"),))) == (found_of("shelf", {"id": "1", "name": "s"}),)
     snapshot = Snapshot()
     snapshot.replace("shelf", [listed], 1.0)
-    snapshot.write(thing_of("book", {"id": "2", "shelf_id": "1"}), 1.0)
+    snapshot.write(resource_of("book", {"id": "2", "shelf_id": "1"}), 1.0)
     asker = Subscription("test", ("ns", "a"), UID, ("shelf", "book"))
     assert [thing.what for thing in snapshot.of(asker)] == ["book", "shelf"], "with what others put in it"
     snapshot.deleted(("shelf", "1"), 2.0)

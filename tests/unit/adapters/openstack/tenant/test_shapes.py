@@ -14,14 +14,14 @@ import pytest
 from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
+from stackwright.adapters.openstack.tenant.resource_facts import METADATA
+from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
-from stackwright.adapters.openstack.tenant.things import METADATA
-from stackwright.adapters.openstack.transport import connection_pool
-from stackwright.adapters.openstack.transport.connection_pool import Line
+from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.login import Login
+from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.openstack.transport.send import problem_of
-from stackwright.adapters.openstack.transport.shapes import things_in
+from stackwright.adapters.openstack.transport.shapes import resources_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.controllers.infra.drift import corrections
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
@@ -49,13 +49,13 @@ def cloud(body: bytes, status: int = 200, project: Any = "p") -> Mock:
 
 
 async def told(monkeypatch: pytest.MonkeyPatch, connection: Any, ask: Any) -> str:
-    monkeypatch.setattr(connection_pool, "connection", lambda *_: connection)
-    line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    monkeypatch.setattr(project_connection, "connection", lambda *_: connection)
+    project = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
     try:
         with pytest.raises(TransientCloudError) as raised:
-            await line.do("network", ask)
+            await project.do("network", ask)
     finally:
-        line.close()
+        project.close()
     assert raised.value.reason == "Unreachable"
     assert HIDDEN not in str(raised.value)
     assert str(raised.value).startswith("https://keystone/v3: not a response of OpenStack (")
@@ -185,9 +185,9 @@ def test_every_accepted_value_can_be_compared_with_the_created_resource(what: st
     owner, slot = Owner(CloudRef(("ns", "s"), "c"), UID), (what, "")
     for field in TYPES[what].compared:
         with suppress(LibraryFailed):
-            raw = things_in({REST[what].keys: [{"id": "1", field: value}]}, REST[what].keys, REST[what].shape)[0]
+            raw = resources_in({REST[what].keys: [{"id": "1", field: value}]}, REST[what].keys, REST[what].shape)[0]
             part = DesiredResource(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
-            list(corrections(owner, [part], Progress({}, things={slot: thing_of(what, raw)})))  # type: ignore[dict-item]
+            list(corrections(owner, [part], Progress({}, things={slot: resource_of(what, raw)})))  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])
@@ -225,7 +225,7 @@ def test_checking_a_response_uses_no_memory(found: Any, field: str) -> None:
     tracemalloc.start()
     try:
         with pytest.raises(LibraryFailed, match=rf"wrong {field}\)"):
-            things_in({"servers": found}, "servers")
+            resources_in({"servers": found}, "servers")
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
@@ -271,11 +271,11 @@ async def test_a_broken_connection_is_not_reported_as_an_invalid_response(
 ) -> None:
     broken = cloud(b"")
     broken.network.request = Mock(side_effect=ConnectionResetError(104, "Connection reset by peer"))
-    monkeypatch.setattr(connection_pool, "connection", lambda *_: broken)
-    line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    monkeypatch.setattr(project_connection, "connection", lambda *_: broken)
+    project = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
     with pytest.raises(TransientCloudError, match="Connection reset by peer"):
-        await line.do("network", lambda made: fetch(made, "port"))
-    line.close()
+        await project.do("network", lambda made: fetch(made, "port"))
+    project.close()
 
 
 def test_an_error_that_is_too_deep_to_parse_is_reported_by_its_status() -> None:
@@ -287,9 +287,9 @@ async def test_an_internal_error_remains_one(monkeypatch: pytest.MonkeyPatch, er
     def wrong(raw: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(connection_pool, "connection", lambda *_: cloud(b'{"ports": [{"id": "1"}]}'))
+    monkeypatch.setattr(project_connection, "connection", lambda *_: cloud(b'{"ports": [{"id": "1"}]}'))
     monkeypatch.setitem(REST, "port", replace(REST["port"], facts=wrong))
-    line = Line(Login("d", {"auth": {}}, "", 0.0))
+    project = ProjectConnection(Login("d", {"auth": {}}, "", 0.0))
     with pytest.raises(type(error)):
-        await line.do("network", lambda made: fetch(made, "port"))
-    line.close()
+        await project.do("network", lambda made: fetch(made, "port"))
+    project.close()

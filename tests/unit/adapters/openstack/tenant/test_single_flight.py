@@ -13,7 +13,7 @@ import pytest
 from stackwright.adapters.openstack.tenant import clouds, lists, single_flight, snapshot
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
-from stackwright.adapters.openstack.transport import connection_pool
+from stackwright.adapters.openstack.transport import project_connection
 from stackwright.core.openstack.clouds import Subscription, look, query
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource
@@ -95,7 +95,7 @@ async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeyp
     fetch, find = Late([CloudResource("server", "1", state="ACTIVE")]), Late([CloudResource("image", "i")])
     monkeypatch.setattr(lists, "fetch", fetch)
     monkeypatch.setattr(clouds, "find", find)
-    monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
+    monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
     monkeypatch.setattr(single_flight, "PATIENCE", 0.02)
 
     async def secrets(key: object) -> object:

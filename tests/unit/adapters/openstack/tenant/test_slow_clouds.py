@@ -20,9 +20,9 @@ from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rules import INTERFACES
-from stackwright.adapters.openstack.transport import connection_pool, login
-from stackwright.adapters.openstack.transport.connection_pool import GRACE, Line
+from stackwright.adapters.openstack.transport import login, project_connection
 from stackwright.adapters.openstack.transport.login import Login
+from stackwright.adapters.openstack.transport.project_connection import GRACE, ProjectConnection
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.catalog import controllers
@@ -96,7 +96,7 @@ async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: 
 async def test_a_look_at_an_unresponsive_cloud_times_out_and_reports_it(name: str) -> None:
     seen = await looked(lambda *_: asyncio.sleep(1e6), lambda *_: asyncio.sleep(1e6), name)
     assert now() == LONGEST
-    assert (seen.trouble.reason, seen.trouble.message) == ("Unreachable", LATE)
+    assert (seen.failure.reason, seen.failure.message) == ("Unreachable", LATE)
 
 
 @SIMULATED
@@ -110,7 +110,7 @@ async def test_a_look_times_out_even_if_each_of_its_many_queries_is_fast_enough(
     ports = [{**port, "securityGroups": [group]} for port, group in zip(ports, groups, strict=True)]
     seen = await looked(AsyncMock(), find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
     assert now() <= LONGEST
-    assert seen.trouble.message == LATE
+    assert seen.failure.message == LATE
 
 
 async def at_once(function: Callable[..., Any], *args: Any) -> Any:
@@ -124,11 +124,11 @@ class Cloud:
         self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
-        parts = (tenant_clouds, tenant_lists, single_flight, connection_pool, login, project_session)
+        parts = (tenant_clouds, tenant_lists, single_flight, project_connection, login, project_session)
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
-        monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
-        monkeypatch.setattr(connection_pool, "in_thread_of", self._in_thread_of)
+        monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
+        monkeypatch.setattr(project_connection, "in_thread_of", self._in_thread_of)
         monkeypatch.setattr(login, "in_thread", at_once)
         monkeypatch.setattr(tenant_lists, "fetch", lambda *_: [])
         monkeypatch.setattr(tenant_lists, "peek", lambda *_: [])
@@ -236,12 +236,12 @@ async def test_a_hanging_worker_is_still_reported(monkeypatch: pytest.MonkeyPatc
 @SIMULATED
 async def test_a_queued_request_to_a_slow_cloud_times_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
     Cloud(monkeypatch)
-    line = Line(Login("d", {"auth": {}}, "", 0.0))
-    monkeypatch.setattr(connection_pool, "in_thread_of", lambda *_: asyncio.sleep(1e6))
-    ended = await asyncio.gather(*(line.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
+    project = ProjectConnection(Login("d", {"auth": {}}, "", 0.0))
+    monkeypatch.setattr(project_connection, "in_thread_of", lambda *_: asyncio.sleep(1e6))
+    ended = await asyncio.gather(*(project.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
     assert {str(each) for each in ended} == {LATE}
     assert now() == LONGEST + GRACE
-    line.close()
+    project.close()
 
 
 class Neutron:
@@ -283,7 +283,7 @@ class Neutron:
         self._server.shutdown()
         self._server.server_close()
 
-    async def leave(self, line: Line) -> Any:
+    async def leave(self, project: ProjectConnection) -> Any:
         """The router is deleted."""
         call = CloudCall(CloudRef(("n", "s"), "c"), "delete", ("router", "cluster"), "u", id="r")
 
@@ -293,7 +293,7 @@ class Neutron:
 
             return run(Mock(network=Mock(request=request)), call, None)
 
-        return await line.do("network", what)
+        return await project.do("network", what)
 
 
 @pytest.fixture
@@ -304,25 +304,29 @@ def neutron() -> Iterator[Neutron]:
 
 
 @pytest.fixture
-def line(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
-    monkeypatch.setattr(connection_pool, "LONGEST", 1.0)
-    monkeypatch.setattr(connection_pool, "project_of", lambda _: "p")
+def project(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectConnection]:
+    monkeypatch.setattr(project_connection, "LONGEST", 1.0)
+    monkeypatch.setattr(project_connection, "project_of", lambda _: "p")
     auth = {"auth_url": f"{neutron.at}/v3", "username": "u", "password": "pw-x", "project_name": "p"}
-    made = Line(Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, "", 0.0))
+    made = ProjectConnection(
+        Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, "", 0.0)
+    )
     yield made
     made.close()
 
 
-async def test_an_action_of_very_many_requests_times_out_and_continues_next_time(neutron: Neutron, line: Line) -> None:
+async def test_an_action_of_very_many_requests_times_out_and_continues_next_time(
+    neutron: Neutron, project: ProjectConnection
+) -> None:
     """A cloud determines how many interfaces a router has: 1000 interfaces were 1000 requests of one action."""
-    await warm(neutron, line)
+    await warm(neutron, project)
     left = len(neutron.ports)
     attempts = 0
     for _ in range(40):
         attempts += 1
         began = time.monotonic()
         try:
-            await neutron.leave(line)
+            await neutron.leave(project)
             break
         except TransientCloudError as error:
             assert error.reason == "Unreachable"
@@ -338,17 +342,17 @@ async def test_an_action_of_very_many_requests_times_out_and_continues_next_time
 
 @pytest.mark.parametrize("takes", [0.1, 5.0])
 async def test_neither_redirects_nor_a_slow_response_extend_the_timeout(
-    neutron: Neutron, line: Line, takes: float
+    neutron: Neutron, project: ProjectConnection, takes: float
 ) -> None:
-    await warm(neutron, line)
+    await warm(neutron, project)
     neutron.turns, neutron.takes = True, takes
     began = time.monotonic()
     with pytest.raises(TransientCloudError):
-        await neutron.leave(line)
+        await neutron.leave(project)
     assert time.monotonic() - began < 4
     assert len(neutron.asked) <= 10
 
 
-async def warm(neutron: Neutron, line: Line) -> None:
+async def warm(neutron: Neutron, project: ProjectConnection) -> None:
     """The first connection imports libraries."""
-    await line.do("compute", lambda made: made.session, queues=False)
+    await project.do("compute", lambda made: made.session, queues=False)

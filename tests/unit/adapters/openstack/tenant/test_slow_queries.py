@@ -14,7 +14,7 @@ from stackwright.adapters.openstack.tenant import attempts, clouds, project_sess
 from stackwright.adapters.openstack.tenant.clouds import SWEEP, OpenStackClouds
 from stackwright.adapters.openstack.tenant.project_session import ANSWER, ANSWERS, FORGET, Project
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
-from stackwright.adapters.openstack.transport.connection_pool import THREADS
+from stackwright.adapters.openstack.transport.project_connection import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.core.openstack.clouds import LATE, LONGEST, Query, query
@@ -110,7 +110,7 @@ async def test_all_queries_get_responses_in_the_end(
 async def test_references_are_resolved_in_a_sequential_cloud_too(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Slow(monkeypatch, 0.65)
     cloud._free = asyncio.Semaphore(1)
-    cloud.project.line.check = Mock()
+    cloud.project.connection.check = Mock()
     assert await cloud.ends(512) <= 100
     assert cloud.asked <= 512 * 1.05
 

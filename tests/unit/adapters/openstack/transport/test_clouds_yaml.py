@@ -11,10 +11,10 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from stackwright.adapters.openstack.transport import connection_pool, login
+from stackwright.adapters.openstack.transport import login, project_connection
 from stackwright.adapters.openstack.transport.clouds_yaml import LONGEST, BadEntry, entry_of
-from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
+from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.threads import LibraryFailed, in_thread
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
@@ -142,16 +142,16 @@ async def test_an_exception_in_a_thread_is_an_error_of_the_call(raised: BaseExce
 
 
 async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
-    line = Line(Login("d", {"auth": AUTH}, "", 0.0))
+    monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
+    project = ProjectConnection(Login("d", {"auth": AUTH}, "", 0.0))
 
     def leaves(_: Any) -> None:
         raise SystemExit(1)
 
     with pytest.raises(TransientCloudError, match="SystemExit") as told:
-        await asyncio.create_task(line.do("compute", leaves))
+        await asyncio.create_task(project.do("compute", leaves))
     assert told.value.reason == "Unreachable"
-    line.close()
+    project.close()
 
 
 @pytest.mark.parametrize("raised", [SystemExit(0), ValueError("no good: pw-x")])

@@ -15,10 +15,17 @@ from unittest.mock import Mock
 import pytest
 from keystoneauth1 import exceptions
 
-from stackwright.adapters.openstack.transport import connection_pool
-from stackwright.adapters.openstack.transport.connection_pool import PAUSE, SLOW, THREADS, TRY, WAITED, Line
+from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.deadline import left
 from stackwright.adapters.openstack.transport.login import Login, connection
+from stackwright.adapters.openstack.transport.project_connection import (
+    PAUSE,
+    SLOW,
+    THREADS,
+    TRY,
+    WAITED,
+    ProjectConnection,
+)
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 
@@ -51,14 +58,14 @@ class Asked:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    monkeypatch.setattr(connection_pool, "time", made)
-    monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
+    monkeypatch.setattr(project_connection, "time", made)
+    monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
     return made
 
 
 @pytest.fixture
-async def line(time: Time):
-    made = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+async def project(time: Time):
+    made = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
     yield made
     made.close()
 
@@ -68,69 +75,73 @@ def asked(time: Time) -> Asked:
     return Asked(time)
 
 
-async def trouble(line: Line, asked: Asked, service: str = "compute") -> TransientCloudError:
+async def trouble(project: ProjectConnection, asked: Asked, service: str = "compute") -> TransientCloudError:
     with pytest.raises(TransientCloudError) as raised:
-        await line.do(service, asked)
+        await project.do(service, asked)
     return raised.value
 
 
-async def test_no_request_is_sent_before_the_time_of_retry_after(time: Time, line: Line, asked: Asked) -> None:
+async def test_no_request_is_sent_before_the_time_of_retry_after(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
     asked.fail = problem(429, "Too many", "40")
-    first = await trouble(line, asked)
+    first = await trouble(project, asked)
     assert (first.reason, first.after) == ("RateLimited", 40)
     asked.fail = None
     time.now += 10
-    told = [await trouble(line, asked, service) for service in ("compute", "network", "network")]
+    told = [await trouble(project, asked, service) for service in ("compute", "network", "network")]
     assert {(each.reason, str(each)) for each in told} == {("RateLimited", "HTTP 429: Too many")}
     assert all(each.after and 30 <= each.after <= 36 for each in told), "the seconds left, and some to spread"
     assert len({each.after for each in told}) == 3, "not all at once"
     assert asked.times == 1
     time.now += 30
-    assert await line.do("network", asked) == "done"
+    assert await project.do("network", asked) == "done"
 
 
-async def test_waiting_callers_also_get_the_retry_time(time: Time, line: Line, asked: Asked) -> None:
+async def test_waiting_callers_also_get_the_retry_time(time: Time, project: ProjectConnection, asked: Asked) -> None:
     asked.fail = problem(429, "Too many")
-    found = await asyncio.gather(*(line.do("compute", asked) for _ in range(50)), return_exceptions=True)
+    found = await asyncio.gather(*(project.do("compute", asked) for _ in range(50)), return_exceptions=True)
     assert {each.reason for each in found if isinstance(each, TransientCloudError)} == {"RateLimited"}
     assert asked.times <= THREADS
 
 
-async def test_a_list_does_not_queue_behind_all_the_rest(line: Line) -> None:
+async def test_a_list_does_not_queue_behind_all_the_rest(project: ProjectConnection) -> None:
     done = threading.Event()
-    others = [asyncio.create_task(line.do("compute", lambda _: done.wait(5))) for _ in range(2 * THREADS)]
+    others = [asyncio.create_task(project.do("compute", lambda _: done.wait(5))) for _ in range(2 * THREADS)]
     try:
         await asyncio.sleep(0)
-        assert await asyncio.wait_for(line.do("compute", lambda _: "list", queues=False), 2) == "list"
+        assert await asyncio.wait_for(project.do("compute", lambda _: "list", queues=False), 2) == "list"
         assert not any(other.done() for other in others)
     finally:
         done.set()
     assert await asyncio.gather(*others) == [True] * 2 * THREADS
 
 
-async def test_a_shorter_pause_does_not_end_a_longer_one(time: Time, line: Line) -> None:
+async def test_a_shorter_pause_does_not_end_a_longer_one(time: Time, project: ProjectConnection) -> None:
     long, short = Asked(time), Asked(time)
     long.fail, short.fail = problem(429, "a", "100"), problem(429, "b", "1")
     long.when = short.when = partial(Barrier(2).wait, 5)
-    await asyncio.gather(line.do("compute", long), line.do("network", short), return_exceptions=True)
+    await asyncio.gather(project.do("compute", long), project.do("network", short), return_exceptions=True)
     time.now += 50
-    assert (await trouble(line, short)).after
+    assert (await trouble(project, short)).after
     assert short.times == 1
 
 
-async def test_keystone_wants_fewer_requests_too(time: Time, line: Line, asked: Asked) -> None:
+async def test_keystone_wants_fewer_requests_too(time: Time, project: ProjectConnection, asked: Asked) -> None:
     asked.fail = exceptions.TooManyRequests("slow down", retry_after=7)
-    found = await trouble(line, asked)
+    found = await trouble(project, asked)
     assert (found.reason, found.after) == ("RateLimited", 7)
 
 
-async def test_a_hanging_service_is_tried_by_one_request_at_a_time(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_hanging_service_is_tried_by_one_request_at_a_time(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
     asked.takes, asked.fail = 3 * SLOW, exceptions.ConnectTimeout("timed out")
-    assert (await trouble(line, asked)).reason == "Unreachable"
-    again = await trouble(line, asked)
+    assert (await trouble(project, asked)).reason == "Unreachable"
+    again = await trouble(project, asked)
     assert (again.reason, again.after, asked.times) == ("Unreachable", None, 1)
     other = Asked(time)
-    assert await line.do("network", other) == "done", "another service answers"
+    assert await project.do("network", other) == "done", "another service answers"
 
     time.now += PAUSE
     asked.fail, asked.takes = None, 0.0
@@ -138,64 +149,70 @@ async def test_a_hanging_service_is_tried_by_one_request_at_a_time(time: Time, l
 
     def tries(connection: Any) -> str:
         begun.call_soon_threadsafe(trying.set)
-        assert asyncio.run_coroutine_threadsafe(trouble(line, other), begun).result(5).reason == "Unreachable"
+        assert asyncio.run_coroutine_threadsafe(trouble(project, other), begun).result(5).reason == "Unreachable"
         return asked(connection)
 
-    assert await asyncio.wait_for(line.do("compute", tries), 5) == "done"
+    assert await asyncio.wait_for(project.do("compute", tries), 5) == "done"
     assert other.times == 1
-    assert await line.do("compute", other) == "done", "as soon as it answers all ask again"
+    assert await project.do("compute", other) == "done", "as soon as it answers all ask again"
 
 
-async def test_a_probe_that_does_not_return_is_followed_by_the_next(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_probe_that_does_not_return_is_followed_by_the_next(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
-    await trouble(line, asked)
+    await trouble(project, asked)
     time.now += PAUSE
     free = threading.Event()
-    hangs = asyncio.create_task(line.do("compute", lambda connection: free.wait(10)))
+    hangs = asyncio.create_task(project.do("compute", lambda connection: free.wait(10)))
     await asyncio.sleep(0)
     asked.takes, asked.fail = 0.0, None
-    assert (await trouble(line, asked)).reason == "Unreachable"
+    assert (await trouble(project, asked)).reason == "Unreachable"
     time.now += TRY
-    assert await line.do("compute", asked) == "done"
+    assert await project.do("compute", asked) == "done"
     free.set()
     assert await hangs
 
 
-async def test_a_request_that_fails_fast_may_be_repeated_at_once(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_request_that_fails_fast_may_be_repeated_at_once(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
     asked.fail = exceptions.ConnectFailure("refused")
     for _ in range(3):
-        await trouble(line, asked)
+        await trouble(project, asked)
     assert asked.times == 3
 
 
-async def test_rejected_credentials_are_retried_rarely(time: Time, line: Line, asked: Asked) -> None:
+async def test_rejected_credentials_are_retried_rarely(time: Time, project: ProjectConnection, asked: Asked) -> None:
     """500 objects with a wrong password would lock its account."""
     asked.fail = exceptions.Unauthorized("no")
     for _ in range(5):
-        assert (await trouble(line, asked)).reason == "AuthenticationFailed"
+        assert (await trouble(project, asked)).reason == "AuthenticationFailed"
     assert asked.times == 1
     time.now += PAUSE
     asked.fail = None
-    assert await line.do("compute", asked) == "done"
+    assert await project.do("compute", asked) == "done"
 
 
-async def test_a_service_that_rejects_requests_counts_as_responding(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_service_that_rejects_requests_counts_as_responding(
+    time: Time, project: ProjectConnection, asked: Asked
+) -> None:
     asked.takes, asked.fail = 2 * SLOW, TerminalCloudError("Forbidden", "no")
     for _ in range(2):
         with pytest.raises(TerminalCloudError):
-            await line.do("compute", asked)
+            await project.do("compute", asked)
 
 
-async def test_two_failures_of_a_kind_read_the_same(time: Time, line: Line, asked: Asked) -> None:
+async def test_two_failures_of_a_kind_read_the_same(time: Time, project: ProjectConnection, asked: Asked) -> None:
     """Otherwise each would be written to the status, which is an event, which causes another request."""
     pool = "HTTPConnectionPool(host='nova', port=1): Max retries exceeded with url: /servers?changes-since="
     cause = "(Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f3a{0}>: refused'))"
     told = set()
     for number in ("1", "2"):
         asked.fail = exceptions.ConnectFailure(f"{pool}{number} {cause.format(number)}")
-        told.add(str(await trouble(line, asked, number)))
+        told.add(str(await trouble(project, asked, number)))
         asked.fail = exceptions.Unauthorized("log in", request_id=f"req-{number}")
-        told.add(str(await trouble(line, asked, number)))
+        told.add(str(await trouble(project, asked, number)))
     assert len(told) == 2
     assert all(text.startswith("https://keystone/v3: ") for text in told), "by which cloud"
 
@@ -212,19 +229,20 @@ def test_each_response_is_counted_by_method_and_status(monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def shared(time: Time) -> Iterator[list[Line]]:
-    """Two lines and the one thread that they have."""
+def shared(time: Time) -> Iterator[list[ProjectConnection]]:
+    """Two connections and the one thread that they have."""
     with ThreadPoolExecutor(1) as threads:
-        lines = [
-            Line(Login(name, {"auth": {"auth_url": f"https://{name}/v3"}}, "", 0.0), threads=threads) for name in "ab"
+        connections = [
+            ProjectConnection(Login(name, {"auth": {"auth_url": f"https://{name}/v3"}}, "", 0.0), threads=threads)
+            for name in "ab"
         ]
-        yield lines
-        for each in lines:
+        yield connections
+        for each in connections:
             each.close()
 
 
 async def test_a_queued_request_is_not_sent_to_a_cloud_that_began_to_hang(
-    time: Time, shared: list[Line], asked: Asked
+    time: Time, shared: list[ProjectConnection], asked: Asked
 ) -> None:
     """Else all that waits would take the threads of others for as long as the first did, again and again."""
     asked.takes, asked.fail = SLOW + 1, exceptions.ConnectTimeout("no answer")
@@ -239,7 +257,7 @@ async def test_a_queued_request_is_not_sent_to_a_cloud_that_began_to_hang(
 
 
 async def test_the_wait_for_a_thread_is_not_an_error_of_the_service(
-    time: Time, shared: list[Line], asked: Asked
+    time: Time, shared: list[ProjectConnection], asked: Asked
 ) -> None:
     slow, quick = Asked(time), asked
     slow.takes, quick.fail = SLOW + 1, exceptions.ConnectTimeout("no answer")
@@ -253,7 +271,7 @@ async def test_the_wait_for_a_thread_is_not_an_error_of_the_service(
     assert quick.times == 2, "it failed at once, so it is asked again at once"
 
 
-async def test_a_shorter_pause_ends_no_longer_one(time: Time, line: Line, asked: Asked) -> None:
+async def test_a_shorter_pause_ends_no_longer_one(time: Time, project: ProjectConnection, asked: Asked) -> None:
     """Of two requests in progress, the one with the later response may get the shorter pause."""
     both = Barrier(2)
     first, second = Asked(time), Asked(time)
@@ -261,34 +279,34 @@ async def test_a_shorter_pause_ends_no_longer_one(time: Time, line: Line, asked:
     first.when = lambda: both.wait(10)
     done = threading.Event()
     second.when = lambda: (both.wait(10), done.wait(10))
-    late = asyncio.create_task(trouble(line, second))
-    await trouble(line, first)
+    late = asyncio.create_task(trouble(project, second))
+    await trouble(project, first)
     done.set()
     await late
     time.now += 6
-    line_says = await trouble(line, asked)
-    assert (line_says.reason, asked.times) == ("RateLimited", 0)
+    project_says = await trouble(project, asked)
+    assert (project_says.reason, asked.times) == ("RateLimited", 0)
 
 
 async def test_a_login_that_ends_after_its_line_was_closed_is_closed_too(
-    time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
+    time: Time, project: ProjectConnection, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Mock(current_project_id="p")
 
     def slow(*_: object) -> Mock:
-        line.close()
+        project.close()
         return made
 
-    monkeypatch.setattr(connection_pool, "connection", slow)
-    await line.do("compute", asked)
+    monkeypatch.setattr(project_connection, "connection", slow)
+    await project.do("compute", asked)
     made.close.assert_called_once()
 
 
 async def test_a_request_that_waited_too_long_for_a_thread_is_not_sent_or_counted(
-    time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
+    time: Time, shared: list[ProjectConnection], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had only seconds left, in which no honest cloud has to answer."""
-    monkeypatch.setattr(connection_pool, "LONGEST", 0.5)
+    monkeypatch.setattr(project_connection, "LONGEST", 0.5)
     free = threading.Event()
     holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
     await asyncio.sleep(0)
@@ -302,13 +320,13 @@ async def test_a_request_that_waited_too_long_for_a_thread_is_not_sent_or_counte
 
 
 async def test_a_probe_slot_that_comes_too_late_passes_to_the_next(
-    time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
+    time: Time, shared: list[ProjectConnection], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     await trouble(shared[0], asked)
     time.now += PAUSE
     asked.takes, asked.fail = 0.0, None
-    monkeypatch.setattr(connection_pool, "LONGEST", 0.5)
+    monkeypatch.setattr(project_connection, "LONGEST", 0.5)
     free = threading.Event()
     holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
     await asyncio.sleep(0)
@@ -320,12 +338,12 @@ async def test_a_probe_slot_that_comes_too_late_passes_to_the_next(
 
 
 async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_service(
-    time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
+    time: Time, project: ProjectConnection, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last request had no more time than was left by those before it, which were answered."""
-    monkeypatch.setattr(connection_pool, "LONGEST", 0.2)
+    monkeypatch.setattr(project_connection, "LONGEST", 0.2)
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     asked.when = lambda: threading.Event().wait(left())
-    await trouble(line, asked)
+    await trouble(project, asked)
     asked.when, asked.fail = lambda: None, None
-    assert await line.do("compute", asked) == "done"
+    assert await project.do("compute", asked) == "done"

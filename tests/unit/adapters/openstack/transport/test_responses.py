@@ -18,9 +18,9 @@ import yaml
 from keystoneauth1 import exceptions
 from requests import RequestException, Response
 
-from stackwright.adapters.openstack.transport import connection_pool, responses
-from stackwright.adapters.openstack.transport.connection_pool import Line
+from stackwright.adapters.openstack.transport import project_connection, responses
 from stackwright.adapters.openstack.transport.login import Login, connection
+from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.openstack.transport.responses import LARGEST, VALUES, ResponseRefused, describe_error
 from stackwright.adapters.openstack.transport.send import REQUEST_ID, problem_of
 from stackwright.adapters.openstack.transport.shapes import json_of
@@ -99,13 +99,13 @@ def web() -> Iterator[Web]:
 
 
 async def asked(web: Web) -> TransientCloudError:
-    line = Line(web.login)
+    project = ProjectConnection(web.login)
     try:
         with pytest.raises(TransientCloudError) as raised:
             async with asyncio.timeout(15):
-                await line.do("compute", lambda made: made.authorize())
+                await project.do("compute", lambda made: made.authorize())
     finally:
-        line.close()
+        project.close()
     return raised.value
 
 
@@ -265,7 +265,7 @@ def test_a_redirect_on_the_same_host_is_followed(web: Web) -> None:
 
 async def test_an_abandoned_thread_ends_when_the_connection_is_closed(web: Web) -> None:
     web.otherwise = (200, {}, b"yes")
-    line, ends = Line(web.login), threading.Event()
+    project, ends = ProjectConnection(web.login), threading.Event()
 
     def asks_forever(made: Any) -> None:
         try:
@@ -274,24 +274,24 @@ async def test_an_abandoned_thread_ends_when_the_connection_is_closed(web: Web) 
         finally:
             ends.set()
 
-    waits = asyncio.create_task(line.do("compute", asks_forever))
+    waits = asyncio.create_task(project.do("compute", asks_forever))
     while not web.asked:
         await asyncio.sleep(0.01)
     waits.cancel()
-    line.close()
+    project.close()
     assert await asyncio.to_thread(ends.wait, 10)
 
 
 async def test_a_connection_opened_during_the_close_sends_nothing(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    line = Line(web.login)
+    project = ProjectConnection(web.login)
 
     def closing(*args: Any) -> Any:
-        line.close()
+        project.close()
         return connection(*args)
 
-    monkeypatch.setattr(connection_pool, "connection", closing)
+    monkeypatch.setattr(project_connection, "connection", closing)
     with pytest.raises(TransientCloudError, match="the connection is closed"):
-        await line.do("compute", lambda made: made.authorize())
+        await project.do("compute", lambda made: made.authorize())
     assert not web.asked
 
 

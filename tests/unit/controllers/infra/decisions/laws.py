@@ -160,7 +160,7 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
     if isinstance(seen, MachineSeen):
         return
     policy = seen.spec.get("credentialsLostPolicy", "Wait")
-    lost = seen.trouble is not None and seen.trouble.type == AUTHENTICATION
+    lost = seen.failure is not None and seen.failure.type == AUTHENTICATION
     if policy == "Orphan" or (policy == "Detach" and lost) or seen.spec.get("reclaimPolicy") == "Retain":
         return
     assert seen.look.settled

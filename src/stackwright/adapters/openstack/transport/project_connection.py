@@ -49,9 +49,9 @@ def executor() -> Executor:
     return ThreadPoolExecutor(SHARED, "openstack")
 
 
-class Line:
+class ProjectConnection:
     def __init__(self, login: Login, count: Count = lambda method, code: None, threads: Executor | None = None) -> None:
-        """`threads` are used but not shut down by the line."""
+        """`threads` are used but not shut down by `close`."""
         self._login, self._count = login, count
         self.place = ""
         """Project and region, as in `ProjectView.place`."""

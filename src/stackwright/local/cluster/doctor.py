@@ -11,12 +11,12 @@ from stackwright.cloud.registry import RESOURCES
 from stackwright.core.conditions import find, is_blocked
 from stackwright.core.kubernetes.workload_health import causes
 from stackwright.local import tools
+from stackwright.local.cluster.leftovers import leftovers
+from stackwright.local.cluster.state import ClusterState, cluster_state
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import machine
 from stackwright.local.kubernetes import api
-from stackwright.local.leftovers import leftovers
-from stackwright.local.state import ClusterState, cluster_state
 from stackwright.local.steps import packages
 from stackwright.local.steps.context import remembered_nodes
 

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 
 from stackwright.local.commands import Report
-from stackwright.local.steps import host_setup, images, packages, preflight, tools
+from stackwright.local.steps import images, packages, preflight, tools
 from stackwright.local.steps.context import Context
-from stackwright.local.steps.kubernetes import api, certificates, control_plane, dns, nodes, runtimes
+from stackwright.local.steps.kubernetes import api, certificates, control_plane, dns, host_setup, nodes, runtimes
 from stackwright.local.steps.openstack import cloud, demo, hosts, operator, token, volumes
 
 MACHINE: tuple[ModuleType, ...] = (

@@ -53,16 +53,15 @@ def held(ctx: Context) -> list[NodeClaim]:
 
 def refuse_voters(ctx: Context, there: list[NodeClaim]) -> None:
     """As admission refuses a spec with fewer servers that vote. Raises LocalError."""
-    from stackwright.services.registry import VOTING  # a second `up` is fast, and never reaches this
-    from stackwright.services.voters import voter_error
+    from stackwright.api.services.voters import voter_error  # a second `up` is fast, and never reaches this
+    from stackwright.services.voters import is_voter
 
     gone = {node.name for node in ctx.surplus}
     all_of = Counter(each.group for each in there)
     errors = list[str]()
     for group, count in Counter(each.group for each in there if each.node in gone).items():
         namespace, program, component = group
-        votes = program in VOTING and VOTING[program].voters == component
-        if votes and (error := voter_error(all_of[group], all_of[group] - count)):
+        if is_voter(program, component) and (error := voter_error(all_of[group], all_of[group] - count)):
             errors.append(f"  {namespace}/{program}: {error}")
     if errors:
         names = ", ".join(node.name for node in ctx.surplus)

@@ -1,4 +1,4 @@
-"""Raw JSON of OpenStack's lists → the facts and the mark of a Thing.
+"""Raw JSON of OpenStack's lists → the facts and the mark of a CloudResource.
 
 The SDK's objects would take most of the time of a long list.
 """

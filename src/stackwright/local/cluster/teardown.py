@@ -6,23 +6,19 @@ cgroups, kernel objects (mounts, namespaces, links, rules, cgroups), and, only o
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from stackwright.local import home
-from stackwright.local.commands import LocalError, Report, quiet
-from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster, Node
+from stackwright.local.cluster.leftovers import leftovers
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster
 from stackwright.local.host import cgroups, hosts_file, kernel, mounts, network, services, supervisor
-from stackwright.local.leftovers import leftovers
-from stackwright.local.node import namespaces, power
 from stackwright.local.node import network as node_network
+from stackwright.local.node.pods import end_pods
 
-POD_GRACE = 8.0
 Phase = Callable[[str], AbstractContextManager[Report]]
 
 
@@ -63,42 +59,6 @@ def stop_agents(cluster: LocalCluster) -> None:
             services.order_stop(cluster, name)
 
 
-def end_pods(groups: tuple[str, ...] = (CGROUP, VM_CGROUP), grace: float = POD_GRACE) -> None:
-    """End pods and virtual machines by SIGTERM; databases need a moment to write.
-
-    Waits until all have ended, no further one ends within 2 s, or `grace` is over.
-    """
-    end = time.monotonic() + grace
-    signaled: set[int] = set()
-    last_change, count = time.monotonic(), -1
-    while (alive := _pod_processes(groups)) and time.monotonic() < end:
-        for pid in alive - signaled:
-            _signal(pid, signal.SIGTERM)
-        signaled |= alive
-        if len(alive) != count:
-            last_change, count = time.monotonic(), len(alive)
-        if time.monotonic() - last_change > 2:
-            break
-        time.sleep(0.1)
-
-
-def _pod_processes(groups: tuple[str, ...]) -> set[int]:
-    """Processes of pods and virtual machines, in one hierarchy only, as it is polled; `end_processes` finds others."""
-    found: set[int] = set()
-    for group in groups:
-        for path, _, _ in os.walk(cgroups.primary() / group):
-            if "/kubepods" in path or group.startswith(VM_CGROUP):
-                found |= cgroups.members(Path(path))
-    return found
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    try:
-        os.kill(pid, number)
-    except ProcessLookupError:
-        return
-
-
 def end_processes() -> None:
     if alive := cgroups.kill() | cgroups.kill(VM_CGROUP):
         names = ", ".join(str(pid) for pid in sorted(alive))
@@ -114,21 +74,3 @@ def clean(cluster: LocalCluster) -> None:
     for group in (CGROUP, VM_CGROUP):
         cgroups.remove(group)
     shutil.rmtree(cluster.run, ignore_errors=True)
-
-
-def remove_node(cluster: LocalCluster, node: Node, report: Report = quiet) -> None:
-    """Remove one node with its data."""
-    report(f"{node.name} leaves")
-    for name in services.names(cluster):
-        if name.startswith(f"{node.name}-") and not name.endswith("-containerd"):
-            services.stop(cluster, name)
-    end_pods((node.cgroup, node.vm_cgroup))
-    services.stop(cluster, f"{node.name}-containerd")
-    power.kill(node)
-    namespaces.remove(node)
-    mounts.unmount([p for p in mounts.ours(cluster) if p.is_relative_to(node.home) or p.is_relative_to(node.run)])
-    node_network.remove(node)
-    for group in (node.cgroup, node.vm_cgroup):
-        cgroups.remove(group)
-    shutil.rmtree(node.run, ignore_errors=True)
-    shutil.rmtree(node.home, ignore_errors=True)
