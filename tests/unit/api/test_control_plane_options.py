@@ -214,7 +214,7 @@ def test_a_repeated_option_has_all_its_values_in_their_order():
     spec, errors = parse_control_plane(control_plane(neutron={"template": {"customServiceConfig": text}}))
     assert errors == []
     wanted = next(each for each in wanted_services(deployment(spec)) if each.declared.service == "networking")
-    removed, set_ = [values for source, values in levels(spec, wanted) if source.endswith("customServiceConfig")]
+    removed, set_ = [values for level, values in levels(spec, wanted) if str(level).endswith("customServiceConfig")]
     assert removed["neutron"]["conf"]["neutron"]["service_providers"]["service_provider"] is None
     assert set_["neutron"]["conf"]["neutron"]["service_providers"] == {
         "service_provider": {"type": "multistring", "values": ["B:b:x", "A:a:y:default", "C:c:z"]},
