@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,13 +9,13 @@ from server_objects import obj as good
 from typer.testing import CliRunner
 
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import PAUSED
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.keystone.kind import Keystone
+from support.commands import connect
 
 SPACE = "openstack"
 CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
@@ -31,12 +29,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     server = good("OpenStackServer")["spec"]
     for name in ("web", "db"):
         memory.put(OpenStackServer.KIND, {"metadata": {"namespace": SPACE, "name": name}, "spec": server})
-
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     return memory
 
 
