@@ -17,13 +17,7 @@ from server_cases import (
     FOUND,
     FREE,
     FULL,
-    ID,
-    IDENTITY,
     LATER,
-    MACHINE,
-    OLDER,
-    OTHER,
-    RULE,
     WRONG,
     Spec,
 )
@@ -36,6 +30,7 @@ from stackwright.api.meta import Kind
 from stackwright.api.rules import VALIDATIONS
 from stackwright.cloud.registry import SERVER_KINDS, kind_of
 from stackwright.core.ports import TerminalError
+from support.infra_specs import ID, IDENTITY, MACHINE, OLDER, OTHER, RULE
 
 V1BETA1, V1BETA2 = "v1beta1", "v1beta2"
 

@@ -14,22 +14,13 @@ from unittest.mock import MagicMock
 import pytest
 from test_charts import CASES, name_of, objects
 
+from support.pickles import RAN, Evil
+
 # Its sessions: tests/unit/test_sealed_cache.py.
 WITHOUT = {"horizon"}
 SERVERS = [
     case for case in CASES if case.parents[1].name in {"keystone", "glance", "placement", "cinder", "nova", "neutron"}
 ]
-RAN: list[str] = []
-
-
-def run() -> str:
-    RAN.append("here")
-    return "evil"
-
-
-class Evil:
-    def __reduce__(self) -> Any:
-        return run, ()
 
 
 class Client:

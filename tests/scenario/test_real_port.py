@@ -13,7 +13,7 @@ from capi_world import BASTION, MANAGED, Clusters
 from pool_world import POOLS, pools
 from real_port import NOVA, Connection, RealPort, real_port
 from requests import Response
-from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
+from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, deleted_unheard, made
 from test_floatingippool_scenario import (
     test_a_deleted_pool_keeps_addresses_of_ports,
     test_an_address_attached_elsewhere_outlives_its_claim,
@@ -55,12 +55,7 @@ async def test_a_server_is_created_and_deleted() -> None:
 
 async def test_an_unrecorded_volume_is_deleted_with_its_server() -> None:
     for number in range(1, 6):
-        world = Servers()
-        world.clouds.lost = number
-        world.server(**WHOLE)
-        while len(world.clouds.calls) < number:
-            await world.run(0.2)
-        world.delete(KIND, "web")
+        world = await deleted_unheard(number)
         await world.run(120)
         assert (world.there(), world.get()) == ([], {}), number
         await world.stop()

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from server_objects import ID
 
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.server.decide import decide
@@ -27,6 +26,7 @@ from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.cycle.report import after_failure
 from stackwright.runtime.memory import FrozenClock
+from support.infra_specs import ID
 from support.openstack import MemoryClouds
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"

@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
-from server_objects import GOOD, ID, obj
+from server_objects import GOOD, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -41,6 +41,7 @@ from stackwright.runtime.health import Health
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from support.infra_specs import ID
 from support.ports import memory_ports
 
 # openstacksdk warns about its optional imports.
