@@ -8,12 +8,12 @@ from functools import partial
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
+from stackwright.controllers.infra.cloud_observation import CloudObservation
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.clusterapi import cluster_name, is_managed_elsewhere
-from stackwright.controllers.infra.observe import observe_cloud
+from stackwright.controllers.infra.managed_resources import record_of
+from stackwright.controllers.infra.observe import observe_cloud, viewing
 from stackwright.controllers.infra.origin import is_restored
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_referring
@@ -21,7 +21,7 @@ from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import Clouds, Subscription, look
+from stackwright.core.openstack.clouds import Clouds, Subscription
 from stackwright.core.openstack.resources import CloudRef, ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -70,17 +70,15 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
     if not seen.asks:
         return seen
-    return await observe_cloud(seen, clouds, reader, NAME, partial(_resolved, clouds), partial(_viewed, clouds))
+    return await observe_cloud(
+        seen, clouds, reader, NAME, partial(_resolved, clouds), viewing(clouds, _asker, record_of)
+    )
 
 
 async def _resolved(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
     if is_deleting(seen.obj):
         return seen
     return replace(seen, found=await resolve_references(clouds, cloud, partial(resolve, seen.spec, seen.status)))
-
-
-async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    return with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
 
 
 async def _with_servers(seen: Observed, reader: Reader) -> Observed:

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
+from stackwright.controllers.infra.cloud_observation import CloudObservation
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
-from stackwright.controllers.infra.managed_resources import unlisted
-from stackwright.controllers.infra.observe import observe_cloud
+from stackwright.controllers.infra.managed_resources import record_of
+from stackwright.controllers.infra.observe import observe_cloud, viewing
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_of, list_if_served
 from stackwright.controllers.infra.references import Answers, Resolver, named
@@ -20,7 +20,7 @@ from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, query
+from stackwright.core.openstack.clouds import Clouds, Query, Subscription, query
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -85,17 +85,15 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         )
     if not seen.asks:
         return seen
-    return await observe_cloud(seen, clouds, reader, NAME, partial(_resolved, clouds), partial(_viewed, clouds))
+    return await observe_cloud(
+        seen, clouds, reader, NAME, partial(_resolved, clouds), viewing(clouds, _asker, record_of)
+    )
 
 
 async def _resolved(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
     if is_deleting(seen.obj):
         return seen
     return replace(seen, found=await resolve_references(clouds, cloud, partial(_resolve, seen.spec, seen.status)))
-
-
-async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    return with_view(seen, await look(clouds, cloud, _asker(seen)), unlisted(seen.status.get("resources")))
 
 
 def _doubled(addresses: Iterable[Object]) -> frozenset[str]:
@@ -149,6 +147,6 @@ def _asker(seen: Observed) -> Subscription:
     meta = seen.obj["metadata"]
     waits = is_deleting(seen.obj) or not is_ready(seen.obj) or bool(seen.waiting)
     serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
-    known = ids(unlisted(seen.status.get("resources")).items()) | {(t.what, t.id) for t in seen.found.given.values()}
+    known = ids(record_of(seen.status).items()) | {(t.what, t.id) for t in seen.found.given.values()}
     key, begun = (meta["namespace"], meta["name"]), has_finalizer(seen.obj)
     return Subscription(NAME, key, seen.identity, KINDS, known, waits, begun, serves)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
 from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.managed_resources import Record
 from stackwright.controllers.infra.reads import origin_of
 from stackwright.core.objects import key_of
-from stackwright.core.openstack.clouds import Clouds
+from stackwright.core.openstack.clouds import Clouds, Subscription, look
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.ports import Reader
@@ -34,3 +35,14 @@ async def observe_cloud(
             return seen
     except (TransientCloudError, TerminalCloudError) as error:
         return with_error(seen, error)
+
+
+def viewing(
+    clouds: Clouds, asker: Callable[[S], Subscription], record_of: Callable[[Mapping[str, Any]], Record]
+) -> Callable[[S, CloudRef], Awaitable[S]]:
+    """A step that subscribes an object and adds the view of its project."""
+
+    async def step(seen: S, cloud: CloudRef) -> S:
+        return with_view(seen, await look(clouds, cloud, asker(seen)), record_of(seen.status))
+
+    return step
