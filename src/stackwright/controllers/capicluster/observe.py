@@ -68,8 +68,6 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return Observed(obj, now, spec, tuple(errors))
     paused = capi_pause_cause(obj, await cluster_referring(reader, obj))
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
-    if not seen.asks:
-        return seen
     return await observe_cloud(
         seen, clouds, reader, NAME, partial(_resolved, clouds), viewing(clouds, _asker, record_of)
     )

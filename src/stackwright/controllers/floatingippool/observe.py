@@ -83,8 +83,6 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         seen = replace(
             seen, ports=_ports(await reader.list(SERVER_KIND, key[0])) if seen.waiting or seen.doubled else {}
         )
-    if not seen.asks:
-        return seen
     return await observe_cloud(
         seen, clouds, reader, NAME, partial(_resolved, clouds), viewing(clouds, _asker, record_of)
     )

@@ -22,7 +22,12 @@ S = TypeVar("S", bound=CloudObservation)
 async def observe_cloud(
     seen: S, clouds: Clouds, reader: Reader, controller: str, *steps: Callable[[S, CloudRef], Awaitable[S]]
 ) -> S:
-    """Add the origin of the object, its cloud, and what each step reads there; no step follows an error."""
+    """Add the origin of the object, its cloud, and what each step reads there; no step follows an error.
+
+    Nothing is read if the object needs no requests to its cloud.
+    """
+    if not seen.asks:
+        return seen
     key = key_of(seen.obj)
     try:
         async with clouds.in_time(controller, key):

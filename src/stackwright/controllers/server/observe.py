@@ -74,8 +74,6 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return None
     spec, errors = OpenStackServer.parsed(obj)
     seen = Observed(obj, now, spec, tuple(errors), paused=await _paused(reader, obj))
-    if not seen.asks:
-        return seen
     steps = (partial(_pooled, clouds, reader), viewing(clouds, _asker, record_of), partial(_resolved, clouds, reader))
     return await observe_cloud(seen, clouds, reader, NAME, *steps)
 
