@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloud_in_memory import Clock, Host, Projects, World
+from cloud_in_memory import World, stage
 from typer.testing import CliRunner
 
 from stackwright.cli import cluster as cli_cluster
@@ -18,7 +18,6 @@ from stackwright.cli.app import app
 from stackwright.cli.use import access as cli_access
 from stackwright.cli.use import smoke
 from stackwright.core.openstack.access import Access
-from stackwright.smoke.stage import Stage
 
 Smoke = Callable[..., Any]
 
@@ -27,17 +26,10 @@ Smoke = Callable[..., Any]
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     made = World()
 
-    def stage(access: Any, folder: Path) -> Stage:
-        guest = tmp_path / "guest.qcow2"
-        guest.touch()
-        there = Stage("smoke-1", Projects(made), made.tenant(), Host(made), lambda: guest, folder)
-        there.clock = Clock()
-        return there
-
     async def nobody(*_: Any) -> None:
         return None
 
-    monkeypatch.setattr(smoke, "_stage", stage)
+    monkeypatch.setattr(smoke, "_stage", lambda access, folder: stage(made, folder))
     monkeypatch.setattr(cli_access, "read_access", nobody)
     (tmp_path / "kubeconfig").write_text("{}")
     monkeypatch.setattr(cli_cluster, "connected", lambda given: _Connected())

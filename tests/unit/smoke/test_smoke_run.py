@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from cloud_in_memory import Clock, Host, Projects, World
+from cloud_in_memory import World, stage
 
 from stackwright.cli.ui.progress import silent
 from stackwright.core.openstack.agents import Agent
@@ -17,18 +17,9 @@ from stackwright.smoke import leftovers, report
 from stackwright.smoke.checks import CHECKS, chosen, names
 from stackwright.smoke.checks.machine import socket_url
 from stackwright.smoke.run import FAILED, PASSED, SKIPPED, Result, run
-from stackwright.smoke.stage import Stage
 from stackwright.smoke.tenant import CloudError, Project, Rule
 
 RULES = {Rule("icmp"), Rule("tcp", 22)}
-
-
-def stage(world: World, folder: Path) -> Stage:
-    guest = folder / "guest.qcow2"
-    guest.touch()
-    made = Stage("smoke-1", Projects(world), world.tenant(), Host(world), lambda: guest, folder)
-    made.clock = Clock()
-    return made
 
 
 def outcomes(world: World, folder: Path) -> dict[str, Result]:
