@@ -38,7 +38,7 @@ def _install_crds(path: str) -> None:
     async def install() -> None:
         cluster = KubernetesCluster.from_file(path)
         for resource in RESOURCES:
-            with contextlib.suppress(TerminalError):  # test_adapter_kubernetes names the command and the reason
+            with contextlib.suppress(TerminalError):  # adapters/test_kubernetes.py names the command and the reason
                 await cluster.apply(CRD, crd(resource), "test")
         try:
             async with asyncio.timeout(30):
