@@ -13,24 +13,14 @@ from unittest.mock import MagicMock
 
 import pytest
 
+# Its sessions: tests/unit/charts/test_sealed_cache.py.
+from support.pickles import RAN, Evil
 from tests.golden.test_charts import CASES, name_of, objects
 
-# Its sessions: tests/unit/charts/test_sealed_cache.py.
 WITHOUT = {"horizon"}
 SERVERS = [
     case for case in CASES if case.parents[1].name in {"keystone", "glance", "placement", "cinder", "nova", "neutron"}
 ]
-RAN: list[str] = []
-
-
-def run() -> str:
-    RAN.append("here")
-    return "evil"
-
-
-class Evil:
-    def __reduce__(self) -> Any:
-        return run, ()
 
 
 class Client:

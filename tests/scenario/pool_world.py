@@ -60,3 +60,10 @@ async def served(world: Pools | None = None, **more: Any) -> Pools:
     world.server()
     await world.run(90)
     return world
+
+
+async def gone(world: Pools) -> None:
+    """Nothing is left, neither here nor there."""
+    await world.run(90)
+    assert world.ips() == []
+    assert not world.get(POOLS, "p") and not world.names(ADDRESS)

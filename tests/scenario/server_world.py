@@ -73,6 +73,17 @@ class Servers(World):
         assert self.status["ready"], self.told()
 
 
+async def deleted_unheard(number: int) -> Servers:
+    """A server with its volumes that a user deletes when the response of the n-th request has been lost."""
+    world = Servers()
+    world.clouds.lost = number
+    world.server(**WHOLE)
+    while len(world.clouds.calls) < number:
+        await world.run(0.2)
+    world.delete(KIND, "web")
+    return world
+
+
 async def made(**spec: Any) -> Servers:
     world = Servers()
     world.server(**spec)

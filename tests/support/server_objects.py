@@ -7,13 +7,10 @@ from typing import Any
 
 from stackwright.api.infra.cluster.spelling import SPELLINGS
 from stackwright.cloud.registry import BY_KIND
+from support.infra_specs import IDENTITY, MACHINE, SERVER
 
-ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
-OTHER = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
-IDENTITY = {"name": "credentials", "cloudName": "openstack"}
-MACHINE = {"flavor": "m1.small", "image": {"id": ID}, "sshKeyName": "key"}
 GOOD: dict[str, dict[str, Any]] = {
-    "OpenStackServer": {**MACHINE, "identityRef": IDENTITY, "ports": [{"network": {"id": ID}}]},
+    "OpenStackServer": SERVER,
     "OpenStackMachine": MACHINE,
     "OpenStackMachineTemplate": {"template": {"spec": MACHINE}},
     "OpenStackCluster": {"identityRef": IDENTITY},
@@ -21,7 +18,6 @@ GOOD: dict[str, dict[str, Any]] = {
     "OpenStackFloatingIPPool": {"identityRef": IDENTITY},
     "OpenStackClusterIdentity": {"secretRef": {"name": "credentials", "namespace": "capi"}},
 }
-RULE = {"name": "ssh", "direction": "ingress"}
 
 
 def obj(kind: str, spec: Any = None, **more: Any) -> dict[str, Any]:
@@ -43,13 +39,6 @@ def changed(base: Any, changes: dict[str, Any]) -> Any:
         else:
             node[int(last) if isinstance(node, list) else last] = copy.deepcopy(value)
     return out
-
-
-OLDER = {
-    "networkMTU": 1400, "externalRouterIPs": [{"subnet": {"id": ID}}], "apiServerPort": 6443,
-    "apiServerFixedIP": "10.0.0.5", "apiServerFloatingIP": "192.0.2.7", "disablePortSecurity": True,
-    "disableExternalNetwork": False, "disableAPIServerFloatingIP": True,
-}  # fmt: skip
 
 
 def later(older: dict[str, Any]) -> dict[str, Any]:

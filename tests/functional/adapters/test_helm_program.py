@@ -6,7 +6,6 @@ import asyncio
 import base64
 import gzip
 import json
-import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -51,14 +50,6 @@ async def helm(charts: Path, kubeconfig: str, cluster: KubernetesCluster) -> Asy
     made = HelmCli(charts, kubeconfig=kubeconfig, binary=BINARY or "helm", records=cluster)
     yield made
     made.close()
-
-
-@pytest_asyncio.fixture
-async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    name = f"h-{uuid.uuid4().hex[:10]}"
-    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
-    yield name
-    await cluster.delete(NAMESPACE, ("", name))
 
 
 def release(namespace: str, digest: str, name: str = "demo", **values: Any) -> HelmUpgrade:

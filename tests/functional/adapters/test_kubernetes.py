@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from stackwright.adapters.kubernetes import client
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
-from stackwright.api.kinds import CONFIGMAP, CRD, EVENT, NAMESPACE
+from stackwright.api.kinds import CONFIGMAP, CRD, EVENT
 from stackwright.api.meta import Kind, Resource
 from stackwright.cloud.registry import RESOURCES, kind_of
 from stackwright.core.ports import Conflict, TerminalError, TransientError
 
 KEYSTONE = kind_of("Keystone")
-
-
-@pytest_asyncio.fixture
-async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    name = f"t-{uuid.uuid4().hex[:10]}"
-    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
-    yield name
-    await cluster.delete(NAMESPACE, ("", name))
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda resource: resource.KIND.kind)

@@ -9,27 +9,13 @@ from typing import Any
 
 from stackwright.api.rules import FIXED
 from stackwright.api.support import OFF_ONLY, WRITE_OFF
+from support.infra_specs import FIXED_IN_CLUSTER, FIXED_IN_SERVER, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE, SERVER
 
 Spec = dict[str, Any]
-ID, OTHER = "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
-IDENTITY = {"name": "credentials", "cloudName": "openstack"}
-MACHINE: Spec = {"flavor": "m1.small", "image": {"id": ID}, "sshKeyName": "key"}
-SERVER: Spec = {**MACHINE, "identityRef": IDENTITY, "ports": [{"network": {"id": ID}}]}
 CLUSTER: Spec = {"identityRef": IDENTITY}
 BASTION: Spec = {"bastion": {"spec": MACHINE, "floatingIP": "192.0.2.1"}}
 DISK: Spec = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
-RULE: Spec = {"name": "ssh", "direction": "ingress"}
 POLICY = {"recreatePolicy": "Always", "credentialsLostPolicy": "Detach"}
-OLDER: Spec = {
-    "networkMTU": 1400,
-    "externalRouterIPs": [{"subnet": {"id": ID}}],
-    "apiServerPort": 6443,
-    "apiServerFixedIP": "10.0.0.5",
-    "apiServerFloatingIP": "192.0.2.7",
-    "disablePortSecurity": True,
-    "disableExternalNetwork": False,
-    "disableAPIServerFloatingIP": True,
-}
 LATER: Spec = {
     "managedNetwork": {"mtu": 1400, "enablePortSecurity": False},
     "enableExternalNetwork": True,
@@ -280,28 +266,7 @@ FOUND: Spec = {
 }
 INSIDE = {"disableAPIServerFloatingIP": True}
 CHANGES: list[tuple[str, Spec, Spec, str, str]] = [
-    *(
-        ("OpenStackServer", {}, {name: value}, f"spec.{name}", FIXED)
-        for name, value in {
-            "image": {"id": OTHER},
-            "flavor": "m2",
-            "flavorID": "7",
-            "sshKeyName": "other",
-            "trunk": True,
-            "tags": ["a"],
-            "securityGroups": [{"id": ID}],
-            "configDrive": True,
-            "rootVolume": {"sizeGiB": 1},
-            "additionalBlockDevices": [{**DISK, "name": "d"}],
-            "serverGroup": {"id": ID},
-            "serverMetadata": [{"key": "a", "value": "b"}],
-            "availabilityZone": "z",
-            "userDataRef": {"name": "x"},
-            "schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": "Bool", "bool": True}}],
-            "floatingIPPoolRef": {"kind": "A", "name": "b"},
-            "ports": [{"network": {"id": OTHER}}],
-        }.items()
-    ),
+    *(("OpenStackServer", {}, {name: value}, f"spec.{name}", FIXED) for name, value in FIXED_IN_SERVER.items()),
     ("OpenStackServer", {}, {"identityRef": {**IDENTITY, "region": "two"}}, "spec.identityRef.region", REGION),
     ("OpenStackServer", {"identityRef": {**IDENTITY, "region": "one"}}, {}, "spec.identityRef.region", REGION),
     ("OpenStackServer", {}, {"ports": [*SERVER["ports"], {}]}, "spec.ports", FIXED),
@@ -323,19 +288,7 @@ CHANGES: list[tuple[str, Spec, Spec, str, str]] = [
             [{**SUBNET, "allocationPools": [{"start": "10.0.0.9", "end": "10.0.0.19"}]}],
         )
     ),
-    *(
-        ("OpenStackCluster", {}, {name: value}, f"spec.{told}", FIXED)
-        for name, value, told in (
-            ("router", {"id": ID}, "router"),
-            ("externalNetwork", {"id": ID}, "externalNetwork"),
-            ("tags", ["a"], "tags"),
-            ("networkMTU", 1400, "managedNetwork.mtu"),
-            ("managedNetwork", {"mtu": 1400}, "managedNetwork.mtu"),
-            ("disablePortSecurity", False, "managedNetwork.enablePortSecurity"),
-            ("disableAPIServerFloatingIP", True, "apiServer.enableFloatingIP"),
-            ("externalRouterIPs", [{"subnet": {"id": ID}}], "managedRouter.externalIPs"),
-        )
-    ),
+    *(("OpenStackCluster", {}, {name: value}, f"spec.{told}", FIXED) for name, value, told in FIXED_IN_CLUSTER),
     ("OpenStackCluster", INSIDE, {**INSIDE, "enableExternalNetwork": False}, "spec.enableExternalNetwork", FIXED),
     ("OpenStackCluster", {}, {"apiServerPort": 1}, "spec.apiServer.port", ONCE),
     ("OpenStackCluster", {**INSIDE, "apiServerPort": 1}, {**INSIDE, "apiServerPort": 2}, "spec.apiServer.port", ONCE),

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.infra.capi import InfraResource
-from stackwright.api.kinds import CRD, NAMESPACE
+from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
 from stackwright.api.rules import VALIDATIONS
 from stackwright.cloud.registry import SERVER_KINDS, kind_of
 from stackwright.core.ports import TerminalError
+from support.infra_specs import ID, IDENTITY, MACHINE, OLDER, OTHER, RULE
 from tests.functional.api.server_cases import (
     BASES,
     CHANGES,
@@ -26,13 +25,7 @@ from tests.functional.api.server_cases import (
     FOUND,
     FREE,
     FULL,
-    ID,
-    IDENTITY,
     LATER,
-    MACHINE,
-    OLDER,
-    OTHER,
-    RULE,
     WRONG,
     Spec,
 )
@@ -40,20 +33,12 @@ from tests.functional.api.server_cases import (
 V1BETA1, V1BETA2 = "v1beta1", "v1beta2"
 
 
-@pytest_asyncio.fixture
-async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    name = f"t-{uuid.uuid4().hex[:10]}"
-    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
-    yield name
-    await cluster.delete(NAMESPACE, ("", name))
-
-
 def of(kind: str, version: str = "") -> Kind:
     return replace(kind_of(kind), version=version) if version else kind_of(kind)
 
 
-async def applied(cluster: KubernetesCluster, kind: Kind, space: str, spec: Spec) -> Spec:
-    meta = {"name": "a" if kind.namespaced else space, **({"namespace": space} if kind.namespaced else {})}
+async def applied(cluster: KubernetesCluster, kind: Kind, namespace: str, spec: Spec) -> Spec:
+    meta = {"name": "a" if kind.namespaced else namespace, **({"namespace": namespace} if kind.namespaced else {})}
     return (await cluster.apply(kind, {"metadata": meta, "spec": spec}, "test"))["spec"]
 
 
@@ -63,8 +48,10 @@ async def test_the_definition_is_accepted(cluster: KubernetesCluster, resource: 
     await cluster.apply(CRD, crd(resource), "test")
 
 
-async def test_a_server_with_all_fields_is_accepted_and_gets_defaults(cluster: KubernetesCluster, space: str) -> None:
-    spec = await applied(cluster, of("OpenStackServer"), space, FULL)
+async def test_a_server_with_all_fields_is_accepted_and_gets_defaults(
+    cluster: KubernetesCluster, namespace: str
+) -> None:
+    spec = await applied(cluster, of("OpenStackServer"), namespace, FULL)
     assert spec["rootVolume"]["availabilityZone"] == {"from": "Name", "name": "z"}
     assert (spec["identityRef"]["type"], spec["trunk"], spec["configDrive"]) == ("Secret", False, False)
     assert spec["ports"] == FULL["ports"]
@@ -74,10 +61,10 @@ async def test_a_server_with_all_fields_is_accepted_and_gets_defaults(cluster: K
 @pytest.mark.parametrize("spelled", [OLDER, LATER], ids=["older", "later"])
 @pytest.mark.parametrize("rules", ["allNodesSecurityGroupRules", "clusterNodesSecurityGroupRules"])
 async def test_each_version_accepts_each_spelling_of_a_cluster(
-    cluster: KubernetesCluster, space: str, version: str, spelled: Spec, rules: str
+    cluster: KubernetesCluster, namespace: str, version: str, spelled: Spec, rules: str
 ) -> None:
     spec = {**CLUSTER, **CLUSTER_PARTS, **spelled, "managedSecurityGroups": {rules: [RULE]}}
-    found = await applied(cluster, of("OpenStackCluster", version), space, spec)
+    found = await applied(cluster, of("OpenStackCluster", version), namespace, spec)
     assert {name: found[name] for name in spelled} == spelled
     assert found["managedSecurityGroups"] == {rules: [RULE], "allowAllInClusterTraffic": False}
     assert found["bastion"]["enabled"] is True
@@ -86,80 +73,83 @@ async def test_each_version_accepts_each_spelling_of_a_cluster(
 @pytest.mark.parametrize("flavor", ["m1.small", {"id": "7"}, {"filter": {"name": "m1.small"}}], ids=str)
 @pytest.mark.parametrize(("one", "other"), [(V1BETA1, V1BETA2), (V1BETA2, V1BETA1)])
 async def test_a_flavor_is_read_as_it_was_written_through_either_version(
-    cluster: KubernetesCluster, space: str, flavor: Any, one: str, other: str
+    cluster: KubernetesCluster, namespace: str, flavor: Any, one: str, other: str
 ) -> None:
-    await applied(cluster, of("OpenStackMachine", one), space, {**MACHINE, "flavor": flavor})
-    found = await cluster.get(of("OpenStackMachine", other), (space, "a"))
+    await applied(cluster, of("OpenStackMachine", one), namespace, {**MACHINE, "flavor": flavor})
+    found = await cluster.get(of("OpenStackMachine", other), (namespace, "a"))
     assert found
     assert (found["spec"]["flavor"], found["apiVersion"].rsplit("/")[-1]) == (flavor, other)
     spec = {**MACHINE, "flavor": flavor, "providerID": "openstack:///x"}
-    assert (await applied(cluster, of("OpenStackMachine", other), space, spec))["flavor"] == flavor
+    assert (await applied(cluster, of("OpenStackMachine", other), namespace, spec))["flavor"] == flavor
 
 
-async def test_the_other_kinds_are_accepted(cluster: KubernetesCluster, space: str) -> None:
+async def test_the_other_kinds_are_accepted(cluster: KubernetesCluster, namespace: str) -> None:
     pool = {
         "identityRef": IDENTITY,
         "maxIPs": 3,
         "preAllocatedFloatingIPs": ["192.0.2.1"],
         "floatingIPNetwork": {"id": ID},
     }
-    assert (await applied(cluster, of("OpenStackFloatingIPPool"), space, pool))["reclaimPolicy"] == "Retain"
+    assert (await applied(cluster, of("OpenStackFloatingIPPool"), namespace, pool))["reclaimPolicy"] == "Retain"
     expression = {"key": "team", "operator": "In", "values": ["a"]}
-    identity = {"secretRef": {"name": "c", "namespace": space}, "namespaceSelector": {"matchExpressions": [expression]}}
-    assert await applied(cluster, of("OpenStackClusterIdentity"), space, identity) == identity
+    identity = {
+        "secretRef": {"name": "c", "namespace": namespace},
+        "namespaceSelector": {"matchExpressions": [expression]},
+    }
+    assert await applied(cluster, of("OpenStackClusterIdentity"), namespace, identity) == identity
     for version in (V1BETA1, V1BETA2):
-        await applied(cluster, of("OpenStackMachineTemplate", version), space, {"template": {"spec": MACHINE}})
+        await applied(cluster, of("OpenStackMachineTemplate", version), namespace, {"template": {"spec": MACHINE}})
 
 
 @pytest.mark.parametrize(("kind", "spec", "field", "message"), WRONG)
 async def test_an_invalid_field_is_rejected_by_name(
-    cluster: KubernetesCluster, space: str, kind: str, spec: Spec, field: str, message: str
+    cluster: KubernetesCluster, namespace: str, kind: str, spec: Spec, field: str, message: str
 ) -> None:
     versions = (kind_of(kind).version, *kind_of(kind).also)
     for version in versions:
         with pytest.raises(TerminalError) as refused:
-            await applied(cluster, of(kind, version), space, spec)
+            await applied(cluster, of(kind, version), namespace, spec)
         assert f"{field}: " in str(refused.value)
         assert message in str(refused.value)
 
 
-async def found_something(cluster: KubernetesCluster, kind: str, space: str) -> None:
+async def found_something(cluster: KubernetesCluster, kind: str, namespace: str) -> None:
     if kind == "OpenStackCluster":
-        body = {"metadata": {"name": "a", "namespace": space}, "status": FOUND}
+        body = {"metadata": {"name": "a", "namespace": namespace}, "status": FOUND}
         await cluster.apply_status(of(kind), body, "status")
 
 
 @pytest.mark.parametrize(("kind", "before", "after", "field", "message"), CHANGES)
 async def test_a_change_of_an_immutable_field_is_rejected_by_name(
-    cluster: KubernetesCluster, space: str, kind: str, before: Spec, after: Spec, field: str, message: str
+    cluster: KubernetesCluster, namespace: str, kind: str, before: Spec, after: Spec, field: str, message: str
 ) -> None:
     base = BASES[kind]
-    await applied(cluster, of(kind), space, {**base, **before})
-    await found_something(cluster, kind, space)
+    await applied(cluster, of(kind), namespace, {**base, **before})
+    await found_something(cluster, kind, namespace)
     with pytest.raises(TerminalError) as refused:
-        await applied(cluster, of(kind), space, {**base, **after})
+        await applied(cluster, of(kind), namespace, {**base, **after})
     assert f"{field}: " in str(refused.value)
     assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(("kind", "before", "after"), FREE)
 async def test_a_mutable_field_can_change(
-    cluster: KubernetesCluster, space: str, kind: str, before: Spec, after: Spec
+    cluster: KubernetesCluster, namespace: str, kind: str, before: Spec, after: Spec
 ) -> None:
     base = BASES[kind]
-    await applied(cluster, of(kind), space, {**base, **before})
-    await found_something(cluster, kind, space)
-    await applied(cluster, of(kind), space, {**base, **after})
+    await applied(cluster, of(kind), namespace, {**base, **before})
+    await found_something(cluster, kind, namespace)
+    await applied(cluster, of(kind), namespace, {**base, **after})
 
 
-async def test_a_change_of_a_template_is_left_to_admission(cluster: KubernetesCluster, space: str) -> None:
+async def test_a_change_of_a_template_is_left_to_admission(cluster: KubernetesCluster, namespace: str) -> None:
     """A dry run of Cluster API's topology controller must get an answer."""
     for image, region in ((ID, "one"), (OTHER, "two")):
         identity = {**IDENTITY, "region": region}
         machine = {**MACHINE, "image": {"id": image}, "identityRef": identity}
-        await applied(cluster, of("OpenStackMachineTemplate"), space, {"template": {"spec": machine}})
+        await applied(cluster, of("OpenStackMachineTemplate"), namespace, {"template": {"spec": machine}})
         shared = {"identityRef": identity, "bastion": {"enabled": True, "spec": machine}}
-        await applied(cluster, of("OpenStackClusterTemplate"), space, {"template": {"spec": shared}})
+        await applied(cluster, of("OpenStackClusterTemplate"), namespace, {"template": {"spec": shared}})
 
 
 def rules(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.change.manifests import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import TerminalError
@@ -24,22 +20,14 @@ MINE = {**FIRST, "size": "medium", "internal_domain_name": "mine.local"}
 THEIRS = {"size": "small", "features": {"services": ["block-storage"], "network_policies": {"enabled": True}}}
 
 
-@pytest_asyncio.fixture
-async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    name = f"rollback-{uuid.uuid4().hex[:8]}"
-    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
-    yield name
-    await cluster.delete(NAMESPACE, ("", name))
-
-
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("write", [0, 1, 2, 3])
-async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, write: int, after: bool) -> None:
+async def test_one_spec_or_the_other(cluster: KubernetesCluster, namespace: str, write: int, after: bool) -> None:
     async def spec() -> Any:
         return (await cluster.get(KIND, key) or {})["spec"]
 
-    key = (space, "cloud")
-    meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
+    key = (namespace, "cloud")
+    meta: dict[str, Any] = {"namespace": namespace, "name": "cloud"}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
     await cluster.apply(KIND, {"metadata": {**meta, "labels": {"of": "flux"}}, "spec": THEIRS}, "flux")
     await cluster.patch(KIND, key, {"spec": {"region_name": "Two"}})
@@ -64,24 +52,24 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, wri
     assert gone != new
 
 
-async def test_a_rejection_changes_no_field_of_any_manager(cluster: KubernetesCluster, space: str) -> None:
+async def test_a_rejection_changes_no_field_of_any_manager(cluster: KubernetesCluster, namespace: str) -> None:
     """Neither at once, nor in the next apply of the former manifest."""
-    meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
+    meta: dict[str, Any] = {"namespace": namespace, "name": "cloud"}
     theirs = {"features": {"services": ["block-storage"]}}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
     await cluster.apply(KIND, {"metadata": meta, "spec": theirs}, "flux")
-    before = await cluster.get(KIND, (space, "cloud"))
+    before = await cluster.get(KIND, (namespace, "cloud"))
     with pytest.raises(TerminalError, match="size"):
         await replace_spec(cluster, KIND, {"metadata": meta, "spec": {**FIRST, "size": "huge"}}, MANAGER)
-    assert await cluster.get(KIND, (space, "cloud")) == before
+    assert await cluster.get(KIND, (namespace, "cloud")) == before
     found = await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
     assert found["spec"]["features"]["services"] == ["block-storage"]
 
 
 async def test_an_interrupted_replacement_loses_nothing_in_the_next_apply(
-    cluster: KubernetesCluster, space: str
+    cluster: KubernetesCluster, namespace: str
 ) -> None:
-    meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
+    meta: dict[str, Any] = {"namespace": namespace, "name": "cloud"}
     theirs = {"features": {"services": ["block-storage"]}}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
     await cluster.apply(KIND, {"metadata": meta, "spec": theirs}, "flux")

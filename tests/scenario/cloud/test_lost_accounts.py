@@ -156,20 +156,20 @@ async def test_a_loss_is_reported_even_if_the_account_cannot_be_recreated(provid
     world = await ready_world(whole=True)
     kind, _ = PROVIDERS[provider]
     lose(world, provider)
-    port, call = getattr(world, provider), "entry" if provider == "identity" else "account"
+    port = getattr(world, provider)
 
     async def fails(*_: Any) -> None:
         raise TransientError("it is read-only")
 
-    works, found = getattr(port, call), None
-    setattr(port, call, fails)
+    works, found = port.account, None
+    port.account = fails
     await world.run(600)
     for obj in world.cluster.all(kind):
         status, _, message = world.condition(obj=obj)
         found = (status, message)
         assert found == ("False", "it is read-only")
     assert found and not world.ready()
-    setattr(port, call, works)
+    port.account = works
     await world.run(600)
     assert world.ready()
     await world.stop()

@@ -28,7 +28,7 @@ from tests.scenario.controllers.test_floatingippool import (
 )
 from tests.scenario.pool_world import POOLS, pools
 from tests.scenario.real_port import NOVA, Connection, RealPort, real_port
-from tests.scenario.server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
+from tests.scenario.server_world import ALL, KIND, VOLUMES, WHOLE, Servers, deleted_unheard, made
 from tests.scenario.world import NAMESPACE, SETTINGS, World
 
 __all__ = [
@@ -54,12 +54,7 @@ async def test_a_server_is_created_and_deleted() -> None:
 
 async def test_an_unrecorded_volume_is_deleted_with_its_server() -> None:
     for number in range(1, 6):
-        world = Servers()
-        world.clouds.lost = number
-        world.server(**WHOLE)
-        while len(world.clouds.calls) < number:
-            await world.run(0.2)
-        world.delete(KIND, "web")
+        world = await deleted_unheard(number)
         await world.run(120)
         assert (world.there(), world.get()) == ([], {}), number
         await world.stop()

@@ -14,7 +14,7 @@ from stackwright.core.openstack.resources import SERVER_KEY, mark
 from support import openstack
 from tests.scenario.capi_world import killed_everywhere, lost_everywhere, unheard_everywhere
 from tests.scenario.faulty_clouds import TROUBLES
-from tests.scenario.server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
+from tests.scenario.server_world import ALL, IDENTITY, KIND, WHOLE, Servers, deleted_unheard, made
 from tests.scenario.world import NAMESPACE
 
 pytestmark = pytest.mark.looptime
@@ -162,12 +162,7 @@ async def test_a_request_that_is_done_when_the_end_has_begun_leaves_nothing() ->
 
 async def test_a_response_lost_before_the_deletion_leaves_no_resources() -> None:
     for number in range(1, 6):
-        world = Servers()
-        world.clouds.lost = number
-        world.server(**WHOLE)
-        while len(world.clouds.calls) < number:
-            await world.run(0.2)
-        world.delete(KIND, "web")
+        world = await deleted_unheard(number)
         await world.settle(patience=20)
         await gone(world)
         await world.stop()

@@ -54,6 +54,15 @@ async def make_small(world: Clusters) -> None:
     await world.ready(MACHINES, "m")
 
 
+async def make_another(world: Clusters) -> None:
+    """A cluster of the same names besides one that this operator does not know; it is deleted again."""
+    await make_small(world)
+    assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
+    world.delete(MACHINES, "m")
+    world.delete(CLUSTERS, "c")
+    await world.settle(patience=20)
+
+
 async def small() -> Clusters:
     world = Clusters()
     await make_small(world)
@@ -263,11 +272,7 @@ async def test_objects_of_one_name_in_two_clusters_with_one_project_share_nothin
     await old.stop()
     world = restored(old, ())
     before = {(t.what, t.id) for t in old.clouds.all()}
-    await make_small(world)
-    assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
-    world.delete(MACHINES, "m")
-    world.delete(CLUSTERS, "c")
-    await world.settle(patience=20)
+    await make_another(world)
     assert {(t.what, t.id) for t in world.clouds.all()} == before
 
 
@@ -305,11 +310,7 @@ async def test_a_later_cluster_of_the_same_name_adopts_nothing_of_a_moved_one() 
     moved = {(t.what, t.id) for t in old.clouds.all()}  # of another Kubernetes cluster now
     world = old.again()
     world.cluster._objects = {at: obj for at, obj in world.cluster._objects.items() if at[0] not in KINDS}
-    await make_small(world)
-    assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
-    world.delete(MACHINES, "m")
-    world.delete(CLUSTERS, "c")
-    await world.settle(patience=20)
+    await make_another(world)
     assert {(t.what, t.id) for t in world.clouds.all()} == moved
 
 

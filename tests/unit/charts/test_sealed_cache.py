@@ -13,22 +13,10 @@ from typing import Any
 import pytest
 
 from support.paths import ROOT
+from support.pickles import RAN, Evil
 
 BIN = ROOT / "charts"
 PREFIX = "sealed1:"
-RAN: list[str] = []
-
-
-def run() -> str:
-    RAN.append("here")
-    return "evil"
-
-
-class Evil:
-    """Runs code where it is unpickled."""
-
-    def __reduce__(self) -> Any:
-        return run, ()
 
 
 class Memcached:

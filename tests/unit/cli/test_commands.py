@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from typer.testing import CliRunner
 
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.kinds import NAMESPACE, NODE, POD
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -24,6 +21,7 @@ from stackwright.controllers import cloud
 from stackwright.core.ports import TerminalError
 from stackwright.local.cluster import doctor
 from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
 
 MANIFEST = """\
 apiVersion: lcm.mirantis.com/v1alpha1
@@ -46,12 +44,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
     memory.put(NAMESPACE, {"metadata": {"name": "openstack"}})
     memory.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
 
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
     (tmp_path / "kubeconfig").touch()
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "local"))
     return memory

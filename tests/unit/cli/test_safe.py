@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import typer
 from typer.testing import CliRunner
 
 from stackwright import cli
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import common
 from stackwright.cli.app import app
 from stackwright.cli.change.plan import _text
@@ -24,6 +22,7 @@ from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node
 from stackwright.core.ports import TerminalError
+from support.commands import connect
 from tests.unit.cli.show.test_pods import cluster, pod
 
 EVIL = "no \x1b]0;evil\x07\x1b[2J\x9b2J\r\u202e"
@@ -66,11 +65,7 @@ def test_changes_of_a_state_without_a_terminal(capsys: pytest.CaptureFixture[str
 
 
 def called(monkeypatch: pytest.MonkeyPatch, there: Any, *words: str) -> Any:
-    @asynccontextmanager
-    async def connected(given: Any) -> Any:
-        yield there
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, there)
     return CliRunner().invoke(app, words)
 
 

@@ -11,18 +11,11 @@ import pytest
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
-from stackwright.core.ports import Ports, TerminalError, TransientError
+from stackwright.core.ports import TerminalError, TransientError
 from stackwright.runtime import accounts
 from stackwright.runtime.accounts import FEW, KEPT, LONGEST, QUIET, SHARES, AccountChecks
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryBroker, MemoryCluster, MemoryIdentity, MemorySql
+from support.ports import memory_ports
 
 pytestmark = pytest.mark.looptime
 ADMIN = ("n", "root")
@@ -61,8 +54,7 @@ def checks(sql: Sql, now: float = 1000.0, names: Iterable[str] = "abcdefgh") -> 
     for name in ("root", *names):
         data = {"password": base64.b64encode(b"p").decode()}
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": data})
-    helm = MemoryHelm(cluster, clock)
-    return AccountChecks(Ports(cluster, helm, sql, MemoryBroker(), MemoryIdentity(), clock, SeededEntropy()))
+    return AccountChecks(memory_ports(cluster, clock, sql=sql))
 
 
 async def looks(made: AccountChecks, provider: str = "p") -> int:
@@ -222,7 +214,7 @@ async def test_a_check_uses_the_password_of_the_account_unless_it_changes(
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": {"password": b64(password)}})
     sql, broker, identity = MemorySql(), MemoryBroker(), MemoryIdentity()
     sql.users["host", "a"] = identity.users["a"] = "old"
-    made = AccountChecks(Ports(cluster, MemoryHelm(cluster, clock), sql, broker, identity, clock, SeededEntropy()))
+    made = AccountChecks(memory_ports(cluster, clock, sql=sql, broker=broker, identity=identity))
     spec = {"serviceName": "s", "serviceType": "t", "username": "a", "endpoints": {}}
     sql_account = SqlAccount("host", ADMIN, "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
     entry, at_broker = CatalogEntry(ADMIN, spec, ("n", "a")), BrokerAccount("host", ADMIN, "v", "a", ("n", "a"))

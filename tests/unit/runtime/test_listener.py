@@ -100,6 +100,19 @@ async def listening(port: int, folder: Path) -> AsyncIterator[Listening]:
         assert made.server._turns._shares.unused
 
 
+@asynccontextmanager
+async def serving(server: Coroutine[Any, Any, None]) -> AsyncIterator[list[socket.socket]]:
+    """While a server runs; the connections in the list are closed at the end."""
+    task, connections = asyncio.create_task(server), list[socket.socket]()
+    try:
+        yield connections
+    finally:
+        for each in connections:
+            each.close()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 async def asked(streams: Streams) -> bytes:
     """The answer; empty if the connection is closed."""
     reader, writer = streams
@@ -154,9 +167,7 @@ async def test_of_an_address_the_latest_connection_has_its_handshake_first(
 
     monkeypatch.setattr(asyncio.get_running_loop(), "connect_accepted_socket", handshake)
     server = Server(hello)
-    task = asyncio.create_task(server.listen(unused_tcp_port, None))
-    connections = list[socket.socket]()
-    try:
+    async with serving(server.listen(unused_tcp_port, None)) as connections:
         for number in range(1, 5):
             connections.append(await connected(unused_tcp_port, "127.0.0.2"))
             await until(lambda: server._count == number)  # noqa: B023 - it is called in this iteration
@@ -165,11 +176,6 @@ async def test_of_an_address_the_latest_connection_has_its_handshake_first(
         go.set()
         await until(lambda: server._count == 0)
         assert begun == [first, *reversed(others)]
-    finally:
-        for each in connections:
-            each.close()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_an_endless_handshake_is_aborted(
@@ -269,11 +275,10 @@ def is_closed(connection: socket.socket) -> bool:
 async def test_ports_that_are_polled_have_few_connections(unused_tcp_port: int, what: str) -> None:
     """prometheus_client uses a thread per connection; aiohttp's own server accepts any number."""
     serve = metrics.serve if what == "metrics" else Health(Mock(stuck=list), Mock(silent=dict)).serve
-    task, said = asyncio.create_task(serve(unused_tcp_port)), list[socket.socket]()
-    try:
+    async with serving(serve(unused_tcp_port)) as connections:
         for _ in range(FEW + 20):
-            said.append(await connected(unused_tcp_port, "127.0.0.2"))
-        await until(lambda: sum(map(is_closed, said)) >= 20)
+            connections.append(await connected(unused_tcp_port, "127.0.0.2"))
+        await until(lambda: sum(map(is_closed, connections)) >= 20)
         assert threading.active_count() < 20
         path = {"health": "/healthz", "metrics": "/metrics"}[what]
         async with (
@@ -282,11 +287,6 @@ async def test_ports_that_are_polled_have_few_connections(unused_tcp_port: int, 
         ):
             assert found.status == 200
             assert ("stackwright_queue_depth" in await found.text()) == (what == "metrics")
-    finally:
-        for each in said:
-            each.close()
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_that_no_descriptor_is_left_ends_nothing(

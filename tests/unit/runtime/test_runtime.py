@@ -14,21 +14,14 @@ from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Plan
-from stackwright.core.ports import Ports, TerminalError, TransientError
+from stackwright.core.ports import TerminalError, TransientError
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.memcached.kind import Memcached
+from support.ports import memory_ports
 
 pytestmark = pytest.mark.looptime
 KEY = ("n", "x")
@@ -61,11 +54,8 @@ class Operator:
 
     def __init__(self, *controllers, latency=0.0):
         self.cluster = MemoryCluster(clock=FrozenClock())
-        self.store, clock = Store(), FrozenClock()
-        ports = Ports(
-            WriteThrough(self.store, self.cluster), MemoryHelm(self.cluster, clock, lambda chart, values: []),
-            MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy(),
-        )  # fmt: skip
+        self.store = Store()
+        ports = memory_ports(self.cluster, FrozenClock(), cluster=WriteThrough(self.store, self.cluster))
         self.runtime = Runtime(controllers, ports, CachedReader(self.store, self.cluster), self.store, KeyedQueue())
         self.deaf, self._latency = False, latency
         self.cluster.subscribe(self._tell)

@@ -17,8 +17,7 @@ from stackwright.cli.app import app
 from stackwright.cli.use import access as cli_access
 from stackwright.cli.use import smoke
 from stackwright.core.openstack.access import Access
-from stackwright.smoke.stage import Stage
-from tests.unit.smoke.cloud_in_memory import Clock, Host, Projects, World
+from tests.unit.smoke.cloud_in_memory import World, stage
 
 Smoke = Callable[..., Any]
 
@@ -27,17 +26,10 @@ Smoke = Callable[..., Any]
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
     made = World()
 
-    def stage(access: Any, folder: Path) -> Stage:
-        guest = tmp_path / "guest.qcow2"
-        guest.touch()
-        there = Stage("smoke-1", Projects(made), made.tenant(), Host(made), lambda: guest, folder)
-        there.clock = Clock()
-        return there
-
     async def nobody(*_: Any) -> None:
         return None
 
-    monkeypatch.setattr(smoke, "_stage", stage)
+    monkeypatch.setattr(smoke, "_stage", lambda access, folder: stage(made, folder))
     monkeypatch.setattr(cli_access, "read_access", nobody)
     (tmp_path / "kubeconfig").write_text("{}")
     monkeypatch.setattr(cli_cluster, "connected", lambda given: _Connected())

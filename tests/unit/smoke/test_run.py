@@ -16,19 +16,10 @@ from stackwright.smoke import leftovers, report
 from stackwright.smoke.checks import CHECKS, chosen, names
 from stackwright.smoke.checks.machine import socket_url
 from stackwright.smoke.run import FAILED, PASSED, SKIPPED, Result, run
-from stackwright.smoke.stage import Stage
 from stackwright.smoke.tenant import CloudError, Project, Rule
-from tests.unit.smoke.cloud_in_memory import Clock, Host, Projects, World
+from tests.unit.smoke.cloud_in_memory import World, stage
 
 RULES = {Rule("icmp"), Rule("tcp", 22)}
-
-
-def stage(world: World, folder: Path) -> Stage:
-    guest = folder / "guest.qcow2"
-    guest.touch()
-    made = Stage("smoke-1", Projects(world), world.tenant(), Host(world), lambda: guest, folder)
-    made.clock = Clock()
-    return made
 
 
 def outcomes(world: World, folder: Path) -> dict[str, Result]:

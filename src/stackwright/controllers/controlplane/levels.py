@@ -11,10 +11,12 @@ from typing import Any
 from stackwright.api.fields import ini
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.cloud.controlplane.infrastructure import RabbitTemplate
+from stackwright.cloud.controlplane.services import KeystoneTemplate, NeutronTemplate, NovaProgram, PlacementTemplate
 from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.controllers.cloud.selection import Wanted
 
 LevelValues = tuple[Level, dict[str, Any]]
+Program = KeystoneTemplate | PlacementTemplate | NeutronTemplate | NovaProgram
 NOVA_COMPONENTS = {
     "apiServiceTemplate": "api-osapi",
     "metadataServiceTemplate": "api-metadata",
@@ -57,8 +59,7 @@ def _bus(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[tuple[Rabb
 
 def _identity(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.keystone:
-        yield _replicas("spec.keystone.template", "keystone", "api", spec.keystone.template.replicas)
-        yield from _options("spec.keystone.template", "keystone", spec.keystone.template.custom_service_config)
+        yield from _program("spec.keystone.template", "keystone", "api", spec.keystone.template)
 
 
 def _image(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
@@ -72,21 +73,17 @@ def _image(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelVal
 
 def _placement(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.placement:
-        yield _replicas("spec.placement.template", "placement", "api", spec.placement.template.replicas)
-        yield from _options("spec.placement.template", "placement", spec.placement.template.custom_service_config)
+        yield from _program("spec.placement.template", "placement", "api", spec.placement.template)
 
 
 def _networking(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.neutron:
-        yield _replicas("spec.neutron.template", "neutron", "server", spec.neutron.template.replicas)
-        yield from _options("spec.neutron.template", "neutron", spec.neutron.template.custom_service_config)
+        yield from _program("spec.neutron.template", "neutron", "server", spec.neutron.template)
 
 
 def _compute(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     for path, program in spec.nova.template.programs().items() if spec.nova else ():
-        where = f"spec.nova.template.{path}"
-        yield _replicas(where, "nova", NOVA_COMPONENTS[path], program.replicas)
-        yield from _options(where, "nova", program.custom_service_config)
+        yield from _program(f"spec.nova.template.{path}", "nova", NOVA_COMPONENTS[path], program)
 
 
 def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
@@ -104,6 +101,11 @@ LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[LevelVa
     "compute": _compute,
     "dashboard": _dashboard,
 }
+
+
+def _program(where: str, chart: str, component: str, template: Program) -> Iterable[LevelValues]:
+    yield _replicas(where, chart, component, template.replicas)
+    yield from _options(where, chart, template.custom_service_config)
 
 
 def _replicas(where: str, chart: str, component: str, count: int) -> LevelValues:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error
+from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
 from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.managed_resources import Record
 from stackwright.controllers.infra.reads import origin_of
 from stackwright.controllers.infra.references import Answers
 from stackwright.controllers.infra.resolve_references import Resolution, resolve_references
 from stackwright.core.objects import is_deleting, key_of
-from stackwright.core.openstack.clouds import Clouds
+from stackwright.core.openstack.clouds import Clouds, Subscription, look
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.ports import Reader
@@ -34,7 +35,12 @@ Resolve = Callable[[Mapping[str, Any], Mapping[str, Any], Answers], Resolution] 
 async def observe_cloud(
     seen: S, clouds: Clouds, reader: Reader, controller: str, *steps: Callable[[S, CloudRef], Awaitable[S]]
 ) -> S:
-    """Add the origin of the object, its cloud, and what each step reads there; no step follows an error."""
+    """Add the origin of the object, its cloud, and what each step reads there; no step follows an error.
+
+    Nothing is read if the object needs no requests to its cloud.
+    """
+    if not seen.asks:
+        return seen
     key = key_of(seen.obj)
     try:
         async with clouds.in_time(controller, key):
@@ -56,5 +62,16 @@ def resolving(clouds: Clouds, resolve: Resolve) -> Callable[[R, CloudRef], Await
         if is_deleting(seen.obj):
             return seen
         return replace(seen, found=await resolve_references(clouds, cloud, partial(resolve, seen.spec, seen.status)))
+
+    return step
+
+
+def viewing(
+    clouds: Clouds, asker: Callable[[S], Subscription], record_of: Callable[[Mapping[str, Any]], Record]
+) -> Callable[[S, CloudRef], Awaitable[S]]:
+    """A step that subscribes an object and adds the view of its project."""
+
+    async def step(seen: S, cloud: CloudRef) -> S:
+        return with_view(seen, await look(clouds, cloud, asker(seen)), record_of(seen.status))
 
     return step

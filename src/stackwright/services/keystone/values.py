@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract, Keys, Secret
@@ -12,7 +10,7 @@ from stackwright.services.keystone.features import KeystoneSettings
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.memcached.values import servers
 from stackwright.services.rabbitmq.accounts import messaging
-from stackwright.services.sizes import limits
+from stackwright.services.sizes import Sizing, limits
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
 DATABASE_SECRET = "keystone-database"  # noqa: S105
@@ -39,12 +37,6 @@ clouds:
     interface: internal
     identity_api_version: 3
 """
-
-
-@dataclass(frozen=True)
-class Sizing:
-    pods: int
-    workers: int
 
 
 SIZES: dict[Size, Sizing] = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract
@@ -11,16 +9,10 @@ from stackwright.services.ingress.endpoints import ingress_values
 from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.oslo import api_conf
-from stackwright.services.sizes import limits
+from stackwright.services.sizes import Sizing, limits
 
 PORT = 8778
 API = "placement-api"
-
-
-@dataclass(frozen=True)
-class Sizing:
-    replicas: int
-    workers: int
 
 
 SIZES: dict[Size, Sizing] = {
@@ -45,7 +37,7 @@ def chart_values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "api", "job"),
-        "pod": {"replicas": {"api": size.replicas}, "resources": limits(api=size.workers)},
+        "pod": {"replicas": {"api": size.pods}, "resources": limits(api=size.workers)},
         "secrets": {
             "oslo_db": {"placement": f"{context.name}-database"},
             "identity": {"placement": f"{context.name}-keystone"},

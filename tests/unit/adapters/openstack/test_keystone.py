@@ -165,13 +165,13 @@ async def test_after_a_failure_the_login_to_keystone_is_repeated(
     }  # fmt: skip
     client = KeystoneIdentity()
     for _ in range(2):
-        await client.entry(ACTION, admin, "pw")
+        await client.account(ACTION, admin, "pw")
     assert len(made) == 1
     monkeypatch.setattr(keystone, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
     with pytest.raises(TransientError):
-        await client.entry(ACTION, admin, "pw")
+        await client.account(ACTION, admin, "pw")
     monkeypatch.setattr(keystone, "_ensure_catalog", lambda *_: None)
-    await client.entry(ACTION, admin, "pw")
+    await client.account(ACTION, admin, "pw")
     assert len(made) == 2
 
 
@@ -245,10 +245,10 @@ async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
         "user_domain_name": "Default", "project_domain_name": "Default",
     }  # fmt: skip
     with pytest.raises(TransientError) as raised:
-        await KeystoneIdentity().entry(ACTION, admin, "y")
+        await KeystoneIdentity().account(ACTION, admin, "y")
     assert "pw-x" not in str(raised.value)
     with pytest.raises(TerminalError, match="keystone-admin lacks password"):
-        await KeystoneIdentity().entry(ACTION, {**admin, "password": ""}, "y")
+        await KeystoneIdentity().account(ACTION, {**admin, "password": ""}, "y")
 
 
 def test_wrong_passwords_cannot_lock_a_service_out(identity: Identity) -> None:

@@ -24,7 +24,8 @@ from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
 from stackwright.core.openstack.resources import SERVER_KEY, mark
-from support.server_objects import GOOD, ID, MACHINE, OLDER, RULE, changed, later, obj
+from support.infra_specs import ID, MACHINE, OLDER, RULE
+from support.server_objects import GOOD, changed, later, obj
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"

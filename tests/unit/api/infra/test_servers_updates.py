@@ -10,7 +10,8 @@ import pytest
 from stackwright.api.rules import FIXED
 from stackwright.cloud.immutability import update_errors
 from stackwright.controllers.validate import TOPOLOGY, errors_of
-from support.server_objects import GOOD, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE, changed, later, obj
+from support.infra_specs import FIXED_IN_CLUSTER, FIXED_IN_SERVER, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE
+from support.server_objects import GOOD, changed, later, obj
 
 REGION = "spec.identityRef.region: cannot change, be added or be removed; create another object"
 NODE = {"template": {"spec": {**MACHINE, "ports": [{"tags": ["a"]}]}}}
@@ -29,28 +30,7 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
         {"identityRef.region": "two"},
         [REGION],
     ),
-    *(
-        ("OpenStackServer", {}, {name: value}, [f"spec.{name}: {FIXED}"])
-        for name, value in {
-            "image": {"id": OTHER},
-            "flavor": "m2",
-            "flavorID": "7",
-            "sshKeyName": "other",
-            "trunk": True,
-            "tags": ["a"],
-            "securityGroups": [{"id": ID}],
-            "configDrive": True,
-            "rootVolume": {"sizeGiB": 1},
-            "additionalBlockDevices": [{"name": "d", "sizeGiB": 1, "storage": {"type": "Local"}}],
-            "serverGroup": {"id": ID},
-            "serverMetadata": [{"key": "a", "value": "b"}],
-            "schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": "Bool", "bool": True}}],
-            "availabilityZone": "z",
-            "userDataRef": {"name": "x"},
-            "floatingIPPoolRef": {"kind": "A", "name": "b"},
-            "ports": [{"network": {"id": OTHER}}],
-        }.items()
-    ),
+    *(("OpenStackServer", {}, {name: value}, [f"spec.{name}: {FIXED}"]) for name, value in FIXED_IN_SERVER.items()),
     ("OpenStackServer", {}, {"ports.0.allowedAddressPairs": [{"ipAddress": "10.0.0.1"}]}, [f"spec.ports: {FIXED}"]),
     ("OpenStackServer", {"ports.0.disablePortSecurity": True}, {"ports.0.enablePortSecurity": False}, []),
     ("OpenStackServer", {"ports.0.disablePortSecurity": True}, {}, [f"spec.ports: {FIXED}"]),
@@ -118,19 +98,7 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
         )
         for subnets in ([], [{"cidr": "10.1.0.0/24"}], [{**SUBNET, "allocationPools": [{"start": "a", "end": "b"}]}])
     ),
-    *(
-        ("OpenStackCluster", {}, {name: value}, [f"spec.{told}: {FIXED}"])
-        for name, value, told in (
-            ("router", {"id": ID}, "router"),
-            ("externalNetwork", {"id": ID}, "externalNetwork"),
-            ("tags", ["a"], "tags"),
-            ("networkMTU", 1400, "managedNetwork.mtu"),
-            ("managedNetwork", {"mtu": 1400}, "managedNetwork.mtu"),
-            ("disablePortSecurity", False, "managedNetwork.enablePortSecurity"),
-            ("disableAPIServerFloatingIP", True, "apiServer.enableFloatingIP"),
-            ("externalRouterIPs", [{"subnet": {"id": ID}}], "managedRouter.externalIPs"),
-        )
-    ),
+    *(("OpenStackCluster", {}, {name: value}, [f"spec.{told}: {FIXED}"]) for name, value, told in FIXED_IN_CLUSTER),
     ("OpenStackCluster", {}, {"networkMTU": 0}, []),
     ("OpenStackCluster", {"managedNetwork": {"mtu": 0}}, {"networkMTU": 0}, []),
     (

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import NAMESPACE
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.change import confirm
 from stackwright.cli.change.manifests import Manifest
@@ -23,6 +21,7 @@ from stackwright.core.objects import key_of
 from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError
 from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
 
 CLOUD = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",
@@ -36,12 +35,7 @@ CLOUD = {
 def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     memory = MemoryCluster()
     memory.put(NAMESPACE, {"metadata": {"name": "openstack"}})
-
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     return memory
 
 

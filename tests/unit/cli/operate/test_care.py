@@ -6,8 +6,6 @@ import gzip
 import io
 import json
 import tarfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, EVENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.secrecy import blanked
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.operate import restart
 from stackwright.cli.operate.restart import RESTARTED
@@ -25,6 +22,7 @@ from stackwright.cli.show.report import bundle, is_foreign, objects
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import TerminalError
 from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
 
 SPACE = "openstack"
 CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
@@ -33,12 +31,7 @@ CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     memory = MemoryCluster()
-
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     return memory
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import PAUSED
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.keystone.kind import Keystone
+from support.commands import connect
 from support.server_objects import obj as good
 
 SPACE = "openstack"
@@ -31,12 +29,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     server = good("OpenStackServer")["spec"]
     for name in ("web", "db"):
         memory.put(OpenStackServer.KIND, {"metadata": {"namespace": SPACE, "name": name}, "spec": server})
-
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     return memory
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.change.manifests import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -24,6 +21,7 @@ from stackwright.core.secrets import revisions
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.cinder.kind import Cinder
+from support.commands import connect
 from support.faults import Crash, FaultyCluster
 
 SPACE = "openstack"
@@ -54,12 +52,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
             "ownerReferences": [owner_reference(cloud)],
         }
         memory.put(SECRET, {"metadata": meta, "stringData": {revisions.FIELD: json.dumps(spec)}})
-
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     memory.writes.clear()
     return memory
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import POD
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.cluster import CliError
 from stackwright.cli.show import logs
@@ -19,6 +17,7 @@ from stackwright.cli.show.logs import find_pods, readable, streams_of
 from stackwright.cli.use.shell import client_pod
 from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
 
 
 def pod(name: str, application: str, *containers: str, ready: bool = True, **state: Any) -> dict[str, Any]:
@@ -159,12 +158,7 @@ def test_logs_of_which_none_could_be_read_end_with_1(
     monkeypatch: pytest.MonkeyPatch, more: list[str], broken: set[str], code: int
 ) -> None:
     there = cluster(pod("a", "keystone", "c"), pod("b", "keystone", "c"))
-
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield there
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, there)
     monkeypatch.setattr(logs, "_reader", lambda cluster: Reader(broken))
     result = CliRunner().invoke(app, ["logs", "keystone", *more])
     assert result.exit_code == code

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,11 +9,11 @@ from typer.testing import CliRunner
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.show.servers_tree import trees
 from stackwright.cli.ui.tree import lines
 from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
 from support.server_objects import GOOD
 
 NOW = 1_750_000_000.0
@@ -103,12 +101,7 @@ def test_a_cluster_is_found_by_its_name_and_by_that_of_its_cluster_of_cluster_ap
     for kind, called in ((OpenStackCluster.KIND, "one-7hk2x"), (OpenStackMachine.KIND, "worker")):
         meta = {"namespace": "demo", "name": called, "labels": LABEL}
         memory.put(kind, {"metadata": meta, "spec": GOOD[kind.kind]})
-
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     cluster, machine = CliRunner().invoke(app, ["servers", name]).output.splitlines()
     assert "OpenStackCluster demo/one-7hk2x" in cluster
     assert "└─ ? OpenStackMachine demo/worker" in machine

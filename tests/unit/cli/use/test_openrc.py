@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from stackwright.cli.use.access import default_ca_file, reachable_login, replace
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
 
 PASSWORD = "p'w $x"
 ADMIN = {
@@ -56,12 +55,8 @@ def home(memory: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     memory.put(SECRET, secret("keystone-admin", ADMIN))
     memory.put(SECRET, secret("openstack-public-tls", {"ca.crt": "PEM\n"}))
 
-    @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
-        yield memory
-
     (tmp_path / "kubeconfig").touch()
-    monkeypatch.setattr(cli_cluster, "connected", connected)
+    connect(monkeypatch, memory)
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "local"))
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from stackwright.controllers.infra.managed_resources import (
     DesiredResource,
     Owner,
-    listed,
     plan_next,
     plan_removal,
+    record_of,
     remove,
-    unlisted,
+    written,
 )
 from stackwright.core.openstack.calls import PendingId, resolve_pending
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
@@ -137,8 +137,8 @@ def test_undesired_resources_are_deleted_in_reverse_order() -> None:
 
 def test_a_record_in_a_status_and_back() -> None:
     record = {PORT: "p1", DISK: "v1"}
-    assert unlisted(listed(record)) == record
-    assert unlisted(None) == {}
+    assert record_of(written(record)) == record
+    assert record_of({}) == record_of({"resources": None}) == {}
 
 
 def test_a_deletion_in_progress_is_not_requested_again() -> None:

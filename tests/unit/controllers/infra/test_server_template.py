@@ -17,7 +17,7 @@ from stackwright.controllers.infra.server_template import (
     server_spec,
 )
 from stackwright.core.plan import Object
-from support.server_objects import ID, OTHER
+from support.infra_specs import ID, OTHER
 
 PLACE = ClusterDefaults({"type": "Secret", "name": "clouds", "cloudName": "mine"}, network=ID, subnets=({"id": OTHER},))
 OWNER = {"apiVersion": "v", "kind": "OpenStackMachine", "metadata": {"name": "m", "namespace": "ns", "uid": "u"}}

@@ -26,8 +26,8 @@ from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.cycle.report import after_failure
 from stackwright.runtime.memory import FrozenClock
+from support.infra_specs import ID
 from support.openstack import MemoryClouds
-from support.server_objects import ID
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")

@@ -3,20 +3,12 @@
 from stackwright.api.kinds import NODE
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import observe
-from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime.cycle.execute import execute
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services import keystone
 from stackwright.services.context import PLACES
+from support.ports import memory_ports
 from tests.unit.controllers.builders import NAMESPACE, with_ready
 
 SETTINGS = Settings({}, {})
@@ -44,9 +36,7 @@ class Stage:
     async def do(self):
         """Decide and execute once."""
         plan = await self.plan()
-        helm = MemoryHelm(self.cluster, self.clock)
-        ports = Ports(self.cluster, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), self.clock, SeededEntropy())
-        await execute(plan.actions, ports, "m")
+        await execute(plan.actions, memory_ports(self.cluster, self.clock), "m")
         return plan
 
     def ready(self, kind, name, status="True", reason="Ready", message=""):

@@ -27,16 +27,9 @@ from stackwright.core.secrets.writes import (
     SecretWrite,
 )
 from stackwright.runtime.cycle.execute import execute
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.ingress.features import key_of
+from support.ports import memory_ports
 
 KEY = ("n", "keystone-admin")
 AUTHORITY = ("n", "openstack-ca")
@@ -64,9 +57,7 @@ def ports() -> Any:
     cluster = MemoryCluster(clock=clock)
     for name, data in {"mine": TEXT, "ceph": CEPH}.items():
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": data})
-    return Ports(
-        cluster, MemoryHelm(cluster, clock), MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy()
-    )
+    return memory_ports(cluster, clock)
 
 
 def made(ports: Ports, name: str, monkeypatch: pytest.MonkeyPatch) -> Object:

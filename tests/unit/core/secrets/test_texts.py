@@ -17,24 +17,17 @@ from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services.contracts import KeystoneServiceSpec
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.controllers.contract.identity import IDENTITY
-from stackwright.core.ports import Ports, TerminalError, secret_data
+from stackwright.core.ports import TerminalError, secret_data
 from stackwright.core.secrets.cephkeys import access
 from stackwright.core.secrets.filling import fill
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret
 from stackwright.runtime.cycle.execute import execute
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.context import Context
 from stackwright.services.keystone import SERVICE
 from stackwright.services.keystone.features import KeystoneSettings
 from stackwright.services.keystone.values import ADMIN_SECRET
+from support.ports import memory_ports
 
 HOSTILE = (
     "a\n[DEFAULT]\ntransport_url = evil",
@@ -51,10 +44,7 @@ KEY = ("n", "x")
 @pytest.fixture
 def ports() -> Any:
     clock = FrozenClock(1000.0)
-    cluster = MemoryCluster(clock=clock)
-    return Ports(
-        cluster, MemoryHelm(cluster, clock), MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy()
-    )
+    return memory_ports(MemoryCluster(clock=clock), clock)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import charts, cloud, token
+from support.clock import Clock
 
 NOBODY = 'failed calling webhook "validate": no endpoints available for service "stackwright-webhook"'
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
@@ -65,19 +66,6 @@ class Kubectl:
             raise LocalError(self.refusals.pop(0))
         self.applied += 1
         return ""
-
-
-class Clock:
-    """A second passes with each pause."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, _: float) -> None:
-        self.now += 1.0
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,7 @@ from stackwright.local.node import removal
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.kubernetes import certificates, nodes, runtimes
 from stackwright.local.steps.openstack import charts, cloud, operator, token
+from support.clock import Clock
 
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
 
@@ -212,19 +213,6 @@ def test_an_interrupted_release_is_found_though_helm_does_not_list_it_by_itself(
     monkeypatch.setattr(charts, "kubectl", lambda ctx, *words: deleted.append(words[2]))
     charts._forget_interrupted(ctx, "r", "ns")
     assert deleted == ["sh.helm.release.v1.r.v2"]
-
-
-class Clock:
-    """A second passes with each pause."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def sleep(self, _: float) -> None:
-        self.now += 1.0
 
 
 class Clouds:

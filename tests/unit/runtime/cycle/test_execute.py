@@ -21,19 +21,12 @@ from stackwright.core.plan import (
     SetStatus,
     SqlAccount,
 )
-from stackwright.core.ports import Conflict, Ports, TerminalError, TransientError, secret_data
+from stackwright.core.ports import Conflict, TerminalError, TransientError, secret_data
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.cycle.execute import execute
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
+from support.ports import memory_ports
 
 KEY = ("n", "x")
 
@@ -41,9 +34,7 @@ KEY = ("n", "x")
 @pytest.fixture
 def ports():
     clock = FrozenClock(1000.0)
-    cluster = MemoryCluster(clock=clock)
-    helm = MemoryHelm(cluster, clock)
-    return Ports(cluster, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy())
+    return memory_ports(MemoryCluster(clock=clock), clock)
 
 
 @pytest.fixture

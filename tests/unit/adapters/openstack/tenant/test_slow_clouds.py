@@ -33,23 +33,16 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import LATE, LONGEST
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
-from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.health import Health
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
-from support.server_objects import GOOD, ID, obj
+from support.infra_specs import ID
+from support.ports import memory_ports
+from support.server_objects import GOOD, obj
 
 # openstacksdk warns about its optional imports.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
@@ -162,9 +155,7 @@ class World:
             return secret
 
         clouds = OpenStackClouds(secrets, lambda name, key: self.runtime.queue.add((name, key)))
-        helm = MemoryHelm(self.cluster, clock, lambda chart, values: [])
-        foreign = (helm, MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy())
-        ports = Ports(WriteThrough(store, self.cluster), *foreign, clouds=clouds)
+        ports = memory_ports(self.cluster, clock, cluster=WriteThrough(store, self.cluster), clouds=clouds)
         reader = CachedReader(store, self.cluster)
         self.runtime = Runtime([server_controller(clouds)], ports, reader, store, KeyedQueue())
         self.cluster.subscribe(

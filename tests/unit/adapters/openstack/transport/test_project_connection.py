@@ -302,10 +302,10 @@ async def test_a_login_that_ends_after_its_line_was_closed_is_closed_too(
     made.close.assert_called_once()
 
 
-async def test_a_request_that_waited_too_long_for_a_thread_is_not_sent_or_counted(
-    time: Time, shared: list[ProjectConnection], asked: Asked, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It had only seconds left, in which no honest cloud has to answer."""
+async def late_for_a_thread(
+    shared: list[ProjectConnection], asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> TransientCloudError:
+    """The error of a request that gets the thread of another one 50 ms before its own deadline."""
     monkeypatch.setattr(project_connection, "LONGEST", 0.5)
     free = threading.Event()
     holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
@@ -313,8 +313,16 @@ async def test_a_request_that_waited_too_long_for_a_thread_is_not_sent_or_counte
     waits = asyncio.create_task(trouble(shared[0], asked))
     asyncio.get_running_loop().call_later(0.45, free.set)
     late = await waits
-    assert (late.reason, str(late)) == ("Unreachable", WAITED)
     assert await holds
+    return late
+
+
+async def test_a_request_that_waited_too_long_for_a_thread_is_not_sent_or_counted(
+    time: Time, shared: list[ProjectConnection], asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had only seconds left, in which no honest cloud has to answer."""
+    late = await late_for_a_thread(shared, asked, monkeypatch)
+    assert (late.reason, str(late)) == ("Unreachable", WAITED)
     assert asked.times == 0
     assert await shared[0].do("compute", asked) == "done"
 
@@ -326,14 +334,7 @@ async def test_a_probe_slot_that_comes_too_late_passes_to_the_next(
     await trouble(shared[0], asked)
     time.now += PAUSE
     asked.takes, asked.fail = 0.0, None
-    monkeypatch.setattr(project_connection, "LONGEST", 0.5)
-    free = threading.Event()
-    holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
-    await asyncio.sleep(0)
-    waits = asyncio.create_task(trouble(shared[0], asked))
-    asyncio.get_running_loop().call_later(0.45, free.set)
-    assert str(await waits) == WAITED
-    assert await holds
+    assert str(await late_for_a_thread(shared, asked, monkeypatch)) == WAITED
     assert await shared[0].do("compute", asked) == "done"
 
 

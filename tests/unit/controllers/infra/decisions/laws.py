@@ -9,11 +9,11 @@ from typing import Any
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
-from stackwright.controllers.capicluster.record import record_of as cluster_record
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION
 from stackwright.controllers.infra.clusterapi import ADDRESS
 from stackwright.controllers.infra.managed_resources import is_gone
+from stackwright.controllers.infra.managed_resources import record_of as cluster_record
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record

@@ -23,7 +23,7 @@ from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
 from stackwright.controllers.infra.clusterapi import CONTROL_PLANE, claim_name
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
-from stackwright.controllers.infra.managed_resources import Owner, listed
+from stackwright.controllers.infra.managed_resources import Owner, written
 from stackwright.controllers.infra.server_template import ClusterDefaults, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.objects import parts as server_parts
@@ -188,7 +188,7 @@ def _cluster(draw: Any, obj: Object, spec: dict[str, Any]) -> ClusterSeen:
     ]
     record, things = draw(belongings(slots, sorted({*former, *every} - set(slots))))
     groups = {field: {"id": ID, "name": field} for field in GROUP_FIELDS.values()}
-    status = {**known, **draw(st.sampled_from([{}, groups])), "resources": listed(record)}
+    status = {**known, **draw(st.sampled_from([{}, groups])), **written(record)}
     status |= draw(st.sampled_from([{}, {"ready": True, "bastion": {"floatingIP": "192.0.2.1"}}]))
     at = {"port_id": draw(st.sampled_from([None, "p"]))}
     marked = draw(MARKED)
@@ -252,7 +252,7 @@ def _pool(draw: Any, obj: Object, spec: dict[str, Any]) -> PoolSeen:
     doubled = frozenset(draw(st.sets(st.sampled_from(sorted(held)), max_size=1))) if held else frozenset()
     network = {"id": ID, "name": "public"} if draw(MOSTLY) else {}
     found = Found(network, given, problems=() if network else ("there is none",))
-    status = {"resources": listed(record), **draw(st.sampled_from([{}, {"floatingIPNetwork": network}]))}
+    status = {**written(record), **draw(st.sampled_from([{}, {"floatingIPNetwork": network}]))}
     seen = PoolSeen(
         {**obj, "status": status}, 0.0, spec,
         claims=claims, addresses=addresses, taken=others | set(held.values()), ports=ports, doubled=doubled,

@@ -8,7 +8,7 @@ from typing import Any
 from stackwright.controllers.floatingippool.decide import SPARE, decide
 from stackwright.controllers.floatingippool.observe import Found, Observed
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.controllers.infra.managed_resources import unlisted
+from stackwright.controllers.infra.managed_resources import record_of
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.conditions import Condition
 from stackwright.core.objects import FINALIZER
@@ -62,7 +62,7 @@ def pool(
 
 def recorded(plan: Plan) -> set[str]:
     assert plan.status is not None
-    return set(unlisted(plan.status["resources"]).values())
+    return set(record_of(plan.status).values())
 
 
 def stage(plan: Plan) -> Condition:
