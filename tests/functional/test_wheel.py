@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
+
 CLOUD = ROOT / "examples/cloud.yaml"
 # A plan of an empty cluster, by the program's own command.
 PLAN = """

@@ -13,7 +13,14 @@ from unittest.mock import Mock
 
 import pytest
 from keystoneauth1.access.access import AccessInfoV3
-from tests.unit.test_adapter_openstack_clouds import (
+
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
+from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, single
+from stackwright.adapters.openstack.transport.send import request, state_of
+from stackwright.core.openstack.clouds import look
+from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, mark
+from tests.unit.adapters.openstack.tenant.test_clouds import (
     CLOUD,
     Lists,
     Response,
@@ -26,13 +33,6 @@ from tests.unit.test_adapter_openstack_clouds import (
     refresh,
     time,
 )
-
-from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, single
-from stackwright.adapters.openstack.transport.send import request, state_of
-from stackwright.core.openstack.clouds import look
-from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
-from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, mark
 
 __all__ = ["lists", "time"]
 
