@@ -1,6 +1,7 @@
 """Building in order, the cache, and the command line; buildah itself is not run."""
 
 import json
+import platform
 import threading
 import time
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from stackwright.cli.machine.images import app
 from stackwright.local.image import images, recipes
 from stackwright.local.image.archive import Layer
+from stackwright.local.image.buildah import Buildah
 from stackwright.local.image.cache import ImageCache, Meta
 from stackwright.local.image.recipes import Catalogue
 
@@ -179,3 +181,13 @@ def test_a_built_image_is_not_built_again(empty_cache, monkeypatch):
         "base-python",
         "keystone",
     ]
+
+
+def test_another_machine_builds_no_image_and_uses_built_ones(empty_cache, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(Buildah, "call", lambda *_: pytest.fail("called buildah"))
+    keep(ImageCache(empty_cache / "images"), "pause", images._builder().digests["pause"])
+    assert [image.name for image in images.ensure_all(names=["pause"])] == ["pause"]
+    result = CliRunner().invoke(app, ["build", "base"])
+    assert result.exit_code == 1
+    assert "Image base would be built for arm64; Stackwright's images are tested on amd64 only." in result.output

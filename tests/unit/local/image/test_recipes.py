@@ -1,6 +1,8 @@
 """Recipes: every declaration can be built, and a digest changes exactly when an image would."""
 
+import platform
 import re
+import shutil
 import tomllib
 
 import pytest
@@ -88,6 +90,62 @@ def test_files_outside_of_an_image_do_not_change_its_digest(folder):
     (folder / "low" / "__pycache__" / "x.pyc").write_text("compiled")
     (folder / "low" / ".Containerfile.swp").write_text("an editor's")
     assert recipes.digests(images) == before
+
+
+def test_a_link_counts_as_a_copy_of_what_it_points_to(folder):
+    images, low = catalogue(low={}), folder / "low"
+    (low / "library").mkdir()
+    (low / "library" / "tool").write_text("one")
+    (low / "library" / "tool").chmod(0o755)
+    (low / "library" / "deeper").symlink_to("../other")
+    (low / "other").mkdir()
+    (low / "other" / "text").write_text("two")
+    (low / "linked").symlink_to("library")
+    (low / "tool").symlink_to("linked/tool")
+    with_links = recipes.digests(images)
+    shutil.copytree(low, folder / "copy")
+    shutil.rmtree(low)
+    (folder / "copy").rename(low)
+    assert not any(path.is_symlink() for path in low.rglob("*"))
+    assert recipes.digests(images) == with_links
+    (low / "linked" / "deeper" / "text").write_text("three")
+    assert recipes.digests(images) != with_links
+
+
+def test_links_out_of_a_tree_to_nothing_and_in_a_circle_are_no_part_of_it(folder, tmp_path):
+    images, low = catalogue(low={}), folder / "low"
+    for name in ("a", "b"):
+        (low / name).mkdir()
+        (low / name / "file").write_text(name)
+    before, outside = recipes.digests(images), ["nothing", "../other", "../other/Containerfile", "loop", ".", "/"]
+    for number, target in enumerate(outside):
+        (low / f"link{number}").symlink_to(target)
+    (low / "loop").symlink_to("loop")
+    (low / "a" / "up").symlink_to("..")
+    assert recipes.digests(images) == before
+    (low / "a" / "x").symlink_to("../b")
+    (low / "b" / "y").symlink_to("../a")
+    assert recipes.digests(images) != before
+    inputs.stage(low, tmp_path / "staged", {})
+    staged = sorted(str(p.relative_to(tmp_path / "staged")) for p in (tmp_path / "staged").rglob("*") if p.is_file())
+    assert staged == ["Containerfile", "a/file", "a/x/file", "b/file", "b/y/file"]
+    assert not any(path.is_symlink() for path in (tmp_path / "staged").rglob("*"))
+
+
+def test_all_our_links_are_part_of_their_tree():
+    linked = [path for path in inputs.source_path("charts").rglob("*") if path.is_symlink()]
+    files = set(inputs.files(inputs.source_path("charts")))
+    for link in linked:
+        assert link in files or any(link in path.parents for path in files), link
+    assert linked
+    assert not any(path.is_symlink() for path in inputs.images_folder().rglob("*"))
+
+
+def test_a_digest_is_the_same_on_each_machine(folder, monkeypatch):
+    images = catalogue(low={})
+    here = recipes.digests(images)
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert recipes.digests(images) == here
 
 
 def test_a_changed_base_changes_only_images_built_on_it(folder):
