@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
+
 sys.path.insert(0, str(ROOT))
 
-from bench.queue import side  # noqa: E402
-from bench.server import api_server, seed  # noqa: E402
+from bench.queue import side
+from bench.server import api_server, seed
 
 COUNT = 8
 

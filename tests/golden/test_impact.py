@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
-from test_charts import find_helm
 
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.cli.change.costs import objects
 from stackwright.core.helm.merge import merge
 from stackwright.impact import Restart, restarts
+from tests.golden.test_charts import find_helm
 
 VALUES = Path(__file__).parent / "values/core-single.yaml"
 SURGE = "new pods start before old ones end"

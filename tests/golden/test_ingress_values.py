@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import yaml
-from test_charts import ROOT, helm
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.context import Context
 from stackwright.services.ingress import SERVICE
+from support.paths import ROOT
+from tests.golden.test_charts import helm
 
 
 def test_the_chart_accepts_the_values(tmp_path: Path) -> None:

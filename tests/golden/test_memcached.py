@@ -12,9 +12,10 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from test_charts import CASES, name_of, objects
 
-# Its sessions: tests/unit/test_sealed_cache.py.
+from tests.golden.test_charts import CASES, name_of, objects
+
+# Its sessions: tests/unit/charts/test_sealed_cache.py.
 WITHOUT = {"horizon"}
 SERVERS = [
     case for case in CASES if case.parents[1].name in {"keystone", "glance", "placement", "cinder", "nova", "neutron"}

@@ -6,8 +6,6 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from world import NAMESPACE, World
-
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
@@ -20,6 +18,7 @@ from stackwright.core.plan import Object
 from stackwright.runtime.memory.shape import schema_of, with_defaults
 from support.faults import Fuse
 from sweep import sampled
+from tests.scenario.world import NAMESPACE, World
 
 SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND
 IDENTITY = {"type": "Secret", "name": "clouds", "cloudName": "mine"}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from capi_world import IDENTITY, PART, SERVERS, Clusters
-from world import NAMESPACE
-
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from tests.scenario.capi_world import IDENTITY, PART, SERVERS, Clusters
+from tests.scenario.world import NAMESPACE
 
 POOLS = OpenStackFloatingIPPool.KIND
 

@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import pytest
 import yaml
-from world import World
 
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
@@ -28,6 +27,7 @@ from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Key
 from support.openstack import MemoryClouds
+from tests.scenario.world import World
 
 T = TypeVar("T")
 ANSWER = 0.01  # seconds that a request takes

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from world import NAMESPACE, World
-
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.core.conditions import find
 from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
+from tests.scenario.world import NAMESPACE, World
 
 KIND = OpenStackServer.KIND
 KEY = (NAMESPACE, "web")

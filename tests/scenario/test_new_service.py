@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
+
 FIXTURE = Path(__file__).parent / "new_service"
 FOLDERS = ("src", "charts", "images", "tools")
 LOCK = "requirements.lock"  # a part of an image, as tools are

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from stackwright.local.image import recipes
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src/stackwright"
 LINES, MODULES = 300, 15
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from full import FullCloud, Workload
 from harness import eventually
-from pinger import CHANCE, Pinger
+from traffic.pinger import CHANCE, Pinger
 from vms import Vms
 
 from stackwright.local.host import cgroups

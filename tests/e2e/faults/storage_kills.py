@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from faults import Daemon
+from faults.storage_faults import Daemon
 from harness import eventually
 from openstack.exceptions import SDKException
 from storage import LIMIT, PREFIX, Storage

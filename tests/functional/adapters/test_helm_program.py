@@ -25,8 +25,8 @@ from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TerminalError, TransientError
 from stackwright.local import tools
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 BINARY = str(tools.binary("helm"))
 TEMPLATE = """apiVersion: v1
 kind: ConfigMap

@@ -11,8 +11,9 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.change.apply import apply_all
 from stackwright.cli.change.manifests import Manifest, load
 from stackwright.core.objects import key_of
+from support.paths import ROOT
 
-FILES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
+FILES = sorted((ROOT / "examples").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from server_cases import (
+
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.api.crd import crd
+from stackwright.api.infra.capi import InfraResource
+from stackwright.api.kinds import CRD, NAMESPACE
+from stackwright.api.meta import Kind
+from stackwright.api.rules import VALIDATIONS
+from stackwright.cloud.registry import SERVER_KINDS, kind_of
+from stackwright.core.ports import TerminalError
+from tests.functional.api.server_cases import (
     BASES,
     CHANGES,
     CLUSTER,
@@ -27,15 +36,6 @@ from server_cases import (
     WRONG,
     Spec,
 )
-
-from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.crd import crd
-from stackwright.api.infra.capi import InfraResource
-from stackwright.api.kinds import CRD, NAMESPACE
-from stackwright.api.meta import Kind
-from stackwright.api.rules import VALIDATIONS
-from stackwright.cloud.registry import SERVER_KINDS, kind_of
-from stackwright.core.ports import TerminalError
 
 V1BETA1, V1BETA2 = "v1beta1", "v1beta2"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,8 +21,9 @@ from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.local.tools import binary
 from stackwright.runtime.webhook.certificate import CONFIGURATION
+from support.paths import ROOT
 
-CHART = Path(__file__).parents[2] / "charts/stackwright"
+CHART = ROOT / "charts/stackwright"
 SPACE, FINALIZER, NEVER = "away", "test.stackwright.dev/hold", "2030-01-01T00:00:00Z"
 SPECS: dict[Kind, Object] = {
     OpenStackDeployment.KIND: {"openstack_version": "epoxy", "preset": "core", "size": "single", "draft": True},

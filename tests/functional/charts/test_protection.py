@@ -8,7 +8,6 @@ import re
 import subprocess
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +22,9 @@ from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.local.tools import binary
+from support.paths import ROOT
 
-CHART = Path(__file__).parents[2] / "charts/stackwright"
+CHART = ROOT / "charts/stackwright"
 GROUP = ("admissionregistration.k8s.io", "v1")
 KINDS = {
     name: Kind(*GROUP, name, plural, namespaced=False)

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest_asyncio
 import yaml
-from test_protection import CHART, KINDS
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.local.tools import binary
+from tests.functional.charts.test_protection import CHART, KINDS
 
 RBAC = "rbac.authorization.k8s.io"
 TENANT, OPERATOR = "tenant", "system:serviceaccount:stackwright:stackwright"

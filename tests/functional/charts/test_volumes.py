@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -20,8 +19,8 @@ from stackwright.core.plan import GrowClaim, HelmUpgrade
 from stackwright.core.ports import Ports, TerminalError, absent
 from stackwright.local import tools
 from stackwright.runtime.cycle.execute import execute
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 VALUES = yaml.safe_load((ROOT / "tests/golden/charts/glance/default/values.yaml").read_text())
 CLAIM = "glance-images"
 

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ingress_world import World, free_ports, ingress, pod, readable, running, service
+
+from tests.functional.ingress.world import World, free_ports, ingress, pod, readable, running, service
 
 DOMAIN = "it.just.works"
 KEYSTONE = f"keystone.{DOMAIN}"

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from world import NAMESPACE, SETTINGS, START, UNREADY, World, ready_world
 
 from stackwright.api.kinds import POD, SECRET, STATEFULSET
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -11,6 +10,7 @@ from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.plan import Plan
 from stackwright.simulate import LONG_AGO
+from tests.scenario.world import NAMESPACE, SETTINGS, START, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
 MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}

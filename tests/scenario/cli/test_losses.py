@@ -7,12 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, Clusters
-from pool_world import POOLS, pools
-from server_world import KIND as SERVERS
-from server_world import SPEC, VOLUMES, made
-from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, overridden
-from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
 from stackwright import simulate
 from stackwright.api.kinds import NODE
@@ -32,6 +26,12 @@ from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.glance.kind import Glance
 from stackwright.simulate import Outside
+from tests.scenario.capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, Clusters
+from tests.scenario.cli.test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, overridden
+from tests.scenario.pool_world import POOLS, pools
+from tests.scenario.server_world import KIND as SERVERS
+from tests.scenario.server_world import SPEC, VOLUMES, made
+from tests.scenario.world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
 
 def manifests(**spec: Any) -> list[Manifest]:

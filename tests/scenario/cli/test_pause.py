@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-from world import NAMESPACE, World, cloud_object, ready_world
 
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -16,6 +15,7 @@ from stackwright.core.plan import Delete, Plan
 from stackwright.core.settings import Settings
 from stackwright.runtime.cycle.pausing import EVERY, held, stackwright_pause_cause
 from stackwright.simulate import Request, simulate
+from tests.scenario.world import NAMESPACE, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"debug": True}}}}}}}

@@ -7,13 +7,10 @@ import copy
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from world import SETTINGS as WORLD_SETTINGS
-from world import cloud_object, ready_world
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
@@ -33,9 +30,12 @@ from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.neutron.kind import Neutron
 from stackwright.simulate import Outside, Request, simulate
+from support.paths import ROOT
+from tests.scenario.world import SETTINGS as WORLD_SETTINGS
+from tests.scenario.world import cloud_object, ready_world
 
 NOW = 1_750_000_000.0
-GOLDEN = Path(__file__).parents[1] / "golden" / "plan"
+GOLDEN = ROOT / "tests" / "golden" / "plan"
 CLOUD = ("openstack", "cloud")
 NAMES = ("mariadb", "rabbitmq", "memcached", "keystone", "keystoneclient", "pause")
 SETTINGS = Settings({name: f"registry/{name}:1" for name in NAMES}, dict.fromkeys(NAMES, "1"))
@@ -268,7 +268,7 @@ async def test_an_upgrade_that_kubernetes_rejected_is_reported_with_its_cause() 
 
 
 def server(**spec: Any) -> dict[str, Any]:
-    manifest = yaml.safe_load((Path(__file__).parents[2] / "examples/server-volumes.yaml").read_text())
+    manifest = yaml.safe_load((ROOT / "examples/server-volumes.yaml").read_text())
     return {**manifest, "metadata": {"name": "web", "namespace": "openstack"}, "spec": {**manifest["spec"], **spec}}
 
 
@@ -485,7 +485,7 @@ async def test_resources_of_a_server_are_planned_to_be_deleted_with_it() -> None
 
 
 def cluster() -> Request:
-    found = yaml.safe_load_all((Path(__file__).parents[2] / "examples/cluster.yaml").read_text())
+    found = yaml.safe_load_all((ROOT / "examples/cluster.yaml").read_text())
     objects = [{**obj, "metadata": {**obj["metadata"], "namespace": "openstack"}} for obj in found]
     return Request("openstack", tuple((kind_of(obj["kind"]), obj) for obj in objects))
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from world import NAMESPACE, ready_world
 
 from stackwright.api.kinds import SECRET
 from stackwright.cli.operate.rollback import choose, kept, spec_of
@@ -11,6 +10,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets.revisions import FIELD, KEPT
 from stackwright.runtime.cluster.specs import replace_spec
+from tests.scenario.world import NAMESPACE, ready_world
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"debug": True}}}}}}}

@@ -1,7 +1,6 @@
 """A running cloud is changed: services come and go, features, sizes, names, and its deletion."""
 
 import pytest
-from world import NAMESPACE, UNREADY, World, cloud_object, ready_world
 
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, POD, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
@@ -13,6 +12,7 @@ from stackwright.services.keystone.kind import Keystone
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.memcached.kind import Memcached
 from stackwright.services.rabbitmq.kind import RabbitMQ
+from tests.scenario.world import NAMESPACE, UNREADY, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime
 ONLY_MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}

@@ -4,7 +4,6 @@ from copy import deepcopy
 
 import pytest
 import yaml
-from world import NAMESPACE, World, assert_only_accounts_are_looked_at
 
 from stackwright.api.kinds import DAEMONSET, SECRET, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
@@ -13,6 +12,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
 from stackwright.core.kubernetes import precache
 from stackwright.core.ports import TerminalError, secret_data
+from tests.scenario.world import NAMESPACE, World, assert_only_accounts_are_looked_at
 
 pytestmark = pytest.mark.looptime
 KIND = OpenStackControlPlane.KIND

@@ -4,9 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
-import world as module
-from world import EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, built_world, ready_world
 
+import tests.scenario.world as module
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, SECRET
 from stackwright.api.services.contracts import KeystoneService, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
@@ -14,6 +13,7 @@ from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.ports import secret_data
 from stackwright.core.settings import Settings
 from stackwright.services.placement import values as placement_values
+from tests.scenario.world import EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, built_world, ready_world
 
 pytestmark = pytest.mark.looptime
 WITHOUT_IMAGES = {"services": ["~image"]}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from world import NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import DEPLOYMENT, POD, STATEFULSET
 from stackwright.api.meta import Kind
@@ -11,6 +10,7 @@ from stackwright.api.services.contracts import DatabaseAccount, KeystoneService
 from stackwright.core.plan import Object
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.mariadb.kind import MariaDB
+from tests.scenario.world import NAMESPACE, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
 THREE = {"size": "tiny"}  # of MariaDB

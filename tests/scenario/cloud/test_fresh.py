@@ -3,7 +3,6 @@
 from collections import Counter
 
 import pytest
-from world import NAMESPACE, SETTINGS, UNSCHEDULABLE, WORKLOADS, World, assert_only_accounts_are_looked_at, ready_world
 
 from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
@@ -17,6 +16,15 @@ from stackwright.services.mariadb.values import SIZES as MARIADB
 from stackwright.services.memcached.kind import Memcached
 from stackwright.services.rabbitmq.kind import RabbitMQ
 from stackwright.services.registry import SERVICES
+from tests.scenario.world import (
+    NAMESPACE,
+    SETTINGS,
+    UNSCHEDULABLE,
+    WORKLOADS,
+    World,
+    assert_only_accounts_are_looked_at,
+    ready_world,
+)
 
 pytestmark = pytest.mark.looptime
 

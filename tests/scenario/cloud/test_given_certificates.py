@@ -13,7 +13,6 @@ import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from world import NAMESPACE, SETTINGS, World, cloud_object, ready_world
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.secrecy import blanked
@@ -32,6 +31,7 @@ from stackwright.services.context import PUBLIC_TLS
 from stackwright.services.ingress.features import GIVEN
 from stackwright.services.ingress.kind import Ingress
 from stackwright.simulate import Request
+from tests.scenario.world import NAMESPACE, SETTINGS, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime
 NOW = 1_700_000_000.0

@@ -1,13 +1,13 @@
 """Image pre-caching in the life of a cloud: before any release, on all nodes that answer, and never for one alone."""
 
 import pytest
-import world as module
-from world import CONTROL_PLANE, EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, ready_world
 
+import tests.scenario.world as module
 from stackwright.api.kinds import DAEMONSET, POD
 from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings
 from stackwright.services.rabbitmq.kind import RabbitMQ
+from tests.scenario.world import CONTROL_PLANE, EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
 MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}

@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 import pytest
-from world import NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
@@ -14,6 +13,7 @@ from stackwright.core.ports import TerminalError, TransientError
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
 from support.faults import Crash
+from tests.scenario.world import NAMESPACE, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
 PROVIDERS = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from world import World, built_world, ready_world
 
 from stackwright.api.services.contracts import DatabaseAccount
 from stackwright.services.placement.kind import Placement
+from tests.scenario.world import World, built_world, ready_world
 
 pytestmark = pytest.mark.looptime
 LATER = {"size": "tiny", "features": {"services": ["placement"]}}

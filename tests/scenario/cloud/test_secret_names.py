@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 
 import pytest
-from world import NAMESPACE, World, ready_world
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import DatabaseAccount
+from tests.scenario.world import NAMESPACE, World, ready_world
 
 pytestmark = pytest.mark.looptime
 EVIL = (NAMESPACE, "evil")

@@ -4,7 +4,6 @@ import base64
 import json
 
 import pytest
-from world import NAMESPACE, World, ready_world
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -16,6 +15,7 @@ from stackwright.services.ceph.values import GATEWAY_CREDENTIALS, HEALTH, KEYS, 
 from stackwright.services.ceph_rgw.kind import CephRGW
 from stackwright.services.cinder.kind import Cinder
 from stackwright.services.glance.kind import Glance
+from tests.scenario.world import NAMESPACE, World, ready_world
 
 pytestmark = pytest.mark.looptime
 SHARED = "openstack-ceph-shared"

@@ -4,7 +4,6 @@ import asyncio
 import itertools
 
 import pytest
-from world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
 from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
@@ -13,6 +12,7 @@ from stackwright.core.objects import FINALIZER
 from stackwright.core.ports import TransientError, secret_data
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
+from tests.scenario.world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime
 DAY = 24 * 3600.0

@@ -6,13 +6,13 @@ import copy
 from typing import Any
 
 import pytest
-from world import NAMESPACE, World, ready_world
 
 from stackwright.api.kinds import PVC, STORAGE_CLASS
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
 from stackwright.core.ports import TerminalError
 from stackwright.services.mariadb.kind import MariaDB
+from tests.scenario.world import NAMESPACE, World, ready_world
 
 pytestmark = pytest.mark.looptime
 NAMES = ("mysql-data-mariadb-server-0", "mysql-data-mariadb-server-1")

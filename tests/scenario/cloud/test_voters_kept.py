@@ -4,11 +4,11 @@ import dataclasses
 from typing import Any
 
 import pytest
-from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
 from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.services.keystone.kind import Keystone
+from tests.scenario.world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
 pytestmark = pytest.mark.looptime
 # Chart → its service, the component that votes, and a workload of it.

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from capi_world import (
+
+from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
+from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
+from stackwright.core.openstack.resources import CloudResource
+from stackwright.core.plan import Object
+from tests.scenario.capi_world import (
     BASTION,
     CLUSTERS,
     GUARDED,
@@ -18,12 +23,7 @@ from capi_world import (
     Clusters,
     killed_everywhere,
 )
-from world import NAMESPACE
-
-from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
-from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
-from stackwright.core.openstack.resources import CloudResource
-from stackwright.core.plan import Object
+from tests.scenario.world import NAMESPACE
 
 pytestmark = pytest.mark.looptime
 STAGES = ("NetworkReady", "RouterReady", "SecurityGroupsReady", "APIEndpointReady", "BastionReady")

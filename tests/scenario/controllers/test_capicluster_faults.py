@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from capi_world import (
+
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from tests.scenario.capi_world import (
     BASTION,
     CLUSTERS,
     GUARDED,
@@ -18,10 +21,7 @@ from capi_world import (
     lost_everywhere,
     unheard_everywhere,
 )
-from faulty_clouds import TROUBLES
-
-from stackwright.controllers.infra.cloud_observation import LOGIN
-from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
+from tests.scenario.faulty_clouds import TROUBLES
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from capi_world import CLUSTERS, MACHINES, SERVERS
-from test_capicluster_faults import empty, leave, manned
 
 from stackwright.core.openstack.resource_types import deletion_order
+from tests.scenario.capi_world import CLUSTERS, MACHINES, SERVERS
+from tests.scenario.controllers.test_capicluster_faults import empty, leave, manned
 
 pytestmark = pytest.mark.looptime
 ORDER = tuple(deletion_order())

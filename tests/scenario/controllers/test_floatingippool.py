@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from capi_world import SERVERS, killed_everywhere
-from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
 from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Object
+from tests.scenario.capi_world import SERVERS, killed_everywhere
+from tests.scenario.pool_world import POOLS, Pools, pools, served
 
 pytestmark = pytest.mark.looptime
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from capi_world import IDENTITY, SERVERS, killed_everywhere, lost_everywhere, unheard_everywhere
-from faulty_clouds import TROUBLES
-from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.core.openstack.errors import TransientCloudError
+from tests.scenario.capi_world import IDENTITY, SERVERS, killed_everywhere, lost_everywhere, unheard_everywhere
+from tests.scenario.faulty_clouds import TROUBLES
+from tests.scenario.pool_world import POOLS, Pools, pools, served
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

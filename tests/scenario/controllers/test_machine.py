@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters, killed_everywhere
-from world import NAMESPACE
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import SECRET
@@ -14,6 +12,8 @@ from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, NAME, PAU
 from stackwright.core.conditions import find
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.plan import Object
+from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters, killed_everywhere
+from tests.scenario.world import NAMESPACE
 
 pytestmark = pytest.mark.looptime
 POOLS = OpenStackFloatingIPPool.KIND

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from capi_world import IDENTITY, MACHINES, SERVERS, Clusters
-from pool_world import POOLS
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, NAME
+from tests.scenario.capi_world import IDENTITY, MACHINES, SERVERS, Clusters
+from tests.scenario.pool_world import POOLS
 
 pytestmark = pytest.mark.looptime
 

@@ -10,17 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from capi_world import BASTION, MANAGED, Clusters
-from pool_world import POOLS, pools
-from real_port import ANSWER, NOVA, Connection, RealPort, real_port
 from requests import Response
-from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
-from test_floatingippool_scenario import (
-    test_a_deleted_pool_keeps_addresses_of_ports,
-    test_an_address_attached_elsewhere_outlives_its_claim,
-)
-from test_losses import IN_CLOUD, asking
-from world import NAMESPACE, SETTINGS, World
 
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.transport import connection_pool
@@ -33,6 +23,16 @@ from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import CREATED, CloudResource
 from stackwright.simulate import Outside, Request
+from tests.scenario.capi_world import BASTION, MANAGED, Clusters
+from tests.scenario.cli.test_losses import IN_CLOUD, asking
+from tests.scenario.controllers.test_floatingippool import (
+    test_a_deleted_pool_keeps_addresses_of_ports,
+    test_an_address_attached_elsewhere_outlives_its_claim,
+)
+from tests.scenario.pool_world import POOLS, pools
+from tests.scenario.real_port import ANSWER, NOVA, Connection, RealPort, real_port
+from tests.scenario.server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
+from tests.scenario.world import NAMESPACE, SETTINGS, World
 
 __all__ = [
     "real_port",

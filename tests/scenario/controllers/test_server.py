@@ -7,11 +7,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from capi_world import killed_everywhere
-from faulty_clouds import TROUBLES
-from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 
 from stackwright.core.openstack.errors import TransientCloudError
+from tests.scenario.capi_world import killed_everywhere
+from tests.scenario.faulty_clouds import TROUBLES
+from tests.scenario.server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 
 pytestmark = pytest.mark.looptime
 

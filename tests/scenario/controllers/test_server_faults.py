@@ -5,10 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from capi_world import killed_everywhere, lost_everywhere, unheard_everywhere
-from faulty_clouds import TROUBLES
-from server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
-from world import NAMESPACE
 
 from stackwright.controllers.infra.cloud_observation import LOGIN
 from stackwright.controllers.infra.origin import identity
@@ -16,6 +12,10 @@ from stackwright.controllers.server.observe import IMAGE
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import SERVER_KEY, mark
 from support import openstack
+from tests.scenario.capi_world import killed_everywhere, lost_everywhere, unheard_everywhere
+from tests.scenario.faulty_clouds import TROUBLES
+from tests.scenario.server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
+from tests.scenario.world import NAMESPACE
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

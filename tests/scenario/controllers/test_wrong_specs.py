@@ -7,12 +7,12 @@ messages of an API server, and which fields of an object may change.
 from __future__ import annotations
 
 import pytest
-from capi_world import CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
-from pool_world import POOLS
-from server_world import SPEC
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Object
+from tests.scenario.capi_world import CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
+from tests.scenario.pool_world import POOLS
+from tests.scenario.server_world import SPEC
 
 pytestmark = pytest.mark.looptime
 ROOT = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clusters
-from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
 from stackwright.core.openstack.resources import CloudResource
+from tests.scenario.capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clusters
+from tests.scenario.pool_world import POOLS, Pools, pools, served
 
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"

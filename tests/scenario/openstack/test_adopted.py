@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from capi_world import CLUSTERS, MACHINES, SERVERS, Clusters, killed_everywhere
-from test_moved import restored
 
 from stackwright.api.infra.identity import OpenStackClusterIdentity
 from stackwright.core.plan import Object
+from tests.scenario.capi_world import CLUSTERS, MACHINES, SERVERS, Clusters, killed_everywhere
+from tests.scenario.openstack.test_moved import restored
 
 pytestmark = pytest.mark.looptime
 WHOLE: Object = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from capi_world import BASTION, GUARDED, MACHINES, NETWORK, SERVERS, Clusters, killed_everywhere
-from pool_world import Pools, served
-from server_world import ALL, SPEC, WHOLE, made
-from world import World
 
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.errors import TerminalCloudError
 from stackwright.core.openstack.resources import CloudResource
+from tests.scenario.capi_world import BASTION, GUARDED, MACHINES, NETWORK, SERVERS, Clusters, killed_everywhere
+from tests.scenario.pool_world import Pools, served
+from tests.scenario.server_world import ALL, SPEC, WHOLE, made
+from tests.scenario.world import World
 
 pytestmark = pytest.mark.looptime
 

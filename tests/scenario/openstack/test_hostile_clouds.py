@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from capi_world import BASTION, IDENTITY, PART, SERVERS
-from faulty_clouds import FaultyClouds
-from pool_world import Pools
 
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, CloudCall
 from stackwright.core.openstack.resources import CloudRef, CloudResource, mark
 from stackwright.runtime.queue import BURST, PACE
+from tests.scenario.capi_world import BASTION, IDENTITY, PART, SERVERS
+from tests.scenario.faulty_clouds import FaultyClouds
+from tests.scenario.pool_world import Pools
 
 pytestmark = pytest.mark.looptime
 EACH = 4  # requests of one look and what follows at most: the look, questions, a request

@@ -8,9 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
-from pool_world import pools
-from world import NAMESPACE
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE as SPACE
@@ -19,6 +16,9 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.objects import OWNER
 from stackwright.core.plan import Object
+from tests.scenario.capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
+from tests.scenario.pool_world import pools
+from tests.scenario.world import NAMESPACE
 
 pytestmark = pytest.mark.looptime
 POOLS = OpenStackFloatingIPPool.KIND

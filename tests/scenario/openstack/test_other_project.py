@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from capi_world import CLUSTERS, SERVERS, Clusters
-from pool_world import POOLS, pools
-from server_world import made
-from world import NAMESPACE, World
 
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.conditions import find
 from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
+from tests.scenario.capi_world import CLUSTERS, SERVERS, Clusters
+from tests.scenario.pool_world import POOLS, pools
+from tests.scenario.server_world import made
+from tests.scenario.world import NAMESPACE, World
 
 pytestmark = pytest.mark.looptime
 SAID = (

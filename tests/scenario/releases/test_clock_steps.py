@@ -1,14 +1,14 @@
 """The clock is set one hour back or 700 s forward: no duration depends on it, so nothing changes."""
 
 import pytest
-from test_releases import MEMCACHED, RELEASE, record, with_memory
-from world import UNREADY, World, ready_world
 
 from stackwright.api.kinds import SECRET, STATEFULSET
 from stackwright.core.objects import EXPIRES, annotation, key_of
 from stackwright.core.ports import TerminalError
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
+from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, record, with_memory
+from tests.scenario.world import UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
 HOUR_BACK, FORWARD = -3600.0, 700.0

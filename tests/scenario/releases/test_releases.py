@@ -4,13 +4,13 @@ import asyncio
 import dataclasses
 
 import pytest
-from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
 from stackwright.api.kinds import STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.core.helm.records import releases
 from stackwright.core.ports import TerminalError, TransientError
 from stackwright.services.memcached.kind import Memcached
+from tests.scenario.world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
 pytestmark = pytest.mark.looptime
 MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
@@ -374,7 +374,7 @@ async def test_a_bundle_that_cannot_be_uninstalled_reports_why_and_is_deleted_la
 async def test_a_new_chart_of_a_new_operator_upgrades_the_release(monkeypatch):
     world = await ready_world(features=MEMCACHED)
     await world.stop()
-    import world as module
+    import tests.scenario.world as module
 
     newer = {**SETTINGS.charts, "memcached": "newer"}
     monkeypatch.setattr(module, "SETTINGS", type(SETTINGS)(SETTINGS.images, newer))

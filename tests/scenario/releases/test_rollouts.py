@@ -1,11 +1,11 @@
 """Rollouts that take long, or have unavailable nodes: progress is awaited, a stop leads to a rollback."""
 
 import pytest
-from test_releases import MEMCACHED, RELEASE, with_memory
-from world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
 from stackwright.core.ports import TerminalError
+from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, with_memory
+from tests.scenario.world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"compute": {"nova": {"values": {"conf": {"nova": {"DEFAULT": {"debug": True}}}}}}}

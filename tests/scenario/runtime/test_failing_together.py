@@ -5,8 +5,6 @@ import itertools
 from collections import Counter
 
 import pytest
-from capi_world import BASTION, MACHINES, SERVERS, Clusters
-from world import World, ready_world
 
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.core.conditions import find
@@ -14,6 +12,8 @@ from stackwright.core.openstack.errors import TerminalCloudError
 from stackwright.core.ports import TerminalError, TransientError
 from stackwright.services.glance.kind import Glance
 from stackwright.services.keystone.kind import Keystone
+from tests.scenario.capi_world import BASTION, MACHINES, SERVERS, Clusters
+from tests.scenario.world import World, ready_world
 
 pytestmark = pytest.mark.looptime
 

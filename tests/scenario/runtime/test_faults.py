@@ -6,7 +6,6 @@ sample of the snapshots, and `make sweep` all of them (see `sweep`).
 """
 
 import pytest
-from world import World, ready_world
 
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CONTRACT_KINDS
@@ -14,6 +13,7 @@ from stackwright.core.ports import Conflict, TransientError
 from stackwright.services.keystone.kind import Keystone
 from support.faults import Crash, Fuse
 from sweep import sampled
+from tests.scenario.world import World, ready_world
 
 pytestmark = pytest.mark.looptime
 # Without policies, which are long and cause no additional writes.

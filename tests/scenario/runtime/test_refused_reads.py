@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from capi_world import CLUSTERS, MACHINES, SERVERS, Clusters
 
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY
 from stackwright.core.ports import TerminalError, TransientError
+from tests.scenario.capi_world import CLUSTERS, MACHINES, SERVERS, Clusters
 
 pytestmark = pytest.mark.looptime
 TEXT = "list Cluster: the operator lacks the RBAC permission to list clusters"

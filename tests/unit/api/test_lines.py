@@ -28,7 +28,7 @@ MANY_LINES = {
     "SecurityGroupRules[].description": "the same",
     "serverMetadata[].value": "what a machine reads as it is",
 }
-# Values of charts. Their options are one line too: tests/unit/test_values_lines.py.
+# Values of charts. Their options are one line too: tests/unit/services/test_values_lines.py.
 FREE_FORM = ("services", "values", "releases", "settings", "conf")
 HOSTILE = ("a\nb", "a\n", "\n", "a\rb", "\x00", "a\x0bb", "a\x1b[1m", "a\x7f", "a\x85b", "a\u2028b", "a\u2029b")
 HARMLESS = (

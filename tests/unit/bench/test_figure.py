@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from bench import __main__ as program
 from bench.figure import Figure, Goal
 from bench.options import BenchError

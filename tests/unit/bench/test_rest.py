@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from bench import rest
 from bench.options import BenchError, Options
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from bench import store
 from bench.figure import Figure, Goal
 from bench.options import NAMED, QUICK

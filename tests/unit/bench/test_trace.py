@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
+
 from bench import bringup
 from bench.memory import KUBERNETES, MACHINES, owner, place
 from bench.trace import Span, critical, job_span, pod_span, told
-from typer.testing import CliRunner
-
 from stackwright.cli.app import app
 from stackwright.local import lock, teardown
 

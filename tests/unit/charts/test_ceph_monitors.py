@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-BIN = Path(__file__).parents[2] / "charts/ceph/bin"
+from support.paths import ROOT
+
+BIN = ROOT / "charts/ceph/bin"
 # Stand-ins for programs: socat returns the state of a monitor, the others record their calls.
 PROGRAMS = {
     "socat": """[[ "$*" == *LISTEN* ]] && exec sleep 9

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-BIN = Path(__file__).parents[2] / "charts/ceph/bin"
+from support.paths import ROOT
+
+BIN = ROOT / "charts/ceph/bin"
 # Stand-ins for programs. The monitors know the OSDs in `tree`, if it exists; `deaf` has the exit code of a ceph that
 # fails.
 PROGRAMS = {

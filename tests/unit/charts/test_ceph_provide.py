@@ -6,13 +6,14 @@ import base64
 import importlib
 import json
 import sys
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-BIN = Path(__file__).parents[2] / "charts/ceph/bin"
+from support.paths import ROOT
+
+BIN = ROOT / "charts/ceph/bin"
 POOL = {"name": "images", "role": "images"}
 CAPS = {"mon": "profile rbd", "osd": "profile rbd pool=images"}
 

@@ -17,8 +17,9 @@ from stackwright.runtime import x509
 from stackwright.services.context import COMPUTE, Context, NodeRef
 from stackwright.services.nova import SERVICE, libvirt
 from stackwright.services.nova.features import NovaSettings
+from support.paths import ROOT
 
-SCRIPT = Path(__file__).parents[2] / "charts/nova/bin/novncproxy.py"
+SCRIPT = ROOT / "charts/nova/bin/novncproxy.py"
 
 
 def values(**asked: Any) -> tuple[dict[str, Any], dict[str, Any], list[str]]:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-BIN = Path(__file__).parents[2] / "charts/etcd/bin"
+from support.paths import ROOT
+
+BIN = ROOT / "charts/etcd/bin"
 URL = "https://etcd-{}.etcd-discovery:2380"
 # Stand-in for etcdctl: the cluster's members are in `members`, its calls in `asked`.
 ETCDCTL = """#!/bin/bash

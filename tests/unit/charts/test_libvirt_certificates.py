@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "charts/libvirt/bin/certificates.sh"
+from support.paths import ROOT
+
+SCRIPT = ROOT / "charts/libvirt/bin/certificates.sh"
 FILES = {
     "CA/cacert.pem": "libvirt ca.crt",
     "libvirt/servercert.pem": "libvirt tls.crt",

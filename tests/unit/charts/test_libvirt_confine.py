@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-CHART = Path(__file__).parents[2] / "charts/libvirt"
+from support.paths import ROOT
+
+CHART = ROOT / "charts/libvirt"
 NODE = "node1"
 HIERARCHIES = {"version 2": [""], "version 1": ["memory", "cpuset"]}
 

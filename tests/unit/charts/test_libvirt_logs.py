@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "charts/libvirt/bin/logs.sh"
+from support.paths import ROOT
+
+SCRIPT = ROOT / "charts/libvirt/bin/logs.sh"
 MIB = 1 << 20
 CONSOLE, LOG = "var/lib/nova/instances/4fd2/console.log", "var/log/libvirt/qemu/instance-1.log"
 

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-BIN = Path(__file__).parents[2] / "charts/mariadb/bin"
+from support.paths import ROOT
+
+BIN = ROOT / "charts/mariadb/bin"
 UUIDS = ("5f0c2a9e-0000-11ef-8000-000000000001", "5f0c2a9e-0000-11ef-8000-000000000002")
 NONE = "00000000-0000-0000-0000-000000000000"
 Server = tuple[int, str, str, str]

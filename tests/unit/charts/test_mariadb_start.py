@@ -8,7 +8,9 @@ import subprocess
 import time
 from pathlib import Path
 
-BIN = Path(__file__).parents[2] / "charts/mariadb/bin"
+from support.paths import ROOT
+
+BIN = ROOT / "charts/mariadb/bin"
 # A SIGTERM before it responds is lost, as in version 11.8 with Galera.
 MARIADBD = """#!/bin/bash
 [[ " $* " != *" --bootstrap "* ]] || { cat >/dev/null; exit; }

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-CHARTS = Path(__file__).parents[2] / "charts"
+from support.paths import ROOT
+
+CHARTS = ROOT / "charts"
 # /proc/net/tcp: 6080 (17C0) listens, 5672 (1628) has a connection from here, 8774 (2246) has a closed one, and
 # 54323 (D433) is closed.
 SOCKETS = """\

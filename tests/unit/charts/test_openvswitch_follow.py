@@ -5,11 +5,12 @@ clock.
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "charts/openvswitch/bin/follow.sh"
+from support.paths import ROOT
+
+SCRIPT = ROOT / "charts/openvswitch/bin/follow.sh"
 # `row` is the port in the database, `device` whether it exists; `tick` may change either each second.
 WORLD = """
 set -u

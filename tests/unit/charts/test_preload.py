@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-PRELOAD = Path(__file__).parents[2] / "charts/lib/bin/preload.py"
+from support.paths import ROOT
+
+PRELOAD = ROOT / "charts/lib/bin/preload.py"
 
 UWSGI = """
 opt = {"preload": b"first second"}

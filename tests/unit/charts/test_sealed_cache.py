@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-BIN = Path(__file__).parents[2] / "charts"
+from support.paths import ROOT
+
+BIN = ROOT / "charts"
 PREFIX = "sealed1:"
 RAN: list[str] = []
 

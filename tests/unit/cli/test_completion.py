@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from server_objects import obj as good
 from typer.testing import CliRunner
 
 from stackwright.api.infra.server import OpenStackServer
@@ -16,6 +15,7 @@ from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.runtime.memory import MemoryCluster
+from support.server_objects import obj as good
 
 SPEC = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 

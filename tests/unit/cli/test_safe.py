@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import typer
-from test_cli_pods import cluster, pod
 from typer.testing import CliRunner
 
 from stackwright import cli
@@ -25,6 +24,7 @@ from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node
 from stackwright.core.ports import TerminalError
+from tests.unit.cli.show.test_pods import cluster, pod
 
 EVIL = "no \x1b]0;evil\x07\x1b[2J\x9b2J\r\u202e"
 SEEN = "no \\x1b]0;evil\\x07\\x1b[2J\\x9b2J\\r\\u202e"

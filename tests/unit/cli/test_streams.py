@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli_commands import called, cluster
 
 from stackwright.cli import common
 from stackwright.cli.app import main
 from stackwright.runtime.memory import MemoryCluster
+from tests.unit.cli.test_commands import called, cluster
 
 __all__ = ["cluster"]
 PROGRAM = f"{sys.executable} -c 'from stackwright.cli.app import main; main()'"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from stackwright.core.openstack.errors import Reason
+from support.paths import ROOT
 
-SOURCE = Path(__file__).parents[2] / "src/stackwright"
+SOURCE = ROOT / "src/stackwright"
 FOLDERS = ("adapters", "controllers", "core", "runtime", "services")
 # Function or class → position of the reason among its arguments.
 BLOCKED = {"blocked": 1, "TerminalCloudError": 0}  # these put "Blocked" before it

@@ -7,14 +7,14 @@ import tomllib
 from collections import Counter
 from pathlib import Path
 
-import docs as generator
 import pytest
-from condition_reasons import Reasons
 
+import docs as generator
 from stackwright.core.conditions import DONE
 from stackwright.core.openstack.errors import Reason
+from support.paths import ROOT
+from tests.unit.docs.condition_reasons import Reasons
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
 GUIDES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/howto/*.md")]
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")

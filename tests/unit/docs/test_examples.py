@@ -17,8 +17,9 @@ from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
 from stackwright.core.helm.sensitive import cut
+from support.paths import ROOT
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 NAMES = [
     "catalog-entry", "cloud", "cluster", "control-plane", "floating-ip", "glance-standalone", "identity",

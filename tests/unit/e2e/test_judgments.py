@@ -6,7 +6,7 @@ from pathlib import Path
 
 import browser
 import pytest
-from restarts import MOST_LOST, SWITCH, Attempt, outages
+from faults.restarts import MOST_LOST, SWITCH, Attempt, outages
 
 QUIET: list[Attempt] = [(0, 0.2)]
 

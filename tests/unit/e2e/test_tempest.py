@@ -6,14 +6,14 @@ import configparser
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tempest import conf, exclusions, job
 from tempest.facts import Facts
 from tempest.report import parse
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
+
 FACTS = Facts(
     admin={
         "username": "admin",

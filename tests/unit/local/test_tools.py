@@ -7,6 +7,7 @@ import pytest
 from stackwright.local import tools
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
+from support.paths import ROOT
 
 CLUSTER = LocalCluster(Path("/s"), Path("/c"))
 KUBERNETES = next(tool for tool in tools.TOOLS if tool.module == "kubernetes")
@@ -71,7 +72,7 @@ def test_only_named_and_missing_tools_are_built(tmp_path: Path, monkeypatch: pyt
 
 def test_functional_tests_wait_for_the_programs_that_they_start() -> None:
     """`make functional` builds no others."""
-    root = Path(__file__).parents[2]
+    root = ROOT
     texts = [path.read_text() for path in (root / "tests/functional").glob("*.py")]
     started = {name for text in texts for name in re.findall(r'tools\.binary\("(.+?)"\)', text)}
     started |= {"etcd", "kube-apiserver"}  # of control_plane

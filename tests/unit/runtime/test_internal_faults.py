@@ -5,7 +5,6 @@ import json
 
 import pytest
 import structlog
-from test_runtime import KEY, Operator, controller, plan, put
 
 from stackwright.api.kinds import POD
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -19,6 +18,7 @@ from stackwright.core.settings import Settings
 from stackwright.runtime import faults
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.memcached.kind import Memcached
+from tests.unit.runtime.test_runtime import KEY, Operator, controller, plan, put
 
 pytestmark = pytest.mark.looptime
 SECRET_TEXT = "hunter2-of-a-user"

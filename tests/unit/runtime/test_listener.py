@@ -16,11 +16,11 @@ from unittest.mock import Mock
 import aiohttp
 import pytest
 from aiohttp import web
-from tls_clients import PATIENCE, connected, contexts, until
 
 from stackwright.runtime import listener, metrics
 from stackwright.runtime.health import Health
 from stackwright.runtime.listener import FEW, HANDSHAKES, SHARE, Server
+from support.tls_clients import PATIENCE, connected, contexts, until
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 LONG = 2 * PATIENCE  # seconds: a test that waits so long fails

@@ -8,13 +8,13 @@ import sys
 import httpx2
 import pytest
 from structlog.testing import capture_logs
-from test_naming import Server
 
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE
 from stackwright.api.kinds import POD
 from stackwright.core.ports import TerminalError, TransientError, Unreachable
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.runtime.own_pod import EVERY, GRACE, until_deleted
+from tests.unit.adapters.kubernetes.test_naming import Server
 
 pytestmark = pytest.mark.looptime
 KEY = ("stackwright", "stackwright-1")

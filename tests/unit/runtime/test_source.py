@@ -11,7 +11,6 @@ import structlog
 from kopf._cogs.clients import errors, watching
 from kopf._cogs.configs.configuration import OperatorSettings
 from kopf._cogs.structs.references import Resource
-from test_runtime import KEY, Operator, controller, put
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.controller import Watch
@@ -27,6 +26,7 @@ from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.memcached.kind import Memcached
+from tests.unit.runtime.test_runtime import KEY, Operator, controller, put
 
 pytestmark = pytest.mark.looptime
 KIND = Memcached.KIND

@@ -4,12 +4,12 @@ import asyncio
 import itertools
 
 import pytest
-from test_runtime import KEY, Operator, Seen, controller, plan, put
 
 from stackwright.core.conditions import done
 from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
 from stackwright.services.memcached.kind import Memcached
+from tests.unit.runtime.test_runtime import KEY, Operator, Seen, controller, plan, put
 
 pytestmark = pytest.mark.looptime
 TEXT = "list Cluster: the operator lacks the RBAC permission to list clusters"

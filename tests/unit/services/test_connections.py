@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -12,8 +11,9 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.connections import CONNECTIONS, policies
 from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
 from stackwright.services.registry import SERVICES
+from support.paths import ROOT
 
-GOLDEN = Path(__file__).parents[1] / "golden/charts"
+GOLDEN = ROOT / "tests" / "golden/charts"
 # A MariaDB takes them only while it gets its data from another one.
 TRANSFERS = {4444, 4568}
 NODES = {

@@ -12,8 +12,9 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.context import Context, Values
 from stackwright.services.horizon import SERVICE
 from stackwright.services.horizon.features import HorizonSettings
+from support.paths import ROOT
 
-SCRIPT = Path(__file__).parents[2] / "charts/horizon/bin/local_settings.py"
+SCRIPT = ROOT / "charts/horizon/bin/local_settings.py"
 
 
 def settings(**asked: object) -> Values:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +14,9 @@ from stackwright.cloud.support import NAMED, TESTED, accepted, untested
 from stackwright.services.cinder.features import RBD
 from stackwright.services.registry import PRESETS
 from stackwright.services.tested import PROBLEMS, RENDERED_ONLY
+from support.paths import ROOT
 
 DRIVER = "features.cinder.volume.backends.<name>.values.conf.backends.<name>.volume_driver"
-ROOT = Path(__file__).parents[2]
 CLOUDS = ("cloud", "storage", "identity")
 """Examples that the end-to-end tests use."""
 IMPLIED = {

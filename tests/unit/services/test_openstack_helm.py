@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from stackwright.cli.app import app
 from stackwright.services.openstack_helm import CHARTS, Translated, leaves, merged_layers, rules, translate
 from stackwright.services.openstack_helm.fixed import ADDED, FIXED
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/howto/use-openstack-helm-charts.md"
 CLOUD = """
 apiVersion: lcm.mirantis.com/v1alpha1

@@ -1,6 +1,5 @@
 """What each size configures fits into the limits of its containers, and what fills a disk into its volume."""
 
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -10,8 +9,8 @@ from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services.context import Context
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import merged_values
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 UNITS = {"Mi": 1, "Gi": 1024, "M": 1, "G": 1024, "MiB": 1}
 WORKER = 200  # MiB that a worker of an OpenStack service is assumed to take at most
 SIZES = get_args(Size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,9 @@ from stackwright.services.cinder.features import CinderBackend
 from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE, SERVICES
 from stackwright.services.values import merged_values
+from support.paths import ROOT
 
-CHARTS = Path(__file__).parents[2] / "charts"
+CHARTS = ROOT / "charts"
 CASES = [(declared, chart) for declared in SERVICES for chart in declared.charts]
 # Builders of option files from values: each option is one line.
 MAKERS = r'include "(?:lib\.(?:oslo_conf|uwsgi_conf|dotted)|libvirt\.conf|nova\.ssh_conf)" [^}]*?\.Values\.conf\.(\w+)'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +15,12 @@ from stackwright.services.etcd.kind import Etcd
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
 from stackwright.services.voters import DEFAULT, field_of
+from support.paths import ROOT
 
 ONE, THREE, FIVE = ({"pod": {"replicas": {"server": count}}} for count in (1, 3, 5))
 FIELD = "pod.replicas.server"
 VOTING = [chart for service in SERVICES for chart in service.charts if chart.voters]
-CHARTS = Path(__file__).parents[2] / "charts"
+CHARTS = ROOT / "charts"
 
 
 def cannot(new: int, old: int = 3) -> str:

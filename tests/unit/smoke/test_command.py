@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cloud_in_memory import Clock, Host, Projects, World
 from typer.testing import CliRunner
 
 from stackwright.cli import cluster as cli_cluster
@@ -19,6 +18,7 @@ from stackwright.cli.use import access as cli_access
 from stackwright.cli.use import smoke
 from stackwright.core.openstack.access import Access
 from stackwright.smoke.stage import Stage
+from tests.unit.smoke.cloud_in_memory import Clock, Host, Projects, World
 
 Smoke = Callable[..., Any]
 

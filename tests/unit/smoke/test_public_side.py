@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_cloud import Answer, HttpCloud
 
 from stackwright.adapters.public_api import Endpoint, Live, look
 from stackwright.cli.show.public import nodes
@@ -23,6 +22,7 @@ from stackwright.core.openstack.agents import Agent
 from stackwright.runtime import x509
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.ports import Failed
+from tests.unit.smoke.http_cloud import Answer, HttpCloud
 
 AUTH = {
     "username": "admin", "password": "pw", "project_name": "admin", "user_domain_name": "Default",

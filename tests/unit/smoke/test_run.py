@@ -9,7 +9,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from cloud_in_memory import Clock, Host, Projects, World
 
 from stackwright.cli.ui.progress import silent
 from stackwright.core.openstack.agents import Agent
@@ -19,6 +18,7 @@ from stackwright.smoke.checks.machine import socket_url
 from stackwright.smoke.run import FAILED, PASSED, SKIPPED, Result, run
 from stackwright.smoke.stage import Stage
 from stackwright.smoke.tenant import CloudError, Project, Rule
+from tests.unit.smoke.cloud_in_memory import Clock, Host, Projects, World
 
 RULES = {Rule("icmp"), Rule("tcp", 22)}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import mutants
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
 
 
 def test_only_a_test_that_failed_or_had_no_end_has_noticed_a_mutant() -> None:

@@ -9,7 +9,8 @@ import packs
 import pytest
 from packs import Pack, Run
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
+
 E2E = ROOT / "tests/e2e"
 NEEDS = {
     "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},

@@ -15,8 +15,6 @@ import pytest
 import suite
 from packs import Pack, Run
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture(autouse=True)
 def _interruptible() -> Iterator[None]:

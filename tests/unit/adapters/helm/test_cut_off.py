@@ -7,13 +7,13 @@ test_adapter_openstack_clouds.py.
 from unittest.mock import AsyncMock
 
 import pytest
-from test_adapter_helm import chart, program, upgrade
 
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.core.plan import BrokerAccount, CatalogEntry, Inventory, Publish, SqlAccount
 from stackwright.core.ports import Ports, Unreachable
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
+from tests.unit.adapters.helm.test_helm import chart, program, upgrade
 
 ADMIN, SECRET = ("n", "admin"), ("n", "x")
 OWNER = {"metadata": {"namespace": "n", "name": "owner", "uid": "u"}}

@@ -9,7 +9,6 @@ import gzip
 import itertools
 import json
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,8 +20,9 @@ from stackwright.api.kinds import INGRESS_CLASS
 from stackwright.core.helm.records import CHECKED, Unreadable, record_of
 from stackwright.core.ports import TerminalError, TransientError
 from stackwright.main import Options, runtime
+from support.paths import ROOT
 
-GOLDEN = Path(__file__).parents[1] / "golden/charts"
+GOLDEN = ROOT / "tests" / "golden/charts"
 OWN = ("mine", "x")
 GOOD = "---\n# Source: a\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: |\n    text\n"
 EVIL = "apiVersion: v1\nkind: Secret\nmetadata: {name: keystone-admin, namespace: victim}\n"

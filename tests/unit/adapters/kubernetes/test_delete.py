@@ -10,11 +10,11 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from test_kubernetes_login import configured
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NODE
 from stackwright.core.ports import Conflict
+from tests.unit.adapters.kubernetes.test_login import configured
 
 BACKGROUND = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
 

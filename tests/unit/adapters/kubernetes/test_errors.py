@@ -6,12 +6,12 @@ import json
 import time
 
 import pytest
-from test_naming import Server
 
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
 from stackwright.controllers.infra.clusterapi import MACHINE
 from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
+from tests.unit.adapters.kubernetes.test_naming import Server
 
 CALL = Call("get", MACHINE, "ns/m")
 

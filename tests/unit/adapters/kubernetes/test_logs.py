@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from test_kubernetes_login import configured
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
 from stackwright.core.ports import TransientError
+from tests.unit.adapters.kubernetes.test_login import configured
 
 POD = Container("n", "p", "c")
 

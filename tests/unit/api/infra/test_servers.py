@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
-from server_objects import GOOD, ID, MACHINE, OLDER, RULE, changed, later, obj
 
 from stackwright.api.infra.capi import MANY, MOST, Keyed, wire_name
 from stackwright.api.infra.cluster.cluster import OpenStackCluster, OpenStackClusterSpec
@@ -25,6 +24,7 @@ from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
 from stackwright.core.openstack.resources import SERVER_KEY, mark
+from support.server_objects import GOOD, ID, MACHINE, OLDER, RULE, changed, later, obj
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"

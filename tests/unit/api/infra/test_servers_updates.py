@@ -6,11 +6,11 @@ import copy
 from typing import Any
 
 import pytest
-from server_objects import GOOD, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE, changed, later, obj
 
 from stackwright.api.rules import FIXED
 from stackwright.cloud.immutability import update_errors
 from stackwright.controllers.validate import TOPOLOGY, errors_of
+from support.server_objects import GOOD, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE, changed, later, obj
 
 REGION = "spec.identityRef.region: cannot change, be added or be removed; create another object"
 NODE = {"template": {"spec": {**MACHINE, "ports": [{"tags": ["a"]}]}}}

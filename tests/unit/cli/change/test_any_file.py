@@ -11,12 +11,12 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_cli_commands import called, cluster
 
 from stackwright.api.errors import model_in
 from stackwright.cli.change.manifests import COMPANIONS, BadManifest, load
 from stackwright.cloud.registry import BY_KIND
 from stackwright.runtime.memory import MemoryCluster
+from tests.unit.cli.test_commands import called, cluster
 
 __all__ = ["cluster"]
 SLOW = settings(

@@ -5,8 +5,9 @@ from pathlib import Path
 import yaml
 
 from stackwright.cli.change.crds import files, write
+from support.paths import ROOT
 
-CHART = Path(__file__).parents[2] / "charts" / "stackwright" / "crds"
+CHART = ROOT / "charts" / "stackwright" / "crds"
 
 
 def test_the_charts_crds_are_those_of_the_models() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli_commands import MANIFEST, called, cluster
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
 from stackwright.cli.change import confirm
@@ -16,6 +15,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.plan import Object
 from stackwright.core.ports import Conflict, NotServed, TerminalError
 from stackwright.runtime.memory import MemoryCluster
+from tests.unit.cli.test_commands import MANIFEST, called, cluster
 
 __all__ = ["cluster"]
 MAP = """\

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from stackwright.cli.change.manifests import LARGEST, BadManifest, check, load
 from stackwright.cli.change.yaml_documents import BadDocument, documents
 from stackwright.controllers.infra.clusterapi import CLUSTER
+from support.paths import ROOT
 
 CLOUD = """\
 apiVersion: lcm.mirantis.com/v1alpha1
@@ -17,7 +18,7 @@ kind: OpenStackDeployment
 metadata: {name: cloud}
 spec: {openstack_version: epoxy, preset: core, size: single}
 """
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def written(folder: Path, text: str) -> Path:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from server_objects import obj as good
 from typer.testing import CliRunner
 
 from stackwright.api.infra.server import OpenStackServer
@@ -18,6 +17,7 @@ from stackwright.controllers.infra.clusterapi import PAUSED
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.keystone.kind import Keystone
+from support.server_objects import obj as good
 
 SPACE = "openstack"
 CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}

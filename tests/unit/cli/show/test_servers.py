@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from server_objects import GOOD
 from typer.testing import CliRunner
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
@@ -17,6 +16,7 @@ from stackwright.cli.app import app
 from stackwright.cli.show.servers_tree import trees
 from stackwright.cli.ui.tree import lines
 from stackwright.runtime.memory import MemoryCluster
+from support.server_objects import GOOD
 
 NOW = 1_750_000_000.0
 

@@ -5,10 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_secrecy import SECRETS
 
 from stackwright.api.secrecy import hidden
 from stackwright.cli.ui.diff import ABSENT, changes, dotted, masked, shown
+from tests.unit.api.test_secrecy import SECRETS
 
 
 @pytest.mark.parametrize(

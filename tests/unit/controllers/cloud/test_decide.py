@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from stackwright.runtime import x509
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.ingress.features import GIVEN
 from stackwright.services.registry import BY_SERVICE, SERVICES
+from tests.unit.controllers.builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
 
 CLOUD = OpenStackDeployment.KIND
 GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}

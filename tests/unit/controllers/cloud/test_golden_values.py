@@ -4,7 +4,6 @@ from typing import get_args
 
 import pytest
 import yaml
-from builders import NAMESPACE, obj
 
 from stackwright.api.kinds import NODE
 from stackwright.api.services.kinds import ServiceSpec, Size
@@ -22,6 +21,7 @@ from stackwright.services.context import COMPUTE, OPENVSWITCH, PLACES, Context
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.registry import PRESETS, SERVICES
+from tests.unit.controllers.builders import NAMESPACE, obj
 
 SIZES = get_args(Size)
 SETTINGS = Settings({name: f"example.org/{name}:1" for name in recipes.load().images}, {})

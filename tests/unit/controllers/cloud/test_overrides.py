@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +16,8 @@ from stackwright.cli.change.manifests import check
 from stackwright.controllers.validate import errors_of
 from stackwright.core.helm.chart_schema import KEYWORDS, value_errors
 from stackwright.core.settings import Settings
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SCHEMAS = chart_schemas()
 SETTINGS = Settings(schemas=SCHEMAS)
 API = "lcm.mirantis.com/v1alpha1"

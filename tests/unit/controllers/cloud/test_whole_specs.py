@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
-from whole_specs import BASE, STORAGE, at, carried_out, of_schema, overridden
 
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.runtime.memory.shape import schema_of
+from tests.unit.controllers.cloud.whole_specs import BASE, STORAGE, at, carried_out, of_schema, overridden
 
 SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 

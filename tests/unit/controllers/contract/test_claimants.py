@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from builders import NAMESPACE, obj
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from stackwright.controllers.contract.observe import observe
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import UNCHECKED
+from tests.unit.controllers.builders import NAMESPACE, obj
 
 NAMES = st.sampled_from("abcd")
 FEW = st.sampled_from(["x", "y", "z"])

@@ -4,7 +4,6 @@ import configparser
 from dataclasses import replace
 
 import pytest
-from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -23,6 +22,7 @@ from stackwright.core.objects import DIGEST, FINALIZER
 from stackwright.core.ports import UNCHECKED
 from stackwright.core.secrets.writes import EnsureSecret
 from stackwright.runtime.accounts import KEPT
+from tests.unit.controllers.builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
 
 SPECS = {
     "database": {

@@ -1,10 +1,8 @@
 """What an OpenStackControlPlane becomes: the models, the mapping, the decision."""
 
 import re
-from pathlib import Path
 
 import pytest
-from builders import ANY, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,9 +22,10 @@ from stackwright.services.cloud import Cloud
 from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import merged_values
+from support.paths import ROOT
+from tests.unit.controllers.builders import ANY, NAMESPACE, condition, makes_nothing, obj, with_ready
 
 KIND = OpenStackControlPlane.KIND
-ROOT = Path(__file__).parents[3]
 LEAST = {"secret": "osp-secret", "storageClass": "fast"}
 INFRASTRUCTURE = {"galera": {}, "rabbitmq": {"templates": {"rabbitmq-cell1": {}}}, "memcached": {}}
 APIS = {name: {} for name in ("keystone", "glance", "placement", "neutron", "nova")}

@@ -4,7 +4,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from builders import NAMESPACE, condition, makes_nothing, obj
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import HelmRollback, HelmUpgrade
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
+from tests.unit.controllers.builders import NAMESPACE, condition, makes_nothing, obj
 
 SETTINGS = Settings({}, {"memcached": "chart-digest"})
 WANTED = {"name": "mc", "chart": "memcached", "values": {"a": 1}, "timeout": 600}

@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from builders import NAMESPACE, condition, obj
 from pydantic import ValidationError
 
 from stackwright.adapters.helm.command import HelmCli
@@ -26,6 +25,7 @@ from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.nova.kind import Nova
+from tests.unit.controllers.builders import NAMESPACE, condition, obj
 
 SHIPPED = Settings({}, {"memcached": "digest"})
 ANY = Settings({}, {"memcached": "digest"}, unrestricted=True)

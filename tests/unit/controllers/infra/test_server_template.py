@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from server_objects import ID, OTHER
 
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.infra.server_template import (
@@ -18,6 +17,7 @@ from stackwright.controllers.infra.server_template import (
     server_spec,
 )
 from stackwright.core.plan import Object
+from support.server_objects import ID, OTHER
 
 PLACE = ClusterDefaults({"type": "Secret", "name": "clouds", "cloudName": "mine"}, network=ID, subnets=({"id": OTHER},))
 OWNER = {"apiVersion": "v", "kind": "OpenStackMachine", "metadata": {"name": "m", "namespace": "ns", "uid": "u"}}

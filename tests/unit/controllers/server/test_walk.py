@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from server_objects import ID
 
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.server.decide import decide
@@ -28,6 +27,7 @@ from stackwright.core.prune import without_empties
 from stackwright.runtime.cycle.report import after_failure
 from stackwright.runtime.memory import FrozenClock
 from support.openstack import MemoryClouds
+from support.server_objects import ID
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")

@@ -1,7 +1,5 @@
 """One service object in a cluster in memory, for tests that look, decide and do step by step."""
 
-from builders import NAMESPACE, with_ready
-
 from stackwright.api.kinds import NODE
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import observe
@@ -19,6 +17,7 @@ from stackwright.runtime.memory import (
 )
 from stackwright.services import keystone
 from stackwright.services.context import PLACES
+from tests.unit.controllers.builders import NAMESPACE, with_ready
 
 SETTINGS = Settings({}, {})
 

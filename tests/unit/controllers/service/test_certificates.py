@@ -3,10 +3,8 @@
 import base64
 
 import pytest
-from builders import NAMESPACE, condition
 from cryptography.x509 import ExtendedKeyUsage, load_pem_x509_certificate
 from cryptography.x509.oid import ExtendedKeyUsageOID
-from service_stage import Stage
 
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH
@@ -19,6 +17,8 @@ from stackwright.core.secrets.writes import EnsureCertificate, GatherSecret
 from stackwright.runtime import x509
 from stackwright.services import ingress, nova
 from stackwright.services.context import PLACES
+from tests.unit.controllers.builders import NAMESPACE, condition
+from tests.unit.controllers.service.stage import Stage
 
 DAY = 24 * 3600.0
 TLS = (NAMESPACE, "openstack-public-tls")

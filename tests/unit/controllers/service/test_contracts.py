@@ -1,8 +1,6 @@
 """The requests of a service to others: several contracts of one kind, some of which block its release."""
 
 import pytest
-from builders import NAMESPACE, condition
-from service_stage import SETTINGS, Stage
 
 from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
@@ -16,6 +14,8 @@ from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.registry import SERVICES
+from tests.unit.controllers.builders import NAMESPACE, condition
+from tests.unit.controllers.service.stage import SETTINGS, Stage
 
 
 def applied(plan):

@@ -4,10 +4,8 @@ import json
 from dataclasses import replace
 
 import pytest
-from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj
 from hypothesis import given
 from hypothesis import strategies as st
-from service_stage import SETTINGS, Stage
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
@@ -26,6 +24,8 @@ from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import FERNET_KEYS
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import LOSSES, merged_values
+from tests.unit.controllers.builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj
+from tests.unit.controllers.service.stage import SETTINGS, Stage
 
 KEY = (NAMESPACE, "keystone")
 KEYSTONE = ", ".join(sorted(KeystoneSettings.model_fields))

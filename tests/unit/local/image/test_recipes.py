@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -10,8 +9,7 @@ from pydantic import ValidationError
 from stackwright.local.commands import LocalError
 from stackwright.local.image import inputs, recipes
 from stackwright.local.image.recipes import Catalogue
-
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
 
 
 def catalogue(**images: dict) -> Catalogue:

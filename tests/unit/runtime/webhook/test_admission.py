@@ -18,7 +18,6 @@ from typing import Any
 
 import aiohttp
 import pytest
-from tls_clients import connected, contexts
 
 from stackwright.api.errors import ERRORS, LONG, MORE
 from stackwright.cloud.controlplane import STAGE
@@ -29,6 +28,7 @@ from stackwright.main import Options, settings
 from stackwright.runtime import listener
 from stackwright.runtime.webhook import admission
 from stackwright.runtime.webhook.admission import LARGEST, Admission
+from support.tls_clients import connected, contexts
 
 SECRET_TEXT = "hunter2"
 Ask = Callable[..., Any]

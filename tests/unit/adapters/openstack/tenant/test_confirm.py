@@ -8,17 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from test_adapter_openstack_clouds import (
-    CLOUD,
-    UID,
-    Lists,
-    Response,
-    Services,
-    Time,
-    clouds,
-    lists,
-    time,
-)
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -34,6 +23,17 @@ from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark
 from support.openstack import owned_types
+from tests.unit.adapters.openstack.tenant.test_clouds import (
+    CLOUD,
+    UID,
+    Lists,
+    Response,
+    Services,
+    Time,
+    clouds,
+    lists,
+    time,
+)
 
 __all__ = ["lists", "time"]
 KINDS = sorted(owned_types())

@@ -7,7 +7,6 @@ from dataclasses import fields as fields_of
 from typing import Any
 
 import pytest
-from test_adapter_openstack_clouds import Response, Services
 
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run as request
@@ -33,6 +32,7 @@ from stackwright.core.openstack.resources import CloudRef, ProjectView, Resource
 from stackwright.runtime.memory import FrozenClock
 from stackwright.runtime.memory.forecast import ForecastClouds
 from support.openstack import MemoryClouds, owned_types
+from tests.unit.adapters.openstack.tenant.test_clouds import Response, Services
 
 CLOUD, UID = CloudRef(("ns", "clouds"), "mine"), "5b6c1d0e-0000-4000-8000-000000000001"
 OWNER = Owner(CLOUD, UID)

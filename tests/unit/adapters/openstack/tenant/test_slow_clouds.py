@@ -13,7 +13,6 @@ from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import pytest
-from server_objects import GOOD, ID, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -50,6 +49,7 @@ from stackwright.runtime.memory import (
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from support.server_objects import GOOD, ID, obj
 
 # openstacksdk warns about its optional imports.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")

@@ -13,20 +13,6 @@ from unittest.mock import Mock
 
 import pytest
 from keystoneauth1.access.access import AccessInfoV3
-from tests.unit.test_adapter_openstack_clouds import (
-    CLOUD,
-    UID,
-    Lists,
-    Response,
-    Services,
-    Time,
-    answer_without_id,
-    asker,
-    clouds,
-    lists,
-    refresh,
-    time,
-)
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
@@ -40,6 +26,20 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import look
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, mark
+from tests.unit.adapters.openstack.tenant.test_clouds import (
+    CLOUD,
+    UID,
+    Lists,
+    Response,
+    Services,
+    Time,
+    answer_without_id,
+    asker,
+    clouds,
+    lists,
+    refresh,
+    time,
+)
 
 __all__ = ["lists", "time"]
 

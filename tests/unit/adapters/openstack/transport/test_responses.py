@@ -11,7 +11,6 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ from stackwright.adapters.openstack.transport.send import REQUEST_ID, problem_of
 from stackwright.adapters.openstack.transport.shapes import json_of
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.openstack.errors import TransientCloudError
+from support.paths import ROOT
 
 # openstacksdk warns about its optional imports.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
@@ -141,7 +141,7 @@ def test_many_concurrent_responses_fit_in_the_operators_memory(web: Web, body: s
     """One character of four bytes makes Python use four bytes for each: eight responses exhausted the operator's
     memory.
     """
-    chart = yaml.safe_load((Path(__file__).parents[2] / "charts/stackwright/values.yaml").read_text())
+    chart = yaml.safe_load((ROOT / "charts/stackwright/values.yaml").read_text())
     limit = int(chart["pod"]["resources"]["operator"]["limits"]["memory"].removesuffix("Mi")) << 20
     web.otherwise = (200, {"Content-Encoding": "gzip"}, gzip.compress(body.encode()))
     with ExitStack() as files:

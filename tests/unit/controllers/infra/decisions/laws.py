@@ -7,9 +7,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from cloud_observations import ClusterSeen, MachineSeen, PoolSeen, ServerSeen
-from cloud_strategies import CLOUD, COPIED, UID
-
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
 from stackwright.controllers.capicluster.record import record_of as cluster_record
@@ -27,6 +24,8 @@ from stackwright.core.openstack.resource_types import deletion_order
 from stackwright.core.openstack.resources import SERVER_KEY as SERVER_SLOT
 from stackwright.core.openstack.resources import mark, marked_by
 from stackwright.core.plan import Apply, Finalizer, Plan
+from tests.unit.controllers.infra.decisions.observations import ClusterSeen, MachineSeen, PoolSeen, ServerSeen
+from tests.unit.controllers.infra.decisions.strategies import CLOUD, COPIED, UID
 
 DECIDE: dict[type, Callable[[Any], Plan]] = {
     ServerSeen: decide_server,

@@ -5,22 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cloud_specs import CLUSTER, ID, MACHINE, POOL, SERVER
-from cloud_strategies import (
-    CLOUD,
-    FLAG,
-    FOUND,
-    KEY,
-    MOSTLY,
-    OTHER,
-    RARELY,
-    UID,
-    asked,
-    belongings,
-    lives,
-    parsed,
-    uuid,
-)
 from hypothesis import strategies as st
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
@@ -51,6 +35,22 @@ from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import is_deleting
 from stackwright.core.openstack.resources import CloudResource, ResourceKey, mark
 from stackwright.core.plan import Object
+from tests.unit.controllers.infra.decisions.specs import CLUSTER, ID, MACHINE, POOL, SERVER
+from tests.unit.controllers.infra.decisions.strategies import (
+    CLOUD,
+    FLAG,
+    FOUND,
+    KEY,
+    MOSTLY,
+    OTHER,
+    RARELY,
+    UID,
+    asked,
+    belongings,
+    lives,
+    parsed,
+    uuid,
+)
 
 CLAIMS = st.sampled_from([None, UID, OTHER])
 MARKED = st.sampled_from(["", "", mark(OTHER, ("floating-ip", "0"))])

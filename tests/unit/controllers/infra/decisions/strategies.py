@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cloud_specs import ID
 from hypothesis import strategies as st
 
 from stackwright.controllers.infra.cloud_observation import with_error
@@ -17,6 +16,7 @@ from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, ProjectView, ResourceKey, mark
 from stackwright.core.plan import Object
+from tests.unit.controllers.infra.decisions.specs import ID
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 OTHER = "5b6c1d0e-0000-4000-8000-000000000002"

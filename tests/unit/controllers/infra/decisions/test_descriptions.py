@@ -7,8 +7,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from cloud_specs import ID
-from cloud_strategies import CLOUD, UID
 
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
@@ -22,6 +20,8 @@ from stackwright.controllers.floatingippool.observe import Found, Observed
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Object
+from tests.unit.controllers.infra.decisions.specs import ID
+from tests.unit.controllers.infra.decisions.strategies import CLOUD, UID
 
 SPEC: Object = {
     "identityRef": {"name": "clouds", "cloudName": "mine"},

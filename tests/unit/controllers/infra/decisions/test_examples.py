@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from cloud_specs import ID
-from cloud_strategies import CLOUD, KEY, UID, thing, uuid
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
@@ -30,6 +28,8 @@ from stackwright.core.objects import FINALIZER, owner_reference
 from stackwright.core.openstack.calls import ADD_PORT, ADD_VOLUME, CloudCall
 from stackwright.core.openstack.resources import SERVER_KEY, ProjectView, ResourceKey
 from stackwright.core.plan import Apply, Object, Plan
+from tests.unit.controllers.infra.decisions.specs import ID
+from tests.unit.controllers.infra.decisions.strategies import CLOUD, KEY, UID, thing, uuid
 
 PORT: ResourceKey = ("port", "web-0")
 DISK: ResourceKey = ("volume", "root")

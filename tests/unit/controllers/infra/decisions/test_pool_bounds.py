@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from cloud_strategies import CLOUD, KEY, UID
-
 from stackwright.controllers.floatingippool.decide import SPARE, decide
 from stackwright.controllers.floatingippool.observe import Found, Observed
 from stackwright.controllers.infra.clusterapi import CLAIM
@@ -17,6 +15,7 @@ from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.resources import CloudResource, ProjectView, mark
 from stackwright.core.plan import Apply, Object, Plan
+from tests.unit.controllers.infra.decisions.strategies import CLOUD, KEY, UID
 
 ORIGINAL = f"uid:{UID}"
 POOL: Object = {

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from cloud_laws import lawful
-from cloud_observations import cluster, machine, pool, server
-from cloud_specs import ID, SERVER
-from cloud_strategies import KEY, Everything, parsed
 from hypothesis import given, settings
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.resolve import resolve
+from tests.unit.controllers.infra.decisions.laws import lawful
+from tests.unit.controllers.infra.decisions.observations import cluster, machine, pool, server
+from tests.unit.controllers.infra.decisions.specs import ID, SERVER
+from tests.unit.controllers.infra.decisions.strategies import KEY, Everything, parsed
 
 EXAMPLES = settings(max_examples=3 * settings.default.max_examples // 2)
 
