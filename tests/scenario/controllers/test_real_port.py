@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from requests import Response
 
 from stackwright.adapters.openstack.tenant.rest_types import REST
+from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.send import CloudState, request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.cli.change.confirm import foreseen_losses, losses
@@ -27,7 +29,7 @@ from tests.scenario.controllers.test_floatingippool import (
     test_an_address_attached_elsewhere_outlives_its_claim,
 )
 from tests.scenario.pool_world import POOLS, pools
-from tests.scenario.real_port import NOVA, Connection, RealPort, real_port
+from tests.scenario.real_port import ANSWER, NOVA, Connection, RealPort, real_port
 from tests.scenario.server_world import ALL, KIND, VOLUMES, WHOLE, Servers, deleted_unheard, made
 from tests.scenario.world import NAMESPACE, SETTINGS, World
 
@@ -37,6 +39,7 @@ __all__ = [
     "test_an_address_attached_elsewhere_outlives_its_claim",
 ]
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
+SLOW = 10.0  # seconds that a whole list of servers takes, if lists are slow
 POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
 
 
@@ -95,6 +98,61 @@ async def test_a_repeated_rejection_is_retried_with_backoff_and_its_cause_is_rep
     assert world.status["ready"], world.told()
 
 
+@pytest.mark.parametrize(("count", "creations"), [(1, 20), (10, 200)])
+async def test_an_overloaded_nova_gets_few_whole_lists_and_creations(
+    monkeypatch: pytest.MonkeyPatch, count: int, creations: int
+) -> None:
+    """Each creation ends in a 504, so a whole list must prove that the server does not exist."""
+    world, lists = await refused(monkeypatch, count, "create server")
+    calls, writes = len(world.clouds.calls), len(world.cluster.writes)
+    for _ in range(300):
+        await world.run(3)
+        assert count > 1 or world.told() == ("ServerError", "504")
+    assert lists.whole * SLOW <= 900 / 3
+    assert count * 10 <= len(world.clouds.calls) - calls <= creations
+    assert count > 1 or len(world.cluster.writes) == writes
+
+
+async def test_refused_ports_cost_no_lists_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, lists = await refused(monkeypatch, 10, "create port")
+    await world.run(300)
+    assert lists.whole <= 2
+
+
+class SlowLists:
+    """Makes whole lists of servers slow, and counts them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.whole, self._fetch = 0, Connection.fetch
+        monkeypatch.setattr(Connection, "fetch", lambda *args: self._noted(*args))
+        monkeypatch.setattr(project_connection, "in_thread_of", self._slow)
+
+    def _noted(self, connection: Connection, what: str, since: str = "") -> list[CloudResource]:
+        self.whole += what == "server" and not since
+        return self._fetch(connection, what, since)
+
+    async def _slow(self, threads: Any, what: Callable[..., Any], *args: Any) -> Any:
+        await asyncio.sleep(ANSWER)
+        before = self.whole
+        answer = what(*args)
+        await asyncio.sleep(SLOW * (self.whole - before))
+        return answer
+
+
+async def refused(monkeypatch: pytest.MonkeyPatch, count: int, request: str) -> tuple[Servers, SlowLists]:
+    """A server is well, and these requests of so many others have failed for two minutes."""
+    world = Servers()
+    world.server("first")
+    await world.run(60)
+    lists = SlowLists(monkeypatch)
+    world.clouds.fail[request] = TransientCloudError(Reason.SERVER_ERROR, "504")
+    for number in range(count):
+        world.server(f"web{number or ''}")
+    await world.run(120)
+    lists.whole = 0
+    return world, lists
+
+
 # What others did since the last list.
 
 
@@ -149,6 +207,17 @@ async def test_a_gateway_whose_clock_is_ahead_makes_no_server_twice(
     world = Servers()
     world.server("first")
     await world.run(60)
+    await create_another_without_response(world, 120)
+    assert world.get()["status"]["ready"], world.told()
+
+
+async def test_a_slow_whole_list_makes_no_server_twice(real_port: RealPort, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the whole list shows the server of the request that seemed to fail."""
+    real_port.state = CloudState({"compute": NOVA + 3600}, None)
+    world = Servers()
+    world.server("first")
+    await world.run(60)
+    SlowLists(monkeypatch)
     await create_another_without_response(world, 120)
     assert world.get()["status"]["ready"], world.told()
 

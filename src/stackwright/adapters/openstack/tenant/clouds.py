@@ -59,7 +59,8 @@ class OpenStackClouds:
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
         self._of: dict[str, Project] = {}  # uid → project of its last subscription
-        self._unsure: dict[str, float] = {}  # uid → time until which a request may still take effect
+        # uid and type → time until which a request may still take effect; until a later list shows whether it did
+        self._unsure: dict[tuple[str, str], float] = {}
         self._attempts = Attempts()
         self._lists = Lists(self._do, self._tell_all)
         self._started = self._swept = time.monotonic()
@@ -75,10 +76,10 @@ class OpenStackClouds:
         if not asker.serves <= asking.asker.serves:
             asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
-        settled = self._settled(asking)
         for what in asker.kinds:
+            settled = self._settled(asking, what) if asker.waits else 0.0
             if not (asker.waits and project.keeps(what, asker, settled)):
-                await self._lists.refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
+                await self._lists.refresh(cloud, project, what, asker.waits, settled)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
             self._lists.watch(cloud, project)
@@ -89,11 +90,11 @@ class OpenStackClouds:
     def view(self, asker: Subscription) -> ProjectView:
         project = self._of[asker.uid]
         snapshot, listed = project.snapshot, project.listed(asker)
-        settled = self._settled(project.askers[asker.uid])
-        began = min((snapshot.taken[what] for what in listed), default=0.0)
-        unseen = project.kinds(asker) - listed
-        is_settled = project.is_sure(asker) and began >= settled
-        return ProjectView(snapshot.of(asker), is_settled, unseen, project.connection.place)
+        asking, unseen = project.askers[asker.uid], project.kinds(asker) - listed
+        settled = project.is_sure(asker) and all(
+            snapshot.taken.get(what, 0.0) >= self._settled(asking, what) for what in listed or asker.kinds
+        )
+        return ProjectView(snapshot.of(asker), settled, unseen, project.connection.place)
 
     def _look_again(self, asking: SubscriptionState) -> None:
         """Wake the object when what is missing can be confirmed."""
@@ -162,7 +163,7 @@ class OpenStackClouds:
     @staticmethod
     def _store(call: CloudCall, snapshot: Snapshot, id_: str, response: Mapping[str, Any] | None) -> None:
         """Store the result of a call; `response` is the resource as the API returned it, None after a 404."""
-        what, now = "port" if ADD_INTERFACE in call.body else call.slot[0], time.monotonic()
+        what, now = _changed(call), time.monotonic()
         if call.do == "delete":
             snapshot.leaving((what, id_), now)
         if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
@@ -175,15 +176,18 @@ class OpenStackClouds:
     async def _ask_for(
         self, call: CloudCall, project: Project, user_data: bytes | None
     ) -> tuple[str, Mapping[str, Any] | None]:
-        service = REST[call.slot[0]].service
+        service, asking = REST[call.slot[0]].service, project.askers[call.uid]
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except TransientCloudError as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
-                self._unsure[call.uid] = time.monotonic() + SETTLE
+                now, what = time.monotonic(), _changed(call)
+                self._unsure[call.uid, what] = now + SETTLE
                 # An earlier look would succeed, although it would only show that nothing is settled: that would
                 # hide this error and reset the backoff.
-                error.after = max(error.after or 0.0, SETTLE)
+                shown = self._lists.prove(project, what, now + SETTLE)
+                error.after = max(error.after or 0.0, shown - now)
+                asking.waits = asking.waits and max(asking.waits, shown)  # until then the watch runs
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
@@ -211,13 +215,13 @@ class OpenStackClouds:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
-    def _settled(self, asking: SubscriptionState) -> float:
-        """Time by which earlier requests have taken effect; only whole lists that begin later prove absence.
+    def _settled(self, asking: SubscriptionState, what: str) -> float:
+        """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
 
         Older lists do not prove either which resources are free.
         """
         inherited = 0.0 if asking.known else self._started + SETTLE
-        return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
+        return max(inherited, asking.served, self._unsure.get((asking.asker.uid, what), 0.0))
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:
@@ -239,16 +243,19 @@ class OpenStackClouds:
     def _sweep(self, now: float) -> None:
         self._swept = now
         self._attempts.forget(now - FORGET)
-        self._unsure = {uid: until for uid, until in self._unsure.items() if until > now}
         for digest, project in list(self._projects.items()):
             project.forget(now - FORGET, self._attempts.since(project))
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
         self._of = {uid: project for uid, project in self._of.items() if uid in project.askers}
+        self._unsure = {key: until for key, until in self._unsure.items() if self._is_unproven(*key)}
         used = {project.connection.threads for project in self._projects.values()}
         for namespace, threads in list(self._threads.items()):
             if threads not in used:
                 self._threads.pop(namespace).shutdown(wait=False)
+
+    def _is_unproven(self, uid: str, what: str) -> bool:
+        return uid in self._of and not self._of[uid].snapshot.does(what, self._unsure[uid, what])
 
     async def _do(
         self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T], *, queues: bool = True
@@ -265,3 +272,8 @@ class OpenStackClouds:
             project.close()
         for threads in self._threads.values():
             threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _changed(call: CloudCall) -> str:
+    """The type of the resource that a call changes: the port if a router gets an interface."""
+    return "port" if ADD_INTERFACE in call.body else call.slot[0]

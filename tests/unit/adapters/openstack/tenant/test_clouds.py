@@ -21,6 +21,7 @@ from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
+from stackwright.adapters.openstack.tenant import whole_list as tenant_whole_list
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
@@ -29,6 +30,7 @@ from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, resource_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
+from stackwright.adapters.openstack.tenant.whole_list import WholeList
 from stackwright.adapters.openstack.transport import login as transport_login
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.login import login_of
@@ -343,7 +345,7 @@ def test_a_list_uses_a_small_part_of_the_time_of_its_service(took: float, age: f
 
 @pytest.mark.parametrize(("took", "age"), [(1.0, 180.0), (14.0, 280.0)])
 def test_a_whole_list_of_servers_uses_a_small_part_of_novas_time(took: float, age: float) -> None:
-    snapshot = Snapshot(taken={"server": 100.0}, took_whole=took)
+    snapshot = Snapshot(taken={"server": 100.0}, whole=WholeList(took))
     assert not snapshot.due_whole(100.0 + age - 0.1)
     assert snapshot.due_whole(100.0 + age)
 
@@ -618,7 +620,7 @@ async def test_the_whole_list_is_fetched_in_the_background(lists: Lists, time: T
     lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
     await look(port_, CLOUD, asker(1, waits=True, begun=False))
     for _ in range(3):
-        time.now += tenant_snapshot.WHOLE / 2
+        time.now += tenant_whole_list.WHOLE / 2
         await look(port_, CLOUD, asker(1, waits=True))
         await asyncio.sleep(0.05)
     assert [partly for what, partly in lists.asked if what == "server"] in (
@@ -1297,7 +1299,7 @@ async def test_an_unused_subscription_is_forgotten_with_its_data(lists: Lists, t
     (project,) = port_._projects.values()
     project.snapshot.write(port("old"), time.now)
     project.snapshot.drop(("port", "old"), time.now)
-    port_._unsure[UID] = time.now + 8
+    port_._unsure[f"{UID}1", "server"] = time.now + 8
     for _ in range(65):
         time.now += 60
         await look(port_, CLOUD, asker(1))

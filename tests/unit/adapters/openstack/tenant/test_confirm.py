@@ -13,7 +13,8 @@ from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
-from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
+from stackwright.adapters.openstack.tenant.snapshot import single
+from stackwright.adapters.openstack.tenant.whole_list import WHOLE
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Subscription, look

@@ -14,14 +14,21 @@ from unittest.mock import Mock
 import pytest
 from keystoneauth1.access.access import AccessInfoV3
 
+from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
+from stackwright.adapters.openstack.tenant import single_flight
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.rest_types import TIMES
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
 from stackwright.adapters.openstack.transport.send import request, state_of
+from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import look
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, mark
 from tests.unit.adapters.openstack.tenant.test_clouds import (
     CLOUD,
+    UID,
     Lists,
     Response,
     Services,
@@ -126,6 +133,125 @@ async def test_the_list_that_proves_absence_delays_no_peek(
     finally:
         free.set()
     assert (await proof).settled
+    await port_.close()
+
+
+async def fails(port_: OpenStackClouds, what: Any, monkeypatch: pytest.MonkeyPatch) -> float:
+    """The creation of a resource ends in a 504; returns the seconds until the retry."""
+
+    def failing(*call: Any) -> Any:
+        raise TransientCloudError(Reason.SERVER_ERROR, "HTTP 504")
+
+    monkeypatch.setattr(tenant_clouds, "run", failing)
+    with pytest.raises(TransientCloudError, match="504") as told:
+        await port_.submit(CloudCall(CLOUD, "create", (what, "n"), f"{UID}1"))
+    return told.value.after or 0.0
+
+
+@pytest.mark.parametrize(("what", "whole"), [("server", [False]), ("port", [])])
+async def test_only_an_uncertain_server_needs_a_whole_list_of_servers(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, what: str, whole: list[bool]
+) -> None:
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    assert (await look(port_, CLOUD, one)).settled
+    time.now += await fails(port_, what, monkeypatch)
+    lists.asked.clear()
+    assert (await look(port_, CLOUD, one)).settled
+    assert [partly for each, partly in lists.asked if each == "server" and not partly] == whole
+    assert (what, False) in lists.asked
+    await port_.close()
+
+
+async def test_an_uncertain_request_stays_uncertain_until_a_whole_list(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if expired data is removed in between."""
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    assert (await look(port_, CLOUD, one)).settled
+    await fails(port_, "server", monkeypatch)
+    time.now += SETTLE
+    port_._sweep(time.now)
+    assert not port_.view(one).settled
+    assert (await look(port_, CLOUD, one)).settled
+    port_._sweep(time.now)
+    assert not port_._unsure
+    await port_.close()
+
+
+async def test_the_list_that_proves_absence_runs_in_the_background_until_the_retry(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    await look(port_, CLOUD, one)
+    whole = (await refresh(port_)).snapshot.whole
+    whole.took, whole.tried = 10.0, time.now - 10
+    after = await fails(port_, "server", monkeypatch)
+    assert after >= 30 + 10, "the last list began 10 s ago and took 10 s, so that the next one may begin in 30 s"
+    lists.asked.clear()
+    for seconds, begun in ((SETTLE, 0), (30 - SETTLE, 1), (10, 1)):
+        time.now += seconds
+        await refresh(port_)
+        await asyncio.sleep(0.05)
+        assert lists.asked.count(("server", False)) == begun
+    assert (await look(port_, CLOUD, one)).settled
+    assert lists.asked.count(("server", False)) == 1
+    await port_.close()
+
+
+async def test_a_slow_list_that_proves_absence_fails_no_look(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    await look(port_, CLOUD, one)
+    time.now += await fails(port_, "server", monkeypatch)
+    free = Event()
+    monkeypatch.setattr(tenant_lists, "fetch", lambda *args: free.wait(10) and lists(*args))
+    monkeypatch.setattr(single_flight, "PATIENCE", 0.01)
+    try:
+        view = await look(port_, CLOUD, one)
+        assert not view.settled
+        assert not view.unseen
+    finally:
+        free.set()
+        await port_.close()
+
+
+def test_one_whole_list_serves_all_that_need_it_and_the_next_one_leaves_time() -> None:
+    whole = WholeList(took=10.0, tried=100.0)
+    assert [whole.need(settled) for settled in (108.0, 109.0, 139.0)] == [155.0, 155.0, 155.0]
+    assert whole.need(141.0) == 195.0, "after the one at 140"
+    assert [whole.due(100.0, now) for now in (108.0, 139.9, 140.0)] == [False, False, True]
+    whole.tried = 140.0
+    whole.ended(140.0)
+    assert [whole.due(140.0, now) for now in (150.0, 179.9, 180.0)] == [False, False, True]
+    whole.tried = 180.0
+    whole.ended(180.0)
+    assert not whole.due(180.0, 220.0), "nobody needs one"
+    assert whole.due(180.0, 180.0 + max(WHOLE, TIMES * whole.took))
+
+
+async def test_a_whole_list_that_fails_leaves_time_too(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An overloaded Nova fails it after a minute."""
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    await look(port_, CLOUD, one)
+    time.now += await fails(port_, "server", monkeypatch)
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
+        if what == "server" and not since:
+            lists.asked.append((what, False))
+            time.now += 9
+            raise TransientCloudError(Reason.SERVER_ERROR, "HTTP 504")
+        return []
+
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
+    lists.asked.clear()
+    for seconds, begun in ((1, 1), (17, 1), (10, 2)):
+        time.now += seconds
+        await refresh(port_)
+        await asyncio.sleep(0.05)
+        assert lists.asked.count(("server", False)) == begun
     await port_.close()
 
 
