@@ -3,5 +3,4 @@
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
-sys.path += [str(TESTS), str(TESTS / "scenario")]  # worlds in memory, and `support`
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))  # `support`

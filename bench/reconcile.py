@@ -34,7 +34,7 @@ def measure(options: Options) -> Iterator[Figure]:
 
 
 async def _measure(count: int) -> list[Figure]:
-    from world import World  # type: ignore[import-not-found]  # a file of the scenario tests
+    from tests.scenario.world import World  # type: ignore[import-not-found]  # a file of the scenario tests
 
     world = World()
     world.cloud()

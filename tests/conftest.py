@@ -6,13 +6,12 @@ import difflib
 import gc
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-GOLDEN = Path(__file__).parent / "golden"
+from support.paths import GOLDEN
 
 # The same examples in each run: a red test must be red again on the next machine. `make sweep` looks
 # for new ones, with the profile `search`: ten times as many, others each time.

@@ -4,7 +4,7 @@ Run it as root after `make cloud`:  .venv/bin/python tools/bad_input.py The clou
 The cases about the machine stop and restart the cluster.
 
 With titles of rejected cases as arguments, only these are run, and the other sections of the page are kept. Outputs
-that need no cluster are also written by  UPDATE_GOLDEN=1 .venv/bin/pytest tests/unit/test_bad_input_page.py
+that need no cluster are also written by  UPDATE_GOLDEN=1 .venv/bin/pytest tests/unit/docs/test_bad_input_page.py
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from xml.etree import ElementTree
 import packs
 from packs import CORE, ROOT, Pack, Run
 
-from stackwright.local import state
+from stackwright.local.cluster import state
 
 OUT = ROOT / "out"
 JUNIT = OUT / "junit"

@@ -61,3 +61,12 @@ def make_example(member: Infra, storage: Storage) -> None:
         "router",
     ):
         assert part in shown
+
+
+def delete_example(member: Infra) -> None:
+    """The cluster waits for its machines, and nothing of it is left."""
+    member.kubectl("delete", f"{CLUSTERS}.infrastructure.cluster.x-k8s.io", "shop", "--wait=false")
+    eventually(lambda: "shop-control-plane" in str(member.status(CLUSTERS, "shop")["conditions"]), limit=60)
+    member.delete(MACHINES)
+    eventually(lambda: member.names(CLUSTERS) == set(), limit=120, pause=1)
+    member.only(set())

@@ -14,7 +14,7 @@ from harness import Cloud
 from storage import Storage
 from vms import Vms
 
-from stackwright.local import state
+from stackwright.local.cluster import state
 
 HERE = Path(__file__).parent
 EXPLAINED = 3  # failures; later ones are mostly consequences

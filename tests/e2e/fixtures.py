@@ -13,8 +13,8 @@ from harness import eventually
 from infra import Infra, namespace, project
 from servers import KIND
 from storage import Storage
+from traffic.writer import Writer, writing
 from vms import Vm, Vms
-from writer import Writer, writing
 
 KEPT = "kept"  # the volume that a machine writes to
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest_asyncio
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
-from stackwright.api.kinds import CRD
+from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.cloud.registry import RESOURCES
 from stackwright.core import conditions
 from stackwright.core.ports import TerminalError
@@ -37,7 +38,7 @@ def _install_crds(path: str) -> None:
     async def install() -> None:
         cluster = KubernetesCluster.from_file(path)
         for resource in RESOURCES:
-            with contextlib.suppress(TerminalError):  # test_adapter_kubernetes names the command and the reason
+            with contextlib.suppress(TerminalError):  # adapters/test_kubernetes.py names the command and the reason
                 await cluster.apply(CRD, crd(resource), "test")
         try:
             async with asyncio.timeout(30):
@@ -58,3 +59,12 @@ async def cluster(kubeconfig: str) -> AsyncIterator[KubernetesCluster]:
     connected = KubernetesCluster.from_file(kubeconfig)
     yield connected
     await connected.close()
+
+
+@pytest_asyncio.fixture
+async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
+    """The name of a new namespace."""
+    name = f"t-{uuid.uuid4().hex[:10]}"
+    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
+    yield name
+    await cluster.delete(NAMESPACE, ("", name))

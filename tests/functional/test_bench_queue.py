@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from bench.queue import side  # noqa: E402
-from bench.server import api_server, seed  # noqa: E402
+from bench.queue import side
+from bench.server import api_server, seed
 
 COUNT = 8
 

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from stackwright.cloud.registry import RESOURCES
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
 CASES = sorted((ROOT / "tests/golden/charts").glob("*/*/values.yaml"))
 # Labels that a pod gets only after its creation: from our operator, and from its StatefulSet.

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 import yaml
-from test_charts import CASES, ROOT, helm
 
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services.ceph import CephSettings
 from stackwright.services.declaration import Context
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import merged_values
+from support.paths import ROOT
+from tests.golden.test_charts import CASES, helm
 
 WISH, MUST = "preferredDuringSchedulingIgnoredDuringExecution", "requiredDuringSchedulingIgnoredDuringExecution"
 ALONE = {"rabbitmq", "ovn"}  # their schemas allow one server

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 import yaml
-from test_charts import CASES, ROOT, each_case, helm, objects
+
+from support.paths import ROOT
+from tests.golden.test_charts import CASES, each_case, helm, objects
 
 # Read as something else without quotes: a truth value, numbers, a comment, a field, an item, an anchor, a template.
 ONE_LINE = ("NO", "1", "1e3", "null", "a: b", "x # y", "q, r: s}]", "'\"", "&a", "{{ .Values }}", "- z", "%", "@x")

@@ -13,13 +13,14 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from test_charts import CASES, ROOT, helm
 
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services.declaration import Context
 from stackwright.services.rabbitmq.values import SIZES
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import merged_values
+from support.paths import ROOT
+from tests.golden.test_charts import CASES, helm
 
 
 def render(chart: str, size: Size, conf: dict[str, Any], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 import yaml
-from test_charts import ROOT, helm
+
+from support.paths import ROOT
+from tests.golden.test_charts import helm
 
 # Importing Nova lets eventlet replace threads and sockets, and opens the descriptor by which eventlet waits.
 OPEN_BY_IMPORT = {("nova", "nova_api_uwsgi"), ("nova", "nova_metadata_uwsgi")}

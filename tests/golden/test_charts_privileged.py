@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from test_charts import CASES, ROOT, each_chart, objects
-
 from stackwright.adapters.helm.command import privileged_charts
+from support.paths import ROOT
+from tests.golden.test_charts import CASES, each_chart, objects
 
 CLUSTER = {"ClusterRole", "ClusterRoleBinding", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy"}
 

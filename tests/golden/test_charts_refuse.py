@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_charts import CASES, ROOT, helm
-from test_charts_hostile import put, values_of
 
 from stackwright.adapters.helm.command import chart_schemas
 from stackwright.core.helm.chart_schema import value_errors
+from support.paths import ROOT
+from tests.golden.test_charts import CASES, helm
+from tests.golden.test_charts_hostile import put, values_of
 
 SCHEMAS = chart_schemas()
 FIRST = {case.parents[1].name: case for case in reversed(CASES)}

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from test_charts import find_helm
 
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.cli.change.costs import objects
 from stackwright.core.helm.merge import merge
 from stackwright.impact import Restart, restarts
+from support.paths import GOLDEN
+from tests.golden.test_charts import find_helm
 
-VALUES = Path(__file__).parent / "values/core-single.yaml"
+VALUES = GOLDEN / "values/core-single.yaml"
 SURGE = "new pods start before old ones end"
 NOBODY = "the service is interrupted"
 

@@ -12,24 +12,15 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
-from test_charts import CASES, name_of, objects
 
-# Its sessions: tests/unit/test_sealed_cache.py.
+# Its sessions: tests/unit/charts/test_sealed_cache.py.
+from support.pickles import RAN, Evil
+from tests.golden.test_charts import CASES, name_of, objects
+
 WITHOUT = {"horizon"}
 SERVERS = [
     case for case in CASES if case.parents[1].name in {"keystone", "glance", "placement", "cinder", "nova", "neutron"}
 ]
-RAN: list[str] = []
-
-
-def run() -> str:
-    RAN.append("here")
-    return "evil"
-
-
-class Evil:
-    def __reduce__(self) -> Any:
-        return run, ()
 
 
 class Client:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_charts import BRIEF, ROOT, find_helm
+
+from support.paths import ROOT
+from tests.golden.test_charts import BRIEF, find_helm
 
 AGENT = """\
 {{- define "probe.agent" -}}

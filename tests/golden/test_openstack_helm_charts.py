@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_charts import ROOT, find_helm
 
 from stackwright.services.openstack_helm import CHARTS, leaves, merged_layers, translate
 from stackwright.services.openstack_helm.fixed import ADDED
+from support.paths import ROOT
+from tests.golden.test_charts import find_helm
 
 HERE = ROOT / "tests/golden/openstack_helm"
 PASSWORD = "made-up-password"  # in the defaults of the charts written here

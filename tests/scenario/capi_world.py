@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
-from world import NAMESPACE, World
+import pytest
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
@@ -15,11 +16,14 @@ from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
 from stackwright.core.conditions import find
 from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
 from stackwright.runtime.memory.shape import schema_of, with_defaults
+from stackwright.simulate import Outside
 from support.faults import Fuse
 from sweep import sampled
+from tests.scenario.world import NAMESPACE, World
 
 SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND
 IDENTITY = {"type": "Secret", "name": "clouds", "cloudName": "mine"}
@@ -30,6 +34,7 @@ MANAGED: Object = {
     "managedSecurityGroups": {"allowAllInClusterTraffic": True},
 }
 BASTION: Object = {"enabled": True, "spec": PART}
+IN_CLOUD = "in cloud mine of Secret openstack/clouds"
 # The resources of such a cluster, and of one with a bastion.
 NETWORK = [
     "floating-ip",
@@ -45,6 +50,16 @@ GUARDED = sorted([
     "security-group k8s-clusterapi-cluster-openstack-c-secgroup-bastion",
 ])  # fmt: skip
 MADE = ("server", "port", "trunk", "volume", "network", "subnet", "router", "security-group", "floating-ip")
+
+
+def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
+    """This OpenStack is reachable from here."""
+
+    @asynccontextmanager
+    async def outside(*_: Any) -> AsyncIterator[Outside]:
+        yield Outside(None, clouds)
+
+    monkeypatch.setattr("stackwright.cli.change.plan.outside", outside)
 
 
 class Clusters(World):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from capi_world import IDENTITY, PART, SERVERS, Clusters
-from world import NAMESPACE
-
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from tests.scenario.capi_world import IDENTITY, PART, SERVERS, Clusters
+from tests.scenario.world import NAMESPACE
 
 POOLS = OpenStackFloatingIPPool.KIND
 
@@ -61,3 +60,10 @@ async def served(world: Pools | None = None, **more: Any) -> Pools:
     world.server()
     await world.run(90)
     return world
+
+
+async def gone(world: Pools) -> None:
+    """Nothing is left, neither here nor there."""
+    await world.run(90)
+    assert world.ips() == []
+    assert not world.get(POOLS, "p") and not world.names(ADDRESS)

@@ -16,11 +16,10 @@ from typing import Any, TypeVar
 
 import pytest
 import yaml
-from world import World
 
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.transport import connection_pool, deadline, login
+from stackwright.adapters.openstack.transport import deadline, login, project_connection
 from stackwright.adapters.openstack.transport.send import CloudState
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Query
@@ -28,6 +27,7 @@ from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Key
 from support.openstack import MemoryClouds
+from tests.scenario.world import World
 
 T = TypeVar("T")
 ANSWER = 0.01  # seconds that a request takes
@@ -140,14 +140,14 @@ class RealPort:
         self.clock = Clock()
         self.state = CloudState(issued=NOVA)
         self._clouds: list[MemoryClouds] = []
-        for module in (attempts, clouds, lists, project_session, single_flight, connection_pool, deadline, login):
+        for module in (attempts, clouds, lists, project_session, single_flight, project_connection, deadline, login):
             monkeypatch.setattr(module, "time", self.clock)
         for module, name in ((lists, "fetch"), (lists, "peek"), (lists, "single"), (clouds, "find"), (clouds, "run")):
             monkeypatch.setattr(module, name, lambda made, *args, name=name: getattr(made, name)(*args))
-        monkeypatch.setattr(clouds, "thing_of", lambda what, thing: thing)
-        monkeypatch.setattr(connection_pool, "in_thread_of", in_place)
-        monkeypatch.setattr(connection_pool, "connection", self._connection)
-        monkeypatch.setattr(connection_pool, "state_of", lambda connection: self.state)
+        monkeypatch.setattr(clouds, "resource_of", lambda what, thing: thing)
+        monkeypatch.setattr(project_connection, "in_thread_of", in_place)
+        monkeypatch.setattr(project_connection, "connection", self._connection)
+        monkeypatch.setattr(project_connection, "state_of", lambda connection: self.state)
         monkeypatch.setattr(login, "in_thread", lambda what, *args: in_place(None, what, *args))
         monkeypatch.setattr(World, "port", lambda world, queue: self.to(world.clouds, lambda *item: queue.add(item)))
 

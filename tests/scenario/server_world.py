@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from world import NAMESPACE, World
-
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.core.conditions import find
 from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
+from tests.scenario.world import NAMESPACE, World
 
 KIND = OpenStackServer.KIND
 KEY = (NAMESPACE, "web")
@@ -72,6 +71,17 @@ class Servers(World):
     async def ready(self) -> None:
         await self.settle(patience=20)
         assert self.status["ready"], self.told()
+
+
+async def deleted_unheard(number: int) -> Servers:
+    """A server with its volumes that a user deletes when the response of the n-th request has been lost."""
+    world = Servers()
+    world.clouds.lost = number
+    world.server(**WHOLE)
+    while len(world.clouds.calls) < number:
+        await world.run(0.2)
+    world.delete(KIND, "web")
+    return world
 
 
 async def made(**spec: Any) -> Servers:

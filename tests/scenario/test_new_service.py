@@ -8,12 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-FIXTURE = Path(__file__).parent / "new_service"
+from support.paths import ROOT
+
+FIXTURE = ROOT / "tests/scenario/new_service"
 FOLDERS = ("src", "charts", "images", "tools")
 LOCK = "requirements.lock"  # a part of an image, as tools are
 REGISTRY = "src/stackwright/services/registry.py"
-AFFECTED = ("declarations", "features", "images")  # tests of what is derived from all services
+AFFECTED = ("services/test_declarations", "services/test_features", "local/image/test_images")  # what all give
 
 
 def test_a_new_service_needs_its_folders_and_one_line(tmp_path: Path) -> None:
@@ -26,7 +27,7 @@ def test_a_new_service_needs_its_folders_and_one_line(tmp_path: Path) -> None:
     assert tuple_
     registry.write_text(f'{before}\n    "almanac",{tuple_}{after}')
 
-    tests = [FIXTURE / "installed.py", *(ROOT / "tests/unit" / f"test_{name}.py" for name in AFFECTED)]
+    tests = [FIXTURE / "installed.py", *(ROOT / f"tests/unit/{name}.py" for name in AFFECTED)]
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *map(str, tests)]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src"), "PYTEST_ADDOPTS": ""}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)

@@ -16,8 +16,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from faulty_clouds import FaultyClouds
-
 from stackwright.adapters.helm.command import privileged_charts
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
@@ -53,6 +51,7 @@ from stackwright.services.ceph.values import REQUESTS
 from stackwright.services.context import CLOUD_AUTHORITY, PLACES
 from stackwright.services.registry import SERVICES
 from support.faults import Crash, Fuse, faulty
+from tests.scenario.faulty_clouds import FaultyClouds
 
 NAMESPACE = "openstack"
 NAME = "cloud"

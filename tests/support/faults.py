@@ -14,8 +14,8 @@ from stackwright.api.meta import Kind
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
-from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
-from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
+from stackwright.core.plan import Account, HelmUpgrade, Key, Object
+from stackwright.core.ports import Cluster, Helm, Ports, Provider
 
 T = TypeVar("T")
 
@@ -89,36 +89,14 @@ class FaultyHelm:
         await self._fuse.write(self._inner.uninstall(release))
 
 
-class FaultySql:
-    def __init__(self, inner: Sql, fuse: Fuse) -> None:
+class FaultyProvider:
+    def __init__(self, inner: Provider[Any], fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
 
-    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: Account, admin: Mapping[str, str], password: str) -> None:
         await self._fuse.write(self._inner.account(action, admin, password))
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
-        return await self._inner.missing(action, admin, password)
-
-
-class FaultyBroker:
-    def __init__(self, inner: Broker, fuse: Fuse) -> None:
-        self._inner, self._fuse = inner, fuse
-
-    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
-        await self._fuse.write(self._inner.account(action, admin, password))
-
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
-        return await self._inner.missing(action, admin, password)
-
-
-class FaultyIdentity:
-    def __init__(self, inner: Identity, fuse: Fuse) -> None:
-        self._inner, self._fuse = inner, fuse
-
-    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
-        await self._fuse.write(self._inner.entry(action, admin, password))
-
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+    async def missing(self, action: Account, admin: Mapping[str, str], password: str | None) -> str:
         return await self._inner.missing(action, admin, password)
 
 
@@ -150,9 +128,9 @@ def faulty(ports: Ports, fuse: Fuse) -> Ports:
     wrapped: dict[str, Any] = {
         "cluster": FaultyCluster(ports.cluster, fuse=fuse),
         "helm": FaultyHelm(ports.helm, fuse),
-        "sql": FaultySql(ports.sql, fuse),
-        "broker": FaultyBroker(ports.broker, fuse),
-        "identity": FaultyIdentity(ports.identity, fuse),
+        "sql": FaultyProvider(ports.sql, fuse),
+        "broker": FaultyProvider(ports.broker, fuse),
+        "identity": FaultyProvider(ports.identity, fuse),
         "clouds": FaultyClouds(ports.clouds, fuse),
     }
     return dataclasses.replace(ports, **wrapped)

@@ -5,7 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
+
 SHARED = {"infra"}  # of four controllers
 
 

@@ -1,14 +1,23 @@
-"""Waits until Nova's user can log in to Keystone and finds Placement in the catalog, answering.
+"""Waits until Nova's user can log in to Keystone and Placement responds: wait-for-placement.py [IDENTITY]
 
-A scheduler or compute process that finds less ends with an error, and Kubernetes lets it wait longer each time. Nothing
-of OpenStack is loaded for it.
+A scheduler or compute process that finds less ends with an error, and Kubernetes restarts it with a growing delay. No
+module of OpenStack is loaded.
+
+IDENTITY is the file with the UUID of this compute node. nova-compute refuses to start without it if Nova knows the
+node, which is so after the node was installed again. Then the UUID is read from Placement: the node's resource provider
+has the same one.
 """
 
 import configparser
 import json
+import os
+import socket
+import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +27,8 @@ PAUSE = 1
 PAUSE_AFTER_REFUSAL = 5  # Keystone may count wrong passwords
 
 
-def log_in(account: configparser.SectionProxy) -> dict[str, Any]:
-    """The token's content, with the catalog."""
+def log_in(account: configparser.SectionProxy) -> tuple[str, dict[str, Any]]:
+    """A token and its content, with the catalog."""
     user = {
         "name": account["username"],
         "password": account["password"],
@@ -31,36 +40,59 @@ def log_in(account: configparser.SectionProxy) -> dict[str, Any]:
     request = urllib.request.Request(  # noqa: S310 - the URL is Keystone's, as configured
         f"{base}/v3/auth/tokens", json.dumps({"auth": auth}).encode(), {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310
-        token: dict[str, Any] = json.load(answer)["token"]
-    return token
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310
+        return response.headers["X-Subject-Token"], json.load(response)["token"]
 
 
-def lack(account: configparser.SectionProxy) -> str:
-    """What is not there yet; empty when all is."""
+def get(url: str, token: str = "") -> bytes:
+    headers = {"OpenStack-API-Version": "placement 1.20"} | ({"X-Auth-Token": token} if token else {})
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - the URL is Placement's, from the catalog
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310
+        content: bytes = response.read()
+    return content
+
+
+def attempt(account: configparser.SectionProxy, identity: Path | None) -> str:
+    """What is missing; empty if nothing is."""
     try:
-        token = log_in(account)
+        token, content = log_in(account)
         urls = [
             endpoint["url"]
-            for service in token.get("catalog", [])
+            for service in content.get("catalog", [])
             for endpoint in service["endpoints"]
             if service["type"] == "placement" and endpoint["interface"] == account.get("valid_interfaces", "internal")
         ]
         if not urls:
             return "Placement is not in the catalog"
-        with urllib.request.urlopen(urls[0], timeout=TIMEOUT):  # noqa: S310
-            return ""
+        get(urls[0])
+        if identity and not (identity.exists() and identity.read_text().strip()):
+            restore(identity, urls[0].rstrip("/"), token)
+        return ""
     except urllib.error.HTTPError as error:
         return f"{error.url}: {error}"
     except (OSError, ValueError, KeyError) as error:
         return f"{account['auth_url']}: {error}"
 
 
+def restore(identity: Path, placement: str, token: str) -> None:
+    """Writes the UUID of the resource provider of this host, if there is one. Its name is the host's name in libvirt."""
+    for name in dict.fromkeys((socket.gethostname(), socket.getfqdn(), os.environ["NODE_NAME"])):
+        found = json.loads(get(f"{placement}/resource_providers?{urllib.parse.urlencode({'name': name})}", token))
+        for provider in found["resource_providers"]:
+            text = str(uuid.UUID(provider["uuid"]))
+            new = identity.with_name(f"{identity.name}.new")
+            new.write_text(text)
+            new.replace(identity)
+            print(f"Nova knows this node: its identity {text} is that of resource provider {name}", flush=True)
+            return
+
+
 def main() -> None:
     conf = configparser.RawConfigParser(strict=False)
     conf.read(CONFIGURATION)
+    identity = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     said = ""
-    while missing := lack(conf["placement"]):
+    while missing := attempt(conf["placement"], identity):
         if missing != said:
             print(f"Waiting for Placement: {missing}", flush=True)
             said = missing

@@ -102,13 +102,22 @@ the nova user may read them.
 {{- define "nova.wait_for_placement" -}}
 - name: wait-for-placement
   image: {{ include "lib.text" . }}
-  command: [python3, /opt/stackwright/wait-for-placement.py]
   {{- if eq . "nova_compute" }}
+  # It restores the node's identity.
+  command: [python3, /opt/stackwright/wait-for-placement.py, /var/lib/nova/compute_id]
   # root in that pod, with the capability to read folders of the user nova in the image.
   security: {capabilities: {drop: [ALL], add: [DAC_OVERRIDE]}}
+  env:
+    - name: NODE_NAME
+      valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+  {{- else }}
+  command: [python3, /opt/stackwright/wait-for-placement.py]
   {{- end }}
   volumeMounts:
     - {name: bin, mountPath: /opt/stackwright, readOnly: true}
     - {name: etc, mountPath: /etc/nova/nova.conf, subPath: nova.conf, readOnly: true}
     - {name: snippets, mountPath: /etc/nova/nova.conf.d, readOnly: true}
+    {{- if eq . "nova_compute" }}
+    - {name: nova, mountPath: /var/lib/nova}
+    {{- end }}
 {{- end }}

@@ -52,7 +52,7 @@ LOOK, WORK = 10, 30
 
 
 class MariaDbSql:
-    """core.ports.Sql; at most `parallel` connections at once, each in a thread."""
+    """core.ports.Provider of SqlAccount; at most `parallel` connections at once, each in a thread."""
 
     def __init__(self, parallel: int = 4, port: int = PORT) -> None:
         self._slots = asyncio.Semaphore(parallel)

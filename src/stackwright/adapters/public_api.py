@@ -70,7 +70,7 @@ LISTS = {
 }
 
 
-async def look(access: Access, limit: float = LIMIT) -> Live:
+async def check_endpoints(access: Access, limit: float = LIMIT) -> Live:
     """Run all checks in parallel; each request has `limit` seconds."""
     try:
         tls = ssl.create_default_context(cadata=access.ca)

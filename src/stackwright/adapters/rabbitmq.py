@@ -19,7 +19,7 @@ Request = tuple[str, str, Mapping[str, Any] | None]
 
 
 class RabbitBroker:
-    """core.ports.Broker."""
+    """core.ports.Provider of BrokerAccount."""
 
     def __init__(self, port: int = PORT, timeout: float = 10) -> None:
         self._port = port

@@ -7,6 +7,7 @@ value only if it is short, a single line, and not in a field with secrets.
 from __future__ import annotations
 
 import json
+import re
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from stackwright.api import reference
 from stackwright.api.rules import ERRORS
 from stackwright.api.secrecy import hidden, holds_secret, leads_to_secrets
-from stackwright.api.wording import EMPTY, choices, worded
+from stackwright.api.wording import EMPTY, choices, meant, worded
 
 UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
@@ -56,9 +57,7 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     elif item["type"] == "missing":
         text = "is required"
     elif item["type"] == "literal_error":
-        what = shown(item["input"]) if repeatable(path, item["input"]) else "the value"
-        known = isinstance(item["input"], str) and item["input"].removeprefix("~") in reference.SERVICES
-        text = f"{what} {NOT_SUPPORTED if known else 'is not allowed'}; allowed: {item['ctx']['expected']}"
+        text = _not_allowed(item["input"], item["ctx"]["expected"], repeatable(path, item["input"]))
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
     elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
@@ -67,6 +66,16 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if where else name_of(part)
     return f"{where}: {text}"
+
+
+def _not_allowed(value: object, allowed: str, repeated: bool) -> str:
+    """The error for a value that is none of `allowed`, which is pydantic's list of them."""
+    what = shown(value) if repeated else "the value"
+    if isinstance(value, str) and value.removeprefix("~") in reference.SERVICES:
+        return f"{what} {NOT_SUPPORTED}; allowed: {allowed}"
+    removes = str(value).startswith("~")
+    known = [each for each in re.findall("'([^']*)'", allowed) if each.startswith("~") == removes]
+    return f"{what} is not allowed; {meant(known, value) if repeated else ''}allowed: {allowed}"
 
 
 def repeatable(path: Sequence[object], value: object) -> bool:

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 LONGEST_NAME = 64  # characters of a name for which similar ones are searched
+SEARCHED = 5  # names of a list for which similar ones are searched
 EMPTY = "must not be empty"
 BOOL, TEXT, MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
 INT, FLOAT, LIST = "takes a whole number", "takes a number", "takes a list"
@@ -59,16 +60,27 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def near(name: object, known: Iterable[str]) -> str:
-    """The known names of a similar spelling, in any case, as `a or b`; empty if there are none."""
+def near(name: object, known: Iterable[object]) -> str:
+    """The known names of a similar spelling, in any case, as `a or b`; empty for a known name, and without any."""
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ""
-    spelt = {each.lower(): each for each in known}
+    spelt = {each.lower(): each for each in known if isinstance(each, str)}
     word = name.lower()
-    return " or ".join(spelt[each] for each in ([word] if word in spelt else get_close_matches(word, spelt, 2, 0.7)))
+    close = [word] if word in spelt else get_close_matches(word, spelt, 2, 0.7)
+    return " or ".join(spelt[each] for each in close if spelt[each] != name)
+
+
+def meant(known: Collection[object], *names: object) -> str:
+    """A question for the known names of a similar spelling, with a space at its end; empty if there are none."""
+    close = " or ".join(filter(None, (near(name, known) for name in names[:SEARCHED])))
+    return f"did you mean {close}? " if close else ""
 
 
 def choices(name: object, known: Collection[str]) -> str:
     """The end of an error about an unknown name: similar names, and all known ones."""
-    close = near(name, known)
-    return f"{f'did you mean {close}? ' if close else ''}allowed: {', '.join(known)}"
+    return f"{meant(known, name)}allowed: {', '.join(known) or 'none'}"
+
+
+def unknown(what: str, names: Collection[str], known: Collection[str]) -> str:
+    """The error for unknown names of a list."""
+    return f"unknown {what} {', '.join(names)}; {meant(known, *names)}allowed: {', '.join(known)}"

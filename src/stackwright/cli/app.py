@@ -23,6 +23,7 @@ from stackwright.cli.common import add
 
 COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable by which a shell asks for completions
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+COMPARING = ("plan",)  # 2 means changes here, so wrong usage is a failure
 
 # In the order of use. A name without a file is not listed.
 COMMANDS = {
@@ -62,6 +63,9 @@ EPILOG = """Examples:
   stackwright doctor             what is wrong?
 
   stackwright down --purge       remove it and its data
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Two commands differ: plan ends with 0 without
+changes, 2 with changes, 1 after a failure or wrong usage; shell ends with the code of the command in the pod.
 """
 
 
@@ -117,6 +121,14 @@ class LazyGroup(TyperGroup):
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.TyperException as error:
+            if ctx.invoked_subcommand in COMPARING:
+                error.exit_code = EXIT_FAILURE
+            raise
+
 
 app = typer.Typer(
     cls=LazyGroup,
@@ -145,7 +157,7 @@ def root(
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    """Ends with the exit codes of EPILOG."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r+"))

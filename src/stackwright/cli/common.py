@@ -48,7 +48,22 @@ def add(command: Any) -> Any:
     single.command()(_with_context if speaks else _without)
     new = typer.main.get_command(single).params
     command.params += [option for option in new if not known.intersection(option.opts)]
+    for option in command.params:
+        if option.param_type_name == "option" and option.default != "":
+            _refuse_empty(option)
     return command
+
+
+def _refuse_empty(option: Any) -> None:
+    """Refuse an empty value, as of an unset variable in a script: an empty path would be the current directory."""
+    process = option.process_value
+
+    def checked(ctx: Any, value: Any) -> Any:
+        if "" in (value if isinstance(value, list | tuple) else (value,)):
+            raise typer.BadParameter("must not be empty", ctx=ctx, param=option)
+        return process(ctx, value)
+
+    option.process_value = checked
 
 
 def _keep(param: typer.CallbackParam, value: Any) -> Any:

@@ -12,14 +12,15 @@ from pydantic import Field, field_validator
 
 from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED
-from stackwright.api.fields.lines import Line
+from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import Format, OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
-from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, Release, Size
+from stackwright.api.services.kinds import Release, Size
+from stackwright.api.services.voters import SIZE_KEEPS_VOTERS
 from stackwright.api.support import Unsupported, unsupported, unused
-from stackwright.api.wording import choices
+from stackwright.api.wording import unknown
 from stackwright.cloud.features import SERVICES, Features
 from stackwright.services.declaration import Preset
 
@@ -66,7 +67,7 @@ class OpenStackDeploymentSpec(Model):
     size: Size = Field(description="Size of the cloud: replicas, workers, memory.")
     public_domain_name: Domain = Field("it.just.works", description="Domain of public endpoints: <service>.<domain>.")
     internal_domain_name: Domain = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
-    region_name: Line = Field("RegionOne", min_length=1, description="Region name in the catalog.")
+    region_name: Short = Field("RegionOne", min_length=1, description="Region name in the catalog.")
     draft: bool = Field(False, description="true: the operator does not process this object.")
     local_volume_storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes (database, messaging); empty for the default class."
@@ -94,8 +95,8 @@ class OpenStackDeploymentSpec(Model):
     def _services_are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
         others = set(value) - set(SERVICES)
         problems = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
-        if unknown := sorted(others - reference.SERVICES):
-            problems.append(f"unknown service {', '.join(unknown)}; {choices(', '.join(unknown), sorted(SERVICES))}")
+        if wrong := sorted(others - reference.SERVICES):
+            problems.append(unknown("service", wrong, SERVICES))
         if problems:
             raise ValueError("; ".join(problems))
         return value

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from stackwright.api.errors import bounded, printable
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.controlplane import OpenStackControlPlane
@@ -32,7 +35,7 @@ def errors_of(
 
     settings  the operator's settings: what it permits and which charts it ships; None outside the operator
     """
-    if old is not None and old.get("spec") == obj.get("spec"):
+    if old is not None and _is_same(old.get("spec"), obj.get("spec")):
         # An earlier version may have stored a spec that is invalid now: labels, finalizers and the like may change.
         return bounded(map(printable, _metadata_errors(obj)))
     if has_more(obj.get("spec")):
@@ -46,6 +49,11 @@ def errors_of(
 def change_errors(old: Object, new: Object) -> list[str]:
     """Errors for immutable fields that an update changes."""
     return [*update_errors(old, new), *voter_errors(old, new)]
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """As JSON, in which 1, 1.0 and true differ."""
+    return bool(old == new) and json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
 
 
 def _metadata_errors(obj: Object) -> list[str]:

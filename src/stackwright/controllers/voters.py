@@ -17,7 +17,7 @@ from stackwright.controllers.cloud.voters import level_errors
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES, VOTING
-from stackwright.services.voters import field_of, override_errors, values_error
+from stackwright.services.voters import field_of, override_errors, release_errors
 
 _VOTING = {each.kind.kind: each for each in SERVICES if any(chart.name in VOTING for chart in each.charts)}
 KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOTING.values())}
@@ -55,11 +55,9 @@ def _of_service(declared: Service, old: Object, new: Object) -> Iterator[str]:
 
 def _of_bundle(old: Object, new: Object) -> Iterator[str]:
     try:
-        before, after = (HelmBundleSpec.model_validate(each.get("spec") or {}).releases for each in (old, new))
+        for each in (old, new):
+            HelmBundleSpec.model_validate(each.get("spec"))
     except ValidationError:
         return
-    former = {(release.name, release.chart): release.values for release in before}
-    for index, release in enumerate(after):
-        chart, values = VOTING.get(release.chart), former.get((release.name, release.chart))
-        if chart and values is not None and (problem := values_error(chart, values, release.values)):
-            yield f"spec.releases[{index}].values.{field_of(chart)}: {problem}"
+    for index, chart, problem in release_errors(*(each["spec"]["releases"] for each in (old, new))):
+        yield f"spec.releases[{index}].values.{field_of(chart)}: {problem}"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
+
+A = TypeVar("A", bound=Account, contravariant=True)
 
 
 class TransientError(Exception):
@@ -128,36 +130,17 @@ class Helm(Protocol):
         """Uninstall a release; an absent one is not an error."""
 
 
-class Sql(Protocol):
-    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None: ...
+class Provider(Protocol[A]):
+    """The accounts in a MariaDB, in a RabbitMQ, or in Keystone."""
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
+    async def account(self, action: A, admin: Mapping[str, str], password: str) -> None:
+        """Create, update or delete an account."""
+
+    async def missing(self, action: A, admin: Mapping[str, str], password: str | None) -> str:
         """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
         checked.
 
-        password  None: only check that the names exist, which never change, not the password or the grants
-        """
-
-
-class Broker(Protocol):
-    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None: ...
-
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
-        """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
-        checked.
-
-        password  None: only check that the names exist, which never change, not the password or the permissions
-        """
-
-
-class Identity(Protocol):
-    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
-
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
-        """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
-        checked.
-
-        password  None: only check that the names exist, which never change, not the password or the roles
+        password  None: only check that the names exist, which never change, not the password or the rights
         """
 
 
@@ -242,14 +225,23 @@ class Ports:
 
     cluster: Cluster
     helm: Helm
-    sql: Sql
-    broker: Broker
-    identity: Identity
+    sql: Provider[SqlAccount]
+    broker: Provider[BrokerAccount]
+    identity: Provider[CatalogEntry]
     clock: Clock
     entropy: Entropy
     directories: Directories = NO_DIRECTORIES
     contents: Contents = NO_CONTENTS
     clouds: Clouds = NO_CLOUDS
+
+    def provider(self, action: Account) -> Provider[Any]:
+        match action:
+            case SqlAccount():
+                return self.sql
+            case BrokerAccount():
+                return self.broker
+            case CatalogEntry():
+                return self.identity
 
 
 NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
-from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, Key, SqlAccount
+from stackwright.core.plan import Account, Key
 from stackwright.core.ports import Ports, TerminalError, TransientError, secret_data
 
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
@@ -102,10 +102,4 @@ class AccountChecks:
         if not admin.get("password") or not (changed or own.get("password")):
             return None
         password = None if changed else own["password"]
-        match action:
-            case SqlAccount():
-                return await self._ports.sql.missing(action, admin, password)
-            case BrokerAccount():
-                return await self._ports.broker.missing(action, admin, password)
-            case CatalogEntry():
-                return await self._ports.identity.missing(action, admin, password)
+        return await self._ports.provider(action).missing(action, admin, password)

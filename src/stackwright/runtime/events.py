@@ -50,9 +50,11 @@ class Events:
 
     def put(self, kind: Kind, obj: Object) -> None:
         """Store an object and, if it is new, queue all keys that it concerns."""
-        before = self._store.told(kind, key_of(obj))
+        before = self._store.reported(kind, key_of(obj))
         if self._store.put(kind, obj):
-            now = self._store.told(kind, key_of(obj))
+            if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
+                self._enqueue(kind, before)  # its deletion was not reported; it may have had another owner
+            now = self._store.reported(kind, key_of(obj))
             writer = self._store.writer(kind, obj)
             if writer and (before is None or now is None or not is_as_before(before, now)):
                 writer = ""  # includes a foreign change before our write, which no watch reports separately

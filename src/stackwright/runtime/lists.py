@@ -53,12 +53,12 @@ class Lists:
         for key in absent:
             self._absent.add((kind, key))
 
-    async def ask_of_absent(self) -> None:
+    async def verify_absent(self) -> None:
         """Drop objects that are absent from a list, after a read of each: it may have been created after the list."""
         while True:
             kind, key = item = await self._absent.get()
             try:
-                known = self._store.get(kind, key) or self._store.told(kind, key)
+                known = self._store.get(kind, key) or self._store.reported(kind, key)
                 if known is not None and not is_current(kind, known, await self._cluster.get(kind, key)):
                     self._events.on_event(True, kind, known)
                 self._absent.forget(item)
@@ -74,7 +74,7 @@ class Lists:
             finally:
                 self._absent.done(item)
 
-    async def look_again(self, kind: Kind, key: Key) -> None:
+    async def reread(self, kind: Kind, key: Key) -> None:
         """Read an object again after a conflict: the cache is outdated, and a missed deletion would stay in it."""
         known = self._store.get(kind, key)
         if known is None and kind in PARTIAL:

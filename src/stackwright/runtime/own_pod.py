@@ -31,7 +31,8 @@ async def until_deleted(reader: Reader, key: Key) -> None:
     pod, told = "/".join(key), set[str]()
     while True:
         try:
-            read = await reader.get(POD, key)
+            async with asyncio.timeout(EVERY):  # the client's own timeout would delay the end by a minute
+                read = await reader.get(POD, key)
             if is_deleting(read):
                 log.warning("the operator ends, because its pod is being deleted", pod=pod)
                 return
@@ -47,6 +48,8 @@ async def until_deleted(reader: Reader, key: Key) -> None:
 
 
 def _cause(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no response within {EVERY:.0f} s"
     known = isinstance(error, TransientError | TerminalError | Conflict)
     return str(error) if known else faults.place(error)
 

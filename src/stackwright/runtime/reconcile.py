@@ -37,8 +37,9 @@ SHARE = 8  # of either per namespace at most, fewer when few are free: slow clou
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
 # Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
-# API that is unavailable, begins both anew.
-LASTS, ATTEMPTS = 15.0, 3
+# API that is unavailable, begins both anew. One that is unavailable for an object for OUTAGE seconds is reported: it
+# may reject only this request.
+LASTS, ATTEMPTS, OUTAGE = 15.0, 3, 300.0
 log = structlog.get_logger()
 
 
@@ -48,11 +49,15 @@ def _shared(controller: Controller) -> bool:
 
 @dataclass
 class _Unobserved:
-    """Failed observations of an object."""
+    """Failed observations of an object.
+
+    away  when the API began to be unavailable, if its last response said so
+    """
 
     since: float = 0.0
+    away: float | None = None
     attempts: int = 0
-    told: bool = False
+    reported: bool = False
 
 
 class Runtime:
@@ -138,7 +143,7 @@ class Runtime:
         except Conflict as error:
             self.queue.retry(item)
             for kind, named in {(controller.kind, key), (error.kind, error.key)}:
-                await self._lists.look_again(kind, named)
+                await self._lists.reread(kind, named)
             await self._tell_unobserved(controller, item, error)
             return "conflict"
         except (TransientError, TerminalError) as error:
@@ -162,18 +167,20 @@ class Runtime:
     async def _tell_unobserved(self, controller: Controller, item: Item, error: Failure | Conflict) -> None:
         """Report an error that the cycle did not report, of the observation or the report itself, if it lasts.
 
-        An API server that starts refuses for a moment. One that is unavailable would not take the report either.
+        An API server that starts refuses for a moment. One that is unavailable rarely takes the report either.
         """
-        failures = self._unobserved.setdefault(item, _Unobserved())
+        failures, now = self._unobserved.setdefault(item, _Unobserved()), asyncio.get_running_loop().time()
         if isinstance(error, Unavailable):
             failures.attempts = 0
-            return
-        now = asyncio.get_running_loop().time()
-        if not failures.attempts:
-            failures.since = now
-        failures.attempts += 1
-        if failures.attempts >= ATTEMPTS and now - failures.since >= LASTS:
-            told, failures.told = failures.told, True
+            failures.away = now if failures.away is None else failures.away
+            lasts = now - failures.away >= OUTAGE
+        else:
+            failures.away = None
+            failures.since = failures.since if failures.attempts else now
+            failures.attempts += 1
+            lasts = failures.attempts >= ATTEMPTS and now - failures.since >= LASTS
+        if lasts:
+            told, failures.reported = failures.reported, True
             await self._tell(controller, item[1], failed(error), "" if told else "Failed")
 
     async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> None:
@@ -217,5 +224,5 @@ class Runtime:
                 group.create_task(self.work(urgent=True))
             group.create_task(self._work_shared(group, "remote", REMOTE))
             group.create_task(self._work_shared(group, "helm", HELM))
-            group.create_task(self._lists.ask_of_absent())
+            group.create_task(self._lists.verify_absent())
             group.create_task(self._lists.resync(resync))

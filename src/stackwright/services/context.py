@@ -59,9 +59,6 @@ class Context:
     def host(self, service: str) -> str:
         return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"
 
-    def image(self, name: str) -> str:
-        return self.images.get(name, f"stackwright.local/{name}:missing")
-
     def url(self, service: str, port: int, path: str = "") -> str:
         """The URL of a Service inside the cluster."""
         return f"http://{self.host(service)}:{port}{path}"

@@ -43,13 +43,18 @@ class Listener:
 
 @dataclass(frozen=True)
 class Chart:
-    """A Helm release of the service, if `wanted`. Node overrides may address the components in `daemonsets`."""
+    """A Helm release of the service, if it is wanted. Node overrides may address the components in `daemonsets`.
+
+    images  settings → (key in `images.tags` of the chart → image); `values` does not contain them
+    wanted  settings → whether the release exists
+    """
 
     name: str
     values: Callable[[Context], Values]
     daemonsets: tuple[str, ...] = ()
 
-    wanted: Callable[[Context], bool] = lambda context: True
+    images: Callable[[Any], Mapping[str, str]] = lambda settings: {}
+    wanted: Callable[[Any], bool] = lambda settings: True
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
     voters: str = ""  # component whose servers vote, each with a volume: their number never decreases
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`

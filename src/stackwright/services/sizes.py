@@ -7,10 +7,19 @@ about 10 compute nodes, small 50, medium 300.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 WORKER_MEMORY = 224  # MiB; largest size of an OpenStack service's worker
 LEAST_LIMIT = 1024  # MiB; the default of the charts
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Pods of a service that has only an API, and workers of each."""
+
+    pods: int
+    workers: int
 
 
 def limits(**workers: int) -> dict[str, Any]:

@@ -14,8 +14,10 @@ from stackwright.core.helm.sensitive import cut
 from stackwright.services.connections import policies
 from stackwright.services.context import Context
 from stackwright.services.declaration import Chart, Service
+from stackwright.services.images import image_values
 
 LOSSES = "stackwright.dev/database-losses"
+BUILT = "built values"  # source of the values below all overrides
 
 
 class OverrideError(ValueError):
@@ -42,7 +44,7 @@ def context_of(declared: Service, spec: Mapping[str, Any], name: str = "") -> Co
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
     """The merged values without sensitive options. Raises OverrideError or ValueError."""
     layers: list[Mapping[str, Any]] = [chart.values(context)]
-    _check("built values", chart, layers[0])
+    _check(BUILT, chart, layers[0])
     if context.spec.size == "single":
         # CPU requests are meant for shared machines; those of a whole cloud would not fit on one small machine.
         layers.append({"pod": {"requests": {"cpu": "10m"}}})
@@ -54,7 +56,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
         layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
-    values = merge(*layers)
+    values = merge(*layers, image_values(chart, context.settings, context.images))
     for override in context.spec.overrides:
         if not (above := override.values.get(chart.name)):
             continue

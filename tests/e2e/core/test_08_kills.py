@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from faults.kills import kill, processes
 from full import FullCloud
 from harness import eventually
-from kills import kill, processes
 
 
 def health(cloud: FullCloud, application: str, component: str) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from faults.restarts import DATA_PATH, SWITCH, restart_in_turn
 from full import FullCloud
 from harness import eventually
-from restarts import DATA_PATH, SWITCH, restart_in_turn
 from vms import Vms
 
 from stackwright.smoke.icmp import ping

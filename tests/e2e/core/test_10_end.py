@@ -5,7 +5,7 @@ from __future__ import annotations
 from full import FullCloud
 from harness import eventually
 
-from stackwright.local.leftovers import leftovers
+from stackwright.local.cluster.leftovers import leftovers
 
 MINE = "configmap/mine"
 LIMIT = 300

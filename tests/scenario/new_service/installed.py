@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from world import SETTINGS, World
 
 from stackwright.adapters.helm.command import chart_schemas
 from stackwright.api.crd import crd
@@ -19,6 +18,7 @@ from stackwright.local.image import recipes
 from stackwright.services.connections import CONNECTIONS
 from stackwright.services.declaration import INGRESS
 from stackwright.services.registry import BY_SERVICE, PRESETS, PUBLIC
+from tests.scenario.world import SETTINGS, World
 
 ALMANAC: Any = BY_SERVICE["calendar"]
 

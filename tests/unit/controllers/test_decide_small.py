@@ -3,7 +3,6 @@
 import itertools
 
 import pytest
-from builders import CONDITIONS, NAMESPACE, condition, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from stackwright.core.digest import digest
 from stackwright.core.secrets.revisions import KEPT, Revision
 from stackwright.core.secrets.writes import KeepRevision
 from stackwright.services.mariadb.kind import MariaDB
+from tests.unit.controllers.builders import CONDITIONS, NAMESPACE, condition, obj, with_ready
 
 CLOUD = obj(OpenStackDeployment.KIND, "cloud")
 GOING = obj(OpenStackDeployment.KIND, "cloud", deleting=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.ports import Failed, Login
+from stackwright.smoke.stage import Stage
 from stackwright.smoke.tenant import Boot, Flavor, Leftover, Port, Project, Rule, Server, Tenant
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"
@@ -217,3 +218,12 @@ class Host:
 
     def websocket(self, url: str) -> bytes:
         return b"RFB 003.008\n"
+
+
+def stage(world: World, folder: Path) -> Stage:
+    """The stage of the checks in this cloud."""
+    guest = folder / "guest.qcow2"
+    guest.touch()
+    made = Stage("smoke-1", Projects(world), world.tenant(), Host(world), lambda: guest, folder)
+    made.clock = Clock()
+    return made

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cloud_in_memory import Clock, Host, World
 
 from stackwright.smoke.demo import Demo
 from stackwright.smoke.host import ssh_command
 from stackwright.smoke.icmp import echo, is_reply
 from stackwright.smoke.ports import Failed, Login
 from stackwright.smoke.tenant import Server
+from tests.unit.smoke.cloud_in_memory import Clock, Host, World
 
 
 def demo(world: World, folder: Path) -> Demo:

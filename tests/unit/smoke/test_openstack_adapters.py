@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from http_cloud import HttpCloud
 
 from stackwright.adapters.openstack.client import connect
 from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.openstack.projects import ProjectsApi, tenant
 from stackwright.smoke.tenant import Boot, CloudError, Flavor, Project, Rule, Server
+from tests.unit.smoke.http_cloud import HttpCloud
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ResourceWarning"

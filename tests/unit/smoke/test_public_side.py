@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_cloud import Answer, HttpCloud
 
-from stackwright.adapters.public_api import Endpoint, Live, look
+from stackwright.adapters.public_api import Endpoint, Live, check_endpoints
 from stackwright.cli.show.public import nodes
 from stackwright.cli.ui.tree import lines
 from stackwright.core.openstack.access import Access
@@ -23,6 +22,7 @@ from stackwright.core.openstack.agents import Agent
 from stackwright.runtime import x509
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.ports import Failed
+from tests.unit.smoke.http_cloud import Answer, HttpCloud
 
 AUTH = {
     "username": "admin", "password": "pw", "project_name": "admin", "user_domain_name": "Default",
@@ -108,7 +108,7 @@ async def test_all_endpoints_are_queried_concurrently(authority: dict[str, str])
     cloud.put("os-services", {"binary": "nova-compute", "host": "node1", "state": "up", "status": "enabled"})
     services = frozenset({"identity", "image", "compute", "networking", "dashboard"})
     try:
-        live = await look(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
+        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
     finally:
         cloud.close()
     assert [each.service for each in live.endpoints] == ["keystone", "glance", "neutron", "nova", "horizon"]
@@ -122,7 +122,7 @@ async def test_all_endpoints_are_queried_concurrently(authority: dict[str, str])
 @pytest.mark.parametrize("ca", ["garbage", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "ü"])
 async def test_an_authority_that_is_no_certificate_is_told(ca: str, tmp_path: Path) -> None:
     told = "ca.crt of Secret openstack-public-tls is not a certificate in PEM format"
-    live = await look(Here("http://127.0.0.1:1", AUTH, "RegionOne", ca, frozenset({"identity"})))
+    live = await check_endpoints(Here("http://127.0.0.1:1", AUTH, "RegionOne", ca, frozenset({"identity"})))
     assert live == Live(problem=told)
     assert [(node.title, node.message) for node in nodes(live)] == [("Public endpoints", told)]
     (tmp_path / "ca").write_text(ca)
@@ -160,7 +160,7 @@ async def test_an_answer_that_is_none_of_openstack_is_told(
     cloud = Odd({path: said})
     services = frozenset({"identity", "compute", "networking"})
     try:
-        live = await look(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
+        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
     finally:
         cloud.close()
     assert (live.agents, live.problem) == ((), told)
@@ -171,7 +171,7 @@ async def test_names_that_are_no_texts_are_shown_as_texts(authority: dict[str, s
     known = {"state": "up", "status": "enabled"}
     cloud = Odd({COMPUTES: {"services": [{"binary": None, "host": 5, **known}, {"binary": "b", "host": "a", **known}]}})
     try:
-        live = await look(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], frozenset({"compute"})))
+        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], frozenset({"compute"})))
     finally:
         cloud.close()
     assert live.problem == ""
@@ -196,7 +196,7 @@ async def test_a_slow_response_is_aborted(authority: dict[str, str]) -> None:
         try:
             async with asyncio.timeout(5):
                 access = Here(there, AUTH, "RegionOne", authority["ca.crt"], frozenset({"identity"}))
-                live = await look(access, limit=0.3)
+                live = await check_endpoints(access, limit=0.3)
         finally:
             ended.set()
             thread.join()

@@ -171,7 +171,7 @@ class KubernetesCluster:
             built = self._client.build_adapter_request(request)
         except UnicodeEncodeError:
             raise TerminalError(f"{call}: a string in the object is not valid Unicode") from None
-        with explained(call):
+        with explained(call, self._client.config):
             response = await self._client._client.send(built)
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)

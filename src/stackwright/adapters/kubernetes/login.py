@@ -15,6 +15,7 @@ from copy import copy
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 from lightkube.config.client_adapter import ExecAuth, verify_cluster
@@ -27,7 +28,8 @@ from yaml import YAMLError
 
 from stackwright.adapters.kubernetes.command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
-from stackwright.core.ports import TerminalError, TransientError, Unreachable
+from stackwright.api.wording import choices
+from stackwright.core.ports import TransientError, Unreachable
 
 # Timeout in seconds for a command of a kubeconfig; users may have to log in with a browser.
 LOGIN = 120.0
@@ -166,7 +168,7 @@ def logged_in(client: GenericAsyncClient, tell: Tell | None) -> GenericAsyncClie
 
 
 @contextmanager
-def explained(what: object) -> Iterator[None]:
+def explained(what: object, config: SingleConfig | None) -> Iterator[None]:
     """Context for a request. Raises TransientError if it gets no response; the message contains no token."""
     login = f"{what}: authentication with the kubeconfig failed"
     try:
@@ -174,7 +176,8 @@ def explained(what: object) -> Iterator[None]:
     except httpx2.LocalProtocolError:  # its text repeats the header
         raise TransientError(f"{login}: its token contains characters that are not allowed in HTTP headers") from None
     except (httpx2.TransportError, OSError) as error:
-        text = f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}"
+        where = f" at {_address(config)}" if config else ""
+        text = f"{what}: the Kubernetes API cannot be reached{where}: {str(error) or type(error).__name__}"
         raise Unreachable(text) from error
     except UnicodeDecodeError:  # its text repeats its input
         raise TransientError(f"{login}: the file of its token is not text") from None
@@ -182,14 +185,24 @@ def explained(what: object) -> Iterator[None]:
         raise TransientError(f"{login}: {printable(' '.join(str(error).split())[:300])}") from error
 
 
+def _address(config: SingleConfig) -> str:
+    """The API server's address without credentials, and, if it is from a file, its context."""
+    server = urlsplit(config.cluster.server)
+    address = f"{server.scheme}://{server.netloc.rpartition('@')[2]}{server.path}"
+    return f"{address} (context {config.context_name})" if config.fname else address
+
+
 def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
-    """Cluster and user of a context, None for the current one. Raises TerminalError if there is no such context.
+    """Cluster and user of a context, None for the current one. Raises ConfigError with the known ones for another.
 
     As for kubectl, relative paths of files, and of a command with a slash, start at the kubeconfig's folder.
     """
-    single = config.get(context_name=context)
-    if single is None:  # lightkube returns None only if there is no current context
-        raise TerminalError("the kubeconfig has no current context")
+    name = config.current_context if context is None else context
+    if name not in config.contexts:
+        problem = f"Context {name!r} not found" if name else "it has no current context"
+        raise ConfigError(f"{problem}; {choices(name, sorted(map(str, config.contexts)))}")
+    single = config.get(context_name=name)
+    assert single is not None, "lightkube returns None only without a name"
     if single.user is None or single.fname is None:
         return single
     user, folder = copy(single.user), Path(single.fname).absolute().parent

@@ -50,7 +50,7 @@ class LogReader:
             request.timeout = httpx2.Timeout(10, read=None)
         try:
             built = self._client.build_adapter_request(request)
-            with explained(f"{of.pod}/{of.name}"):
+            with explained(f"{of.pod}/{of.name}", self._client.config):
                 response = await self._client.send(built, stream=True)
             try:
                 if response.is_error:

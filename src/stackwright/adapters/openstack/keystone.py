@@ -31,14 +31,14 @@ DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 
 
 class KeystoneIdentity:
-    """core.ports.Identity; connections are cached by a digest of their credentials."""
+    """core.ports.Provider of CatalogEntry; connections are cached by a digest of their credentials."""
 
     def __init__(self, parallel: int = 4) -> None:
         self._slots = asyncio.Semaphore(parallel)
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
 
-    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         demand(admin, action.admin_secret)
         await self._asked(admin, lambda: self._entry(action, admin, password))
 

@@ -1,7 +1,7 @@
 """Single-line texts: one definition for fields, for options of configuration files and for values from Secrets.
 
 Text after a line break would be interpreted as another option, variable or field. So each text of a spec is a `Line`,
-unless its field is intended for several lines; tests/unit/test_lines.py lists those.
+unless its field is intended for several lines; tests/unit/api/test_lines.py lists those.
 """
 
 from __future__ import annotations

@@ -9,25 +9,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from stackwright.api.fields.lines import Line
+from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
-from stackwright.api.rules import Change, at
 from stackwright.api.services.helmbundle import FreeForm
 
 Release = Literal["epoxy"]
 OPENSTACK_RELEASE: Release = "epoxy"  # default
 Size = Literal["single", "tiny", "small", "medium"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
-
-# MariaDB, Etcd and Ceph have one voting server at size single and three at every other size. After a reduction from
-# three, the remaining server would have no majority and stop serving.
-SIZE_KEEPS_VOTERS = Change(
-    "spec.size",
-    "cannot be reduced to single: one server of three has no majority; allowed: tiny, small, medium",
-    "self.?spec.?size.orValue('single') != 'single' || oldSelf.?spec.?size.orValue('single') == 'single'",
-    lambda old, new: (at(old, "spec.size") or "single") != "single" == (at(new, "spec.size") or "single"),
-)
 
 
 class Override(CamelModel):
@@ -43,12 +33,14 @@ class Override(CamelModel):
 class ServiceSpec(CamelModel):
     release: Release = Field(OPENSTACK_RELEASE, description="OpenStack release of the images and settings.")
     size: Size = Field("single", description="Size of the cloud: replicas, workers, memory.")
-    region: Line = Field("RegionOne", description="Region name in the catalog.")
+    region: Short = Field("RegionOne", description="Region name in the catalog.")
     cluster_domain: Line = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
     public_domain: Line = Field("", description="Domain of the public endpoints.")
     storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes; empty for the default one."
     )
+    # Also in kinds that do not use Memcached: an OpenStackControlPlane writes it into all of its service objects, and
+    # manifests that set it would be rejected without the field.
     memcached_replicas: int | None = Field(None, ge=1, le=32, description="Servers of the Memcached; default: by size.")
     log_level: LogLevel = Field("INFO", description="Log level of the service.")
     orphan: list[Line] = Field(

@@ -48,10 +48,9 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
     """Errors of all fields but the spec."""
     errors = []
     if document.get("apiVersion") not in kind.api_versions:
-        allowed = ", ".join(kind.api_versions)
         given = document.get("apiVersion")
         problem = "is required" if given is None else f"{shown(given)} is not an apiVersion of {kind}"
-        errors.append(f"apiVersion: {problem}; allowed: {allowed}")
+        errors.append(f"apiVersion: {problem}; {choices(given, kind.api_versions)}")
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))
     wanted = [field for field in fields if field != "status"]

@@ -46,7 +46,7 @@ def plan(
     Without a file: show the pending work of the operator. The plan assumes that each step succeeds. It uses the
     charts of this program and the images of the operator.
 
-    Exit code 0: no changes; 2: changes.
+    Exit code 0: no changes; 2: changes; 1: failure or wrong usage.
 
     For example:
 
@@ -199,7 +199,7 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.use.access import read_access, way_from_here
+    from stackwright.cli.use.access import reachable_login, read_access
     from stackwright.core.ports import TransientError
     from stackwright.simulate import Outside
 
@@ -209,7 +209,7 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
         except CliError as error:
             raise TransientError(str(error)) from None
 
-    way = partial(way_from_here, reader)
+    way = partial(reachable_login, reader)
     clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)
     try:
         yield Outside(PublicContents(ask), clouds)

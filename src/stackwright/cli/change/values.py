@@ -78,6 +78,7 @@ def _cloud(files: list[Path], namespace: str | None) -> Object:
 
 async def _built(cloud: Object, chart: str) -> dict[str, Any]:
     """Computed as by the operator: cloud, service object, values. Raises ValueError for an unknown chart."""
+    from stackwright.api.wording import choices
     from stackwright.controllers.cloud.objects import service_object
     from stackwright.controllers.cloud.selection import wanted_services
     from stackwright.controllers.cloud.validate import parse
@@ -93,7 +94,7 @@ async def _built(cloud: Object, chart: str) -> dict[str, Any]:
         raise ValueError("; ".join(errors))
     services = {each.name: wanted for wanted in wanted_services(spec) for each in wanted.declared.charts}
     if chart not in services:
-        raise ValueError(f"{chart}: not a chart of this cloud; allowed: {', '.join(sorted(services))}")
+        raise ValueError(f"{chart}: not a chart of this cloud; {choices(chart, sorted(services))}")
     declared = services[chart].declared
     thing = service_object(cloud, spec, services[chart])
     cluster = MemoryCluster()

@@ -13,7 +13,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption
 
 if TYPE_CHECKING:
-    from stackwright.local.doctor import Finding
+    from stackwright.local.cluster.doctor import Finding
 
 
 class Format(StrEnum):
@@ -43,8 +43,8 @@ def doctor(
 
     """
     from stackwright.cli.cluster import run
+    from stackwright.local.cluster.doctor import examine
     from stackwright.local.config import LocalCluster
-    from stackwright.local.doctor import examine
 
     elsewhere = kubeconfig is not None or common.given.context is not None
     findings = run(_elsewhere(kubeconfig)) if elsewhere else [*_variable(), *examine(LocalCluster.discover())]
@@ -66,7 +66,7 @@ def doctor(
 def _variable() -> list[Finding]:
     """A bad $KUBECONFIG: all other commands fail with it, while this one examines the local cluster."""
     from stackwright.cli.cluster import CliError, named
-    from stackwright.local.doctor import Finding
+    from stackwright.local.cluster.doctor import Finding
 
     try:
         named()
@@ -81,7 +81,7 @@ async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:
     from stackwright.cli.cluster import connected
     from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import NotServed
-    from stackwright.local.doctor import Finding, of_objects, of_pods
+    from stackwright.local.cluster.doctor import Finding, of_objects, of_pods
 
     objects = []
     async with connected(kubeconfig) as cluster:

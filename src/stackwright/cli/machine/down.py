@@ -36,7 +36,7 @@ def down(
     """
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress
-    from stackwright.local import teardown
+    from stackwright.local.cluster import teardown
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
 

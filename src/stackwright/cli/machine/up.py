@@ -77,7 +77,7 @@ def up(
     """
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress, skipped
-    from stackwright.local import bringup
+    from stackwright.local.cluster import bringup
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
     from stackwright.local.steps.context import Context, remembered_nodes
@@ -111,7 +111,7 @@ def _ask_about_nodes(context: Context) -> None:
     from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import CliError, is_stopped
     from stackwright.local.commands import LocalError
-    from stackwright.local.leaving import losses
+    from stackwright.local.steps.kubernetes.leaving import losses
 
     if context.kubeconfig or not context.surplus:
         return

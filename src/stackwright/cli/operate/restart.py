@@ -60,6 +60,7 @@ def restart(
 async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tuple[Kind, Object]]:
     """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the known names."""
     from stackwright.api.kinds import WORKLOADS
+    from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError
     from stackwright.cli.show.logs import applications, full
     from stackwright.core.objects import label
@@ -74,7 +75,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     ]
     if not found:
         known = sorted({name for _, obj in every if (name := label(obj, "application"))})
-        there = f"found: {', '.join(known)}" if known else "found none"
+        there = f"{meant(known, what)}found: {', '.join(known)}" if known else "found none"
         raise CliError(f"No workload of {what} found in namespace {namespace}; {there}")
     return found
 

@@ -30,15 +30,13 @@ def operator(
 
     Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
     """
+    from stackwright.api.wording import unknown
     from stackwright.main import Options, operate
     from stackwright.runtime.own_pod import end_process
 
     roles = ROLES if controllers == "all" else tuple(name.strip() for name in controllers.split(","))
-    if unknown := set(roles) - set(ROLES):
-        allowed = ", ".join((*ROLES, "all"))
-        raise typer.BadParameter(
-            f"unknown role {', '.join(sorted(unknown))}; allowed: {allowed}", param_hint="--controllers"
-        )
+    if wrong := set(roles) - set(ROLES):
+        raise typer.BadParameter(unknown("role", sorted(wrong), (*ROLES, "all")), param_hint="--controllers")
     options = Options(
         roles,
         images,

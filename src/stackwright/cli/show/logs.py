@@ -151,6 +151,7 @@ def _reader(cluster: KubernetesCluster) -> LogReader:
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     """Pods by the name of a service, of an application, or of a pod. Raises CliError with the known names."""
     from stackwright.api.kinds import POD
+    from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError
     from stackwright.core.objects import label
 
@@ -159,7 +160,7 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
     if not found:
         known = sorted({name for pod in every if (name := label(pod, "application"))})
-        there = f"found pods of: {', '.join(known)}" if known else "found none"
+        there = f"{meant(known, what)}found pods of: {', '.join(known)}" if known else "found none"
         raise CliError(f"No pod of {what} found in namespace {namespace}; {there}")
     return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 

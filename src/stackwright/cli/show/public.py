@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 async def read_live(reader: Reader, namespace: str) -> Live | None:
     """The public side; None for a cloud without public endpoints."""
-    from stackwright.adapters.public_api import Live, look
+    from stackwright.adapters.public_api import Live, check_endpoints
     from stackwright.cli.cluster import CliError
     from stackwright.cli.use.access import read_access
     from stackwright.core.ports import TerminalError
@@ -26,7 +26,7 @@ async def read_live(reader: Reader, namespace: str) -> Live | None:
         return None
     except TerminalError as error:  # a user who may read the cloud may lack permission to read its Secrets
         return Live(problem=str(error))
-    return await look(access)
+    return await check_endpoints(access)
 
 
 def nodes(live: Live) -> list[Node]:

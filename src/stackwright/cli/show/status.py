@@ -142,7 +142,7 @@ async def _once(question: Question, *, local: bool) -> Answer:
 
 
 def _local_state() -> dict[str, Any] | None:
-    from stackwright.local.state import cluster_state
+    from stackwright.local.cluster.state import cluster_state
 
     return cluster_state().as_dict()
 

@@ -30,11 +30,11 @@ ABSENT = Absent()
 
 
 @dataclass(frozen=True)
-class Veiled:
-    """Stands for a value that may be secret: it can be compared, but only `told` is shown."""
+class Masked:
+    """Stands for a value that may be secret: it can be compared, but only `text` is shown."""
 
     value: Any = field(repr=False)
-    told: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Change:
 
 def changes(old: Any, new: Any, path: Path = ()) -> list[Change]:
     """Every leaf that differs, by path. Without a path, the values are those of a chart, with free names."""
-    return _changes(_veiled(old, path), _veiled(new, path), path)
+    return _changes(_masked(old, path), _masked(new, path), path)
 
 
 def _changes(old: Any, new: Any, path: Path) -> list[Change]:
@@ -122,19 +122,19 @@ def shown(value: Any) -> str:
 
 def masked(value: Any, path: Path = ()) -> Any:
     """The value without possible secrets, at any depth."""
-    return _plain(_veiled(value, path))
+    return _plain(_masked(value, path))
 
 
-def _veiled(value: Any, path: Path) -> Any:
+def _masked(value: Any, path: Path) -> Any:
     if isinstance(value, Absent):
         return value
     above = [part for part in path if not part.startswith("[")]
-    return blanked(value, "", any(map(leads_to_secrets, above)), is_free(above, not path), Veiled)
+    return blanked(value, "", any(map(leads_to_secrets, above)), is_free(above, not path), Masked)
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Veiled):
-        return value.told
+    if isinstance(value, Masked):
+        return value.text
     if isinstance(value, Mapping):
         return {key: _plain(child) for key, child in value.items()}
     return [_plain(child) for child in value] if isinstance(value, list) else value

@@ -32,7 +32,7 @@ async def read_access(reader: Reader, namespace: str) -> Access:
         raise CliError(f"{error}\n`stackwright status` shows the state of all parts.") from error
 
 
-async def way_from_here(reader: Reader, login: Login) -> Login:
+async def reachable_login(reader: Reader, login: Login) -> Login:
     """For credentials with an address that only pods can use: the public endpoints of that cloud, if it has any."""
     from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster import POD_ACCOUNT, CliError

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 from stackwright.api.fields.naming import ObjectName, OptionalObjectName
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
 from stackwright.api.rules import Change, at, maybe
+from stackwright.api.services.voters import DEFAULT, voter_error
 from stackwright.api.support import (
     Absent,
     OffAnyway,
@@ -187,7 +188,10 @@ REPLICAS_KEEP_VOTERS = Change(
     _DATABASES,
     "cannot be reduced to 1: one server of three has no majority; allowed: 3",
     f"!has(self.spec.galera) || {maybe(_DATABASES)}.orValue(1) >= {maybe(_DATABASES, 'oldSelf')}.orValue(1)",
-    lambda old, new: at(new, "spec.galera") is not None and (at(new, _DATABASES) or 1) < (at(old, _DATABASES) or 1),
+    lambda old, new: (
+        at(new, "spec.galera") is not None
+        and bool(voter_error(at(old, _DATABASES) or DEFAULT, at(new, _DATABASES) or DEFAULT))
+    ),
 )
 
 

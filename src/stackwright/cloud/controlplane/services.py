@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from stackwright.api.fields import ini
-from stackwright.api.fields.lines import Line
+from stackwright.api.fields.lines import Line, Short
 from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
 from stackwright.api.fields.shared import Quantity
 from stackwright.api.meta import CamelModel
@@ -40,7 +40,7 @@ class KeystoneTemplate(Configured):
         "", description="Secret with the administrator's password; empty for spec.secret."
     )
     replicas: int = replicas_field()
-    region: Line = Field("regionOne", min_length=1, description="Region name in the catalog.")
+    region: Short = Field("regionOne", min_length=1, description="Region name in the catalog.")
     admin_project: Line = Field("admin", min_length=1, description="Project of the administrator.")
     admin_user: Literal["admin"] = Field("admin", description="Name of the administrator.")
     password_selectors: AdminSelector = Field(default_factory=lambda: AdminSelector(), description="Keys of passwords.")

@@ -12,11 +12,11 @@ from typing import Any
 from stackwright.controllers.capicluster.endpoint import first_port, ports_of
 from stackwright.controllers.capicluster.objects import has_bastion
 from stackwright.controllers.capicluster.observe import Observed
-from stackwright.controllers.capicluster.record import BASTION, record_of
+from stackwright.controllers.capicluster.record import BASTION
 from stackwright.controllers.capicluster.stages import BASTION_READY
 from stackwright.controllers.infra.addresses import is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import cluster_name
-from stackwright.controllers.infra.managed_resources import Owner
+from stackwright.controllers.infra.managed_resources import Owner, record_of
 from stackwright.controllers.infra.server_template import (
     MADE_OF,
     SERVER_KIND,

@@ -15,12 +15,12 @@ from stackwright.controllers.capicluster.bastion import bastion
 from stackwright.controllers.capicluster.leave import leave
 from stackwright.controllers.capicluster.objects import Wanted, attached, named_addresses, parts, wanted
 from stackwright.controllers.capicluster.observe import KIND, Observed
-from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
+from stackwright.controllers.capicluster.record import API, BASTION, SUBNET
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
 from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, unmanaged_rules
 from stackwright.controllers.infra.drift import with_event as set_back
-from stackwright.controllers.infra.managed_resources import Owner, Progress, Record, plan_next
+from stackwright.controllers.infra.managed_resources import Owner, Progress, Record, plan_next, record_of, written
 from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
@@ -40,8 +40,8 @@ def decide(seen: Observed) -> Plan:
         return Plan()  # another system writes its status
     if seen.errors:
         return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
-    if seen.trouble:
-        return report(seen, (seen.trouble,), requeue=seen.after or POLL)
+    if seen.failure:
+        return report(seen, (seen.failure,), requeue=seen.after or POLL)
     if not seen.is_guarded:
         stage = waiting(NETWORK_READY, "Looking up names", "Applying")
         return report(seen, (stage,), (seen.guarded(KIND),), 0.0)

@@ -7,11 +7,11 @@ from typing import Any
 
 from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
-from stackwright.controllers.capicluster.record import API, record_of
+from stackwright.controllers.capicluster.record import API
 from stackwright.controllers.capicluster.stages import ENDPOINT_READY
 from stackwright.controllers.infra.addresses import Unusable, is_of, why_unusable
 from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
-from stackwright.controllers.infra.managed_resources import Owner
+from stackwright.controllers.infra.managed_resources import Owner, record_of
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
 from stackwright.core.openstack.calls import CloudCall

@@ -10,9 +10,9 @@ from dataclasses import replace
 from stackwright.controllers.capicluster.bastion import gone
 from stackwright.controllers.capicluster.objects import named_addresses
 from stackwright.controllers.capicluster.observe import KIND, Observed
-from stackwright.controllers.capicluster.record import record_of, written
 from stackwright.controllers.capicluster.stages import FIELDS
 from stackwright.controllers.infra import teardown
+from stackwright.controllers.infra.managed_resources import record_of, written
 from stackwright.core.conditions import Condition, waiting_for
 from stackwright.core.objects import has_finalizer
 from stackwright.core.plan import Action, Plan

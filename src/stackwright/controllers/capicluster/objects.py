@@ -15,18 +15,8 @@ from typing import Any
 from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
-from stackwright.controllers.capicluster.record import (
-    API,
-    BASTION,
-    GROUPS,
-    INTERFACE,
-    NETWORK,
-    ROUTER,
-    SUBNET,
-    group,
-    record_of,
-)
-from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
+from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, INTERFACE, NETWORK, ROUTER, SUBNET, group
+from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress, record_of
 from stackwright.core.objects import key_of, shortened
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.resources import ResourceKey

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
 from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.clusterapi import cluster_name, is_managed_elsewhere
-from stackwright.controllers.infra.observe import observe_cloud
+from stackwright.controllers.infra.managed_resources import record_of
+from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
 from stackwright.controllers.infra.origin import is_restored
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_referring
-from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import Clouds, Subscription, look
-from stackwright.core.openstack.resources import CloudRef, ResourceType, ids
+from stackwright.core.openstack.clouds import Clouds, Subscription
+from stackwright.core.openstack.resources import ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -35,10 +32,8 @@ KINDS: tuple[ResourceType, ...] = (
 
 
 @dataclass(frozen=True)
-class Observed(CloudObservation):
-    """found  resolved names; None before that and during deletion
-    machines  of this cluster;  servers  name → OpenStackServer of a machine, or of the name of the bastion
-    """
+class Observed(ReferencesObservation):
+    """machines  of this cluster;  servers  name → OpenStackServer of a machine, or of the name of the bastion"""
 
     found: Found | None = None
     machines: tuple[Object, ...] = ()
@@ -68,19 +63,8 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return Observed(obj, now, spec, tuple(errors))
     paused = capi_pause_cause(obj, await cluster_referring(reader, obj))
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
-    if not seen.asks:
-        return seen
-    return await observe_cloud(seen, clouds, reader, NAME, partial(_resolved, clouds), partial(_viewed, clouds))
-
-
-async def _resolved(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    if is_deleting(seen.obj):
-        return seen
-    return replace(seen, found=await resolve_references(clouds, cloud, partial(resolve, seen.spec, seen.status)))
-
-
-async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    return with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
+    steps = (resolving(clouds, resolve), viewing(clouds, _asker, record_of))
+    return await observe_cloud(seen, clouds, reader, NAME, *steps)
 
 
 async def _with_servers(seen: Observed, reader: Reader) -> Observed:

@@ -1,11 +1,7 @@
-"""Converts the record of a cluster to its status and back. Pure."""
+"""Names of the resources of a cluster in its record."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from stackwright.controllers.infra.managed_resources import Record, listed, unlisted
 from stackwright.core.openstack.resources import ResourceKey
 
 NETWORK: ResourceKey = ("network", "cluster")
@@ -19,12 +15,3 @@ GROUPS = ("controlplane", "worker", "bastion")
 
 def group(name: str) -> ResourceKey:
     return ("security-group", name)
-
-
-def record_of(status: Mapping[str, Any]) -> Record:
-    return unlisted(status.get("resources"))
-
-
-def written(record: Mapping[ResourceKey, Any]) -> dict[str, Any]:
-    """The status field that holds a record."""
-    return {"resources": listed(record)}

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.capicluster.observe import Observed
-from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
+from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group
 from stackwright.controllers.capicluster.resolve import router, subnet
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
-from stackwright.controllers.infra.managed_resources import Progress
+from stackwright.controllers.infra.managed_resources import Progress, record_of
 from stackwright.controllers.infra.references import named
 from stackwright.controllers.infra.report import keeping
 from stackwright.core.conditions import Condition, copied, done, find, waiting

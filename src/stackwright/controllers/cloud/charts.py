@@ -11,6 +11,7 @@ from typing import Any
 
 from stackwright.api.errors import bounded
 from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.overrides import overrides
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
@@ -20,7 +21,7 @@ from stackwright.core.plan import Object
 from stackwright.services.context import Context
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.registry import BY_SERVICE
-from stackwright.services.values import OverrideError, context_of, merged_values
+from stackwright.services.values import BUILT, OverrideError, context_of, merged_values
 
 Schemas = Mapping[str, Schema]
 # Any cloud will do: the values do not depend on it.
@@ -37,19 +38,14 @@ def chart_errors(spec: OpenStackDeploymentSpec, schemas: Schemas) -> list[str]:
     deployed = {chart.name for declared, context in contexts for chart in _charts(declared, context)}
     found: dict[str, list[str]] = {}  # error → charts; an override of many charts may be invalid for only some
     for declared in BY_SERVICE.values():
-        for source, levels in overrides(spec, declared):
-            for chart, values in levels.items():
-                if chart in deployed or not _for_many(source):
-                    for where, body in _bodies(source, declared, chart, values):
-                        for error in _level(declared, schemas, chart, body, where):
-                            found.setdefault(error, []).extend([chart] if _for_many(source) else [])
+        for level, charts in overrides(spec, declared):
+            for chart, values in charts.items():
+                if chart in deployed or not level.is_shared:
+                    for where, body in _bodies(level, declared, chart, values):
+                        for error in _level_errors(declared, schemas, chart, body, where):
+                            found.setdefault(error, []).extend([chart] if level.is_shared else [])
     errors = [f"{error} (in {', '.join(charts)})" if charts else error for error, charts in found.items()]
     return errors or [error for declared, context in contexts for error in _misfits(declared, context)]
-
-
-def _for_many(source: str) -> bool:
-    """Whether a level applies to every chart of a group."""
-    return source.startswith("spec.common.") and source.endswith(".values")
 
 
 def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
@@ -57,7 +53,7 @@ def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where
     return bounded(value_errors(schemas.get(chart, {}), values, where))
 
 
-def _level(declared: Service, schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
+def _level_errors(declared: Service, schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
     try:
         cut(values, declared.conf_files.get(chart))
     except ValueError as error:  # the message begins with the path of the value
@@ -65,21 +61,15 @@ def _level(declared: Service, schemas: Schemas, chart: str, values: Mapping[str,
     return values_errors(schemas, chart, values, where)
 
 
-def _bodies(source: str, declared: Service, chart: str, values: Any) -> Iterator[tuple[str, Any]]:
+def _bodies(level: Level, declared: Service, chart: str, values: Any) -> Iterator[tuple[str, Any]]:
     """(path in the manifest, values of the chart) of one level."""
-    if not source.startswith("spec.nodes."):
-        yield place(source, declared, chart), values
+    path = level.path(declared.service, chart)
+    if level.rank is not Rank.NODES:
+        yield path, values
         return
     for daemonset, labels in values["overrides"].items():
         for body in labels["labels"].values():
-            yield f"{source}.services.{declared.service}.{chart}.{daemonset}.values", body
-
-
-def place(source: str, declared: Service, chart: str) -> str:
-    """The path of a chart's level in the manifest."""
-    if source == "spec.services":
-        return f"{source}.{declared.service}.{chart}.values"
-    return f"{source}.{chart}.values" if source.endswith(".releases") else source
+            yield f"{path}.{daemonset}.values", body
 
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:
@@ -94,7 +84,7 @@ def service_objects(spec: OpenStackDeploymentSpec) -> list[tuple[Wanted, Object]
 
 
 def _charts(declared: Service, context: Context) -> Iterable[Chart]:
-    return [chart for chart in declared.charts if chart.wanted(context)]
+    return [chart for chart in declared.charts if chart.wanted(context.settings)]
 
 
 def _misfits(declared: Service, context: Context) -> Iterator[str]:
@@ -102,7 +92,8 @@ def _misfits(declared: Service, context: Context) -> Iterator[str]:
         try:
             merged_values(declared, context, chart)
         except OverrideError as misfit:
-            if misfit.source.startswith("spec.") and not misfit.source.startswith("spec.nodes."):
-                yield f"{place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
+            level = Level.parse(misfit.source)
+            if misfit.source != BUILT and level.rank is not Rank.NODES:
+                yield f"{level.value_path(declared.service, chart.name, misfit.path)}: {misfit.problem}"
         except ValueError:
             continue  # not caused by overrides; the service reports it

@@ -15,10 +15,10 @@ from stackwright.api.kinds import DAEMONSET
 from stackwright.api.meta import Model
 from stackwright.api.support import unused_fields
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
-from stackwright.controllers.cloud.objects import Refinement, service_object, service_pods
+from stackwright.controllers.cloud.objects import Refinement, service_object
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
-from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
+from stackwright.controllers.cloud.voters import update_voter_errors
 from stackwright.core.conditions import (
     PROGRESSING,
     Condition,
@@ -36,6 +36,7 @@ from stackwright.core.kubernetes import precache
 from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
+from stackwright.services.images import images_and_tolerations, reference
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
@@ -48,7 +49,6 @@ class Entry:
     refine  additions to one service
     paused  why only the infrastructure is written for now, None for all services; existing services stay
     gone    reason for the deletion of a service object
-    path    path in the manifest of the number of voting servers
     given   the user's spec of that kind
     first   actions before those of the services;  last  actions after them
     """
@@ -56,7 +56,6 @@ class Entry:
     refine: Callable[[Wanted], Refinement | None] = lambda wanted: None
     paused: Condition | None = None
     gone: str = "no longer in preset or features.services"
-    path: Path = option
     given: Model | None = None
     first: tuple[Action, ...] = ()
     last: tuple[Action, ...] = ()
@@ -75,7 +74,7 @@ def stopped(condition: Condition) -> Plan:
 def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry()) -> Plan:
     every = wanted_services(spec)
     objects = [service_object(seen.obj, spec, each, entry.refine(each)) for each in every]
-    if errors := update_voter_errors(seen, zip(every, objects, strict=True), entry.path):
+    if errors := update_voter_errors(seen, zip(every, objects, strict=True)):
         return stopped(blocked("Ready", "WouldLoseMajority", "; ".join(errors)))
     images, held = _images(seen, every, objects)
     pairs = [
@@ -126,11 +125,10 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
     images: set[str] = set()
     tolerations: list[Toleration] = []
     for each, thing in zip(wanted, desired, strict=True):
-        needed, tolerated = service_pods(each, thing, seen.settings.images)
+        needed, tolerated = images_and_tolerations(each.declared, thing["spec"], seen.settings.images)
         images |= needed
         tolerations += tolerated
-    pause = seen.settings.images.get("pause", "stackwright.local/pause:missing")
-    holder = precache.daemonset(seen.obj, images, pause, tolerations)
+    holder = precache.daemonset(seen.obj, images, reference(seen.settings.images, "pause"), tolerations)
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "Updating the DaemonSet that pulls images", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import functools
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.api.services.kinds import ServiceSpec
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.level import Level
 from stackwright.controllers.cloud.overrides import overrides
 from stackwright.controllers.cloud.selection import Wanted
 from stackwright.controllers.cloud.settings import settings
-from stackwright.core.kubernetes import tolerations
-from stackwright.core.kubernetes.precache import images_of
-from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object
-from stackwright.services.context import Context
-from stackwright.services.registry import BY_SERVICE
-from stackwright.services.values import merged_values
-
-Pods = tuple[frozenset[str], tuple[Toleration, ...]]  # images and tolerations of pods
 
 
 @dataclass(frozen=True)
 class Refinement:
     """Additions to one service beyond the spec of the cloud.
 
-    overrides  (level, chart → values), above all others
+    overrides  (level, chart → values)
     settings   settings that replace those of the spec;  fields  further fields of the ServiceSpec
     """
 
-    overrides: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    overrides: Sequence[tuple[Level, Mapping[str, Any]]] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
 
@@ -44,7 +34,7 @@ def service_object(
     """The object of one service. Raises InvalidOverride."""
     declared = wanted.declared
     more = more or Refinement()
-    levels = [*overrides(spec, declared), *more.overrides]
+    levels = sorted([*overrides(spec, declared), *more.overrides], key=lambda each: each[0].rank)
     body: dict[str, Any] = {
         "release": spec.openstack_version,
         "size": spec.size,
@@ -54,7 +44,7 @@ def service_object(
         "storageClass": spec.local_volume_storage_class,
         "logLevel": spec.features.logging.level(declared),
         "settings": {**settings(spec, declared, wanted.cloud), **more.settings},
-        "overrides": [{"source": source, "values": values} for source, values in levels if values],
+        "overrides": [{"source": str(level), "values": values} for level, values in levels if values],
         **more.fields,
     }
     if orphans := [name for owner, name in _orphans(cloud) if owner == declared.name]:
@@ -67,25 +57,3 @@ def _orphans(cloud: Object) -> list[tuple[str, str]]:
     """(service, back end) pairs that may be removed together with their content."""
     parts = [part.strip().partition("/") for part in annotation(cloud, ORPHAN).split(",")]
     return [(owner, name) for owner, _, name in parts if name]
-
-
-def service_pods(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> Pods:
-    """All images that the pods of a service object will need, and their tolerations.
-
-    None if its values are invalid, which the object itself reports.
-    """
-    text = json.dumps(thing["spec"], sort_keys=True)
-    return _pods_of(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),))
-
-
-@functools.lru_cache(maxsize=256)
-def _pods_of(service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]) -> Pods:
-    """Cached by the text of the spec: a cloud is reconciled far more often than it changes."""
-    declared, spec = BY_SERVICE[service], ServiceSpec.model_validate(json.loads(text))
-    try:
-        context = Context(name, namespace, spec, dict(images), declared.settings.model_validate(spec.settings))
-        charts = [merged_values(declared, context, chart) for chart in declared.charts if chart.wanted(context)]
-    except ValueError:
-        return frozenset(), ()
-    tolerated = [each for values in charts for each in tolerations.of_values(values)]
-    return frozenset().union(*(images_of(values) for values in charts)), tuple(tolerated)

@@ -38,10 +38,10 @@ class Observed:
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
-    return await look(OpenStackDeployment.KIND, settings, reader, key)
+    return await observe_kind(OpenStackDeployment.KIND, settings, reader, key)
 
 
-async def look(kind: Kind, settings: Settings, reader: Reader, key: Key) -> Observed | None:
+async def observe_kind(kind: Kind, settings: Settings, reader: Reader, key: Key) -> Observed | None:
     obj = await reader.get(kind, key)
     if obj is None:
         return None

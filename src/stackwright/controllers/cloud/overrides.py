@@ -7,11 +7,15 @@ in one level removes an item of the levels below it but not of those above it.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Any
 
 from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED
+from stackwright.api.rules import ERRORS
+from stackwright.api.wording import choices
 from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.services.declaration import Service
 from stackwright.services.registry import BY_SERVICE, SERVICES
 
@@ -20,18 +24,20 @@ class InvalidOverride(ValueError):
     """An override addresses a service, chart or DaemonSet that does not exist; the message names all of them."""
 
 
-def overrides(spec: OpenStackDeploymentSpec, declared: Service) -> list[tuple[str, dict[str, Any]]]:
-    """(level, chart → values), in rising priority: common < services < nodes."""
+def overrides(spec: OpenStackDeploymentSpec, declared: Service) -> list[tuple[Level, dict[str, Any]]]:
+    """(level, chart → values), in rising priority."""
     errors = override_errors(spec, declared)
     if errors:
         raise InvalidOverride("; ".join(errors))
     charts = [chart.name for chart in declared.charts]
     group = spec.common.openstack if declared.group == "openstack" else spec.common.infra
     levels = [
-        *_common("spec.common.charts", spec.common.charts, charts),
-        *_common(f"spec.common.{declared.group}", group, charts),
+        (Level(Rank.ALL_CHARTS), _all(spec.common.charts, charts)),
+        (Level(Rank.ANY_CHART), _named(spec.common.charts, charts)),
+        (Level(Rank.GROUP, declared.group), _all(group, charts)),
+        (Level(Rank.GROUP_CHART, declared.group), _named(group, charts)),
         (
-            "spec.services",
+            Level(Rank.SERVICES),
             {c: v["values"] for c, v in spec.services.get(declared.service, {}).items() if v.get("values")},
         ),
     ]
@@ -44,15 +50,19 @@ def overrides(spec: OpenStackDeploymentSpec, declared: Service) -> list[tuple[st
                     name: {"labels": {f"{label}::{value}": d.get("values", {})}} for name, d in daemonsets.items()
                 }
             }
-        levels.append((f"spec.nodes.{node_label}", found))
+        levels.append((Level(Rank.NODES, node_label), found))
     return levels
 
 
-def _common(source: str, group: Charts, charts: list[str]) -> list[tuple[str, dict[str, Any]]]:
-    """Values for all charts of a group, then those for one chart."""
-    every = dict.fromkeys(charts, group.values) if group.values else {}
-    single = {chart: group.releases[chart].get("values", {}) for chart in charts if chart in group.releases}
-    return [(f"{source}.values", every), (f"{source}.releases", {c: v for c, v in single.items() if v})]
+def _all(group: Charts, charts: list[str]) -> dict[str, Any]:
+    """Values for all charts of a group."""
+    return dict.fromkeys(charts, group.values) if group.values else {}
+
+
+def _named(group: Charts, charts: list[str]) -> dict[str, Any]:
+    """Values for single charts of a group."""
+    found = {chart: group.releases[chart].get("values", {}) for chart in charts if chart in group.releases}
+    return {chart: values for chart, values in found.items() if values}
 
 
 def override_errors(spec: OpenStackDeploymentSpec, declared: Service) -> list[str]:
@@ -78,12 +88,10 @@ def _entries(
     if not isinstance(value, dict):
         errors.append(f"{where}: takes a mapping of {what}s")
         return []
-    names = ", ".join(sorted(allowed)) or "none"
-    for name in value:
-        if name not in allowed:
-            lacks = what == "service" and name in reference.SERVICES
-            problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; allowed: {names}"
-            errors.append(f"{where}.{name}: {problem}")
+    for name in islice((name for name in value if name not in allowed), ERRORS + 1):
+        lacks = what == "service" and name in reference.SERVICES
+        problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {choices(name, sorted(allowed))}"
+        errors.append(f"{where}.{name}: {problem}")
     return [(name, body) for name, body in value.items() if name in allowed]
 
 

@@ -24,7 +24,7 @@ def decide(seen: Observed) -> Plan:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
     paused = _paused(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
     gone = "its section was removed or disabled"
-    entry = Entry(partial(refinement, spec), paused, gone, path=lambda source, *_: source, given=spec)
+    entry = Entry(partial(refinement, spec), paused, gone, given=spec)
     return converge(seen, deployment(spec), entry)
 
 

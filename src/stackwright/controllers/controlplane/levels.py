@@ -11,9 +11,12 @@ from typing import Any
 from stackwright.api.fields import ini
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.cloud.controlplane.infrastructure import RabbitTemplate
+from stackwright.cloud.controlplane.services import KeystoneTemplate, NeutronTemplate, NovaProgram, PlacementTemplate
+from stackwright.controllers.cloud.level import Level, Rank
 from stackwright.controllers.cloud.selection import Wanted
 
-Level = tuple[str, dict[str, Any]]
+LevelValues = tuple[Level, dict[str, Any]]
+Program = KeystoneTemplate | PlacementTemplate | NeutronTemplate | NovaProgram
 NOVA_COMPONENTS = {
     "apiServiceTemplate": "api-osapi",
     "metadataServiceTemplate": "api-metadata",
@@ -23,13 +26,13 @@ NOVA_COMPONENTS = {
 }
 
 
-def levels(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> list[Level]:
-    """(field, chart → values) for one service object, in rising priority."""
+def levels(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> list[LevelValues]:
+    """(level, chart → values) for one service object, in rising priority."""
     found = LEVELS[wanted.declared.service](spec, wanted) if wanted.declared.service in LEVELS else ()
-    return [(source, values) for source, values in found if values]
+    return [(level, values) for level, values in found if values]
 
 
-def _database(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _database(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.galera is None:
         return
     template, where = spec.galera.templates.openstack, "spec.galera.templates.openstack"
@@ -37,7 +40,7 @@ def _database(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level
     yield _volume(where, "mariadb", size=template.storage_request, class_name=template.storage_class)
 
 
-def _messaging(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _messaging(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     for template, where in _bus(spec, wanted):
         kept = template.persistence
         path = f"{where}.persistence"
@@ -54,13 +57,12 @@ def _bus(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[tuple[Rabb
         yield template, f"spec.rabbitmq.templates.{name}"
 
 
-def _identity(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _identity(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.keystone:
-        yield _replicas("spec.keystone.template", "keystone", "api", spec.keystone.template.replicas)
-        yield from _options("spec.keystone.template", "keystone", spec.keystone.template.custom_service_config)
+        yield from _program("spec.keystone.template", "keystone", "api", spec.keystone.template)
 
 
-def _image(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _image(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.glance:
         where, template = "spec.glance.template", spec.glance.template
         api = template.glance_apis.default
@@ -69,31 +71,27 @@ def _image(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
         yield from _options(f"{where}.glanceAPIs.default", "glance", api.custom_service_config)
 
 
-def _placement(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _placement(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.placement:
-        yield _replicas("spec.placement.template", "placement", "api", spec.placement.template.replicas)
-        yield from _options("spec.placement.template", "placement", spec.placement.template.custom_service_config)
+        yield from _program("spec.placement.template", "placement", "api", spec.placement.template)
 
 
-def _networking(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _networking(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.neutron:
-        yield _replicas("spec.neutron.template", "neutron", "server", spec.neutron.template.replicas)
-        yield from _options("spec.neutron.template", "neutron", spec.neutron.template.custom_service_config)
+        yield from _program("spec.neutron.template", "neutron", "server", spec.neutron.template)
 
 
-def _compute(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _compute(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     for path, program in spec.nova.template.programs().items() if spec.nova else ():
-        where = f"spec.nova.template.{path}"
-        yield _replicas(where, "nova", NOVA_COMPONENTS[path], program.replicas)
-        yield from _options(where, "nova", program.custom_service_config)
+        yield from _program(f"spec.nova.template.{path}", "nova", NOVA_COMPONENTS[path], program)
 
 
-def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[LevelValues]:
     if spec.horizon:
         yield _replicas("spec.horizon.template", "horizon", "horizon", spec.horizon.template.replicas)
 
 
-LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[Level]]] = {
+LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[LevelValues]]] = {
     "database": _database,
     "messaging": _messaging,
     "identity": _identity,
@@ -105,26 +103,31 @@ LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[Level]]
 }
 
 
-def _replicas(where: str, chart: str, component: str, count: int) -> Level:
+def _program(where: str, chart: str, component: str, template: Program) -> Iterable[LevelValues]:
+    yield _replicas(where, chart, component, template.replicas)
+    yield from _options(where, chart, template.custom_service_config)
+
+
+def _replicas(where: str, chart: str, component: str, count: int) -> LevelValues:
     values = {chart: {"pod": {"replicas": {component: count}}}} if count != 1 else {}
-    return f"{where}.replicas", values
+    return Level(Rank.FIELD, f"{where}.replicas"), values
 
 
-def _volume(where: str, chart: str, **wanted: str | None) -> Level:
+def _volume(where: str, chart: str, **wanted: str | None) -> LevelValues:
     found = {name: value for name, value in wanted.items() if value}
-    return where, {chart: {"volume": found}} if found else {}
+    return Level(Rank.FIELD, where), {chart: {"volume": found}} if found else {}
 
 
-def _options(where: str, chart: str, text: str) -> Iterable[Level]:
+def _options(where: str, chart: str, text: str) -> Iterable[LevelValues]:
     """Options of the file that has the chart's name. The first level removes lower values of any type."""
     if found := ini.sections(text):
-        source = f"{where}.customServiceConfig"
+        level = Level(Rank.FIELD, f"{where}.customServiceConfig")
         none = {section: dict.fromkeys(options) for section, options in found.items()}
         written = {
             section: {name: _value(value) for name, value in options.items()} for section, options in found.items()
         }
-        yield source, {chart: {"conf": {chart: none}}}
-        yield source, {chart: {"conf": {chart: written}}}
+        yield level, {chart: {"conf": {chart: none}}}
+        yield level, {chart: {"conf": {chart: written}}}
 
 
 def _value(value: str | list[str]) -> Any:

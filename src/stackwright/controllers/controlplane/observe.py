@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from stackwright.cloud.controlplane import OpenStackControlPlane
-from stackwright.controllers.cloud.observe import Observed, look
+from stackwright.controllers.cloud.observe import Observed, observe_kind
 from stackwright.core.plan import Key
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
-    return await look(OpenStackControlPlane.KIND, settings, reader, key)
+    return await observe_kind(OpenStackControlPlane.KIND, settings, reader, key)

@@ -26,7 +26,7 @@ from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra.addresses import MARKED, UNMARK, is_of
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
-from stackwright.controllers.infra.managed_resources import Owner, Progress, listed, plan_next, unlisted
+from stackwright.controllers.infra.managed_resources import Owner, Progress, plan_next, record_of, written
 from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import SERVER_KIND
@@ -51,8 +51,8 @@ def decide(seen: Observed) -> Plan:
     if seen.claims is None:
         text = f"{CLAIM.kind} of {CLAIM.group} is not installed; Cluster API installs it"
         return _report(seen, waiting(ADDRESSES, text, "KindMissing"))
-    if seen.trouble:
-        return _report(seen, seen.trouble, requeue=seen.after or POLL)
+    if seen.failure:
+        return _report(seen, seen.failure, requeue=seen.after or POLL)
     if not seen.is_guarded:
         stage = waiting(ADDRESSES, "Looking up the network", "Applying")
         return _report(seen, stage, (seen.guarded(KIND),), 0.0)
@@ -67,7 +67,7 @@ def _report(
 ) -> Plan:
     """Status fields that are not passed keep their values."""
     ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
-    status["project"] = project(seen, unlisted(seen.status.get("resources")))
+    status["project"] = project(seen, record_of(seen.status))
     return keeping(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
 
 
@@ -77,7 +77,7 @@ def _serve(seen: Observed) -> Plan:
     if "floating-ip" in seen.look.unseen:
         return Plan(_told(seen, {}), requeue=POLL)  # no claim waits, so a poll is enough
     owner = Owner(seen.cloud, seen.identity)
-    recorded = unlisted(seen.status.get("resources"))
+    recorded = record_of(seen.status)
     new = adoptable(seen, recorded, seen.look)
     record = {**recorded, **dict(islice(new.items(), _space(seen, recorded)))}
     taken = {str(each["spec"]["address"]): each for each in seen.addresses}
@@ -110,7 +110,7 @@ def _serve(seen: Observed) -> Plan:
         availableIPs=sorted(set(free) - set(due.values())),
         failedIPs=sorted({*lost, *unusable}),
         floatingIPNetwork=dict(seen.found.network),
-        resources=listed(left),
+        **written(left),
     )
 
 

@@ -8,7 +8,7 @@ from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra import teardown
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
-from stackwright.controllers.infra.managed_resources import listed, unlisted
+from stackwright.controllers.infra.managed_resources import record_of, written
 from stackwright.core.conditions import waiting, waiting_for
 from stackwright.core.objects import has_finalizer, key_of
 from stackwright.core.openstack.resources import PREFIX, marked_by
@@ -25,7 +25,7 @@ def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
 
 
 def leave(seen: Observed) -> Plan:
-    record = unlisted(seen.status.get("resources"))
+    record = record_of(seen.status)
     if seen.addresses:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
         names = ", ".join(each["metadata"]["name"] for each in seen.addresses)
@@ -38,7 +38,7 @@ def leave(seen: Observed) -> Plan:
             text = "; ".join(f"floating IP {ip} is attached to port {port}" for ip, port in used.items())
             stage = waiting(teardown.DELETED, f"Not deleted: {text}; detach it, or set {out}", "InUse")
             return teardown.deletion_plan(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
-        return teardown.tear_down(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
+        return teardown.tear_down(KIND, seen, record, written, keeps=given, out=out)
     left = _left(seen, tuple(record.values()))
     warning = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
     return Plan((*warning, Finalizer(KIND, seen.obj, False)))

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
-from stackwright.controllers.infra.managed_resources import unlisted
-from stackwright.controllers.infra.observe import observe_cloud
+from stackwright.controllers.infra.managed_resources import record_of
+from stackwright.controllers.infra.observe import ReferencesObservation, observe_cloud, resolving, viewing
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_of, list_if_served
 from stackwright.controllers.infra.references import Answers, Resolver, named
-from stackwright.controllers.infra.resolve_references import resolve_references
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look, query
-from stackwright.core.openstack.resources import CloudRef, CloudResource, ResourceType, ids
+from stackwright.core.openstack.clouds import Clouds, Query, Subscription, query
+from stackwright.core.openstack.resources import CloudResource, ResourceType, ids
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -41,7 +38,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Observed(CloudObservation):
+class Observed(ReferencesObservation):
     """claims  None if Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
     taken   addresses of all IPAddresses of the namespace, including those of other pools
     doubled names of this pool's IPAddresses whose address an older IPAddress of the namespace has too, for example
@@ -83,19 +80,8 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         seen = replace(
             seen, ports=_ports(await reader.list(SERVER_KIND, key[0])) if seen.waiting or seen.doubled else {}
         )
-    if not seen.asks:
-        return seen
-    return await observe_cloud(seen, clouds, reader, NAME, partial(_resolved, clouds), partial(_viewed, clouds))
-
-
-async def _resolved(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    if is_deleting(seen.obj):
-        return seen
-    return replace(seen, found=await resolve_references(clouds, cloud, partial(_resolve, seen.spec, seen.status)))
-
-
-async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    return with_view(seen, await look(clouds, cloud, _asker(seen)), unlisted(seen.status.get("resources")))
+    steps = (resolving(clouds, _resolve), viewing(clouds, _asker, record_of))
+    return await observe_cloud(seen, clouds, reader, NAME, *steps)
 
 
 def _doubled(addresses: Iterable[Object]) -> frozenset[str]:
@@ -149,6 +135,6 @@ def _asker(seen: Observed) -> Subscription:
     meta = seen.obj["metadata"]
     waits = is_deleting(seen.obj) or not is_ready(seen.obj) or bool(seen.waiting)
     serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
-    known = ids(unlisted(seen.status.get("resources")).items()) | {(t.what, t.id) for t in seen.found.given.values()}
+    known = ids(record_of(seen.status).items()) | {(t.what, t.id) for t in seen.found.given.values()}
     key, begun = (meta["namespace"], meta["name"]), has_finalizer(seen.obj)
     return Subscription(NAME, key, seen.identity, KINDS, known, waits, begun, serves)

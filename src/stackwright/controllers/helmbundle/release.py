@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from stackwright.api.services.voters import voter_error
 from stackwright.controllers.helmbundle.claims import release_key
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.rollback import failed, given_up, nodes_back, retry, too_late
@@ -34,7 +35,7 @@ from stackwright.controllers.helmbundle.step import (
 from stackwright.controllers.helmbundle.validate import problems
 from stackwright.core.conditions import Condition, blocked, condition_type, done, is_true, waiting, waiting_for
 from stackwright.core.helm.records import FAILED
-from stackwright.core.helm.rollouts import active, is_starting, lost, node_of, own
+from stackwright.core.helm.rollouts import active, is_starting, lost, node_of, own_pods
 from stackwright.core.kubernetes import precache, tolerations
 from stackwright.core.kubernetes.nodes import are, named
 from stackwright.core.kubernetes.workload_health import why
@@ -42,7 +43,7 @@ from stackwright.core.objects import CLOUD, controller_of, label
 from stackwright.core.plan import HelmUpgrade, Object
 from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
-from stackwright.services.voters import field_of, voter_error
+from stackwright.services.voters import field_of
 
 OWNER_UNSEEN = 5.0
 # Step in which the waited time is written to the status (seconds).
@@ -177,7 +178,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
 
 def _why(seen: Observed, workload: Object) -> str:
     """Of a workload that is not ready; pods on nodes that are away are not to blame."""
-    pods = own(workload, seen.pods)
+    pods = own_pods(workload, seen.pods)
     cause = why(workload, [pod for pod in pods if node_of(pod) not in seen.away])
     gone = {node_of(pod) for pod in lost(workload, pods, seen.away)}
     return f"{cause}; waits for {named(gone)}, which {are(gone)} not ready" if gone else cause

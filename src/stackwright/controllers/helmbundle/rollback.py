@@ -17,6 +17,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from stackwright.api.services.voters import DEFAULT, voter_error
 from stackwright.controllers.helmbundle.claims import release_key
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.step import (
@@ -36,7 +37,7 @@ from stackwright.core.kubernetes.nodes import are, named
 from stackwright.core.plan import HelmRollback, Object
 from stackwright.core.ports import Release
 from stackwright.services.registry import VOTING
-from stackwright.services.voters import DEFAULT, field_of, voter_error
+from stackwright.services.voters import field_of
 
 ROLLING, ROLLED = "rolling back", "rolled back"
 # An older operator recorded a rollback only in the message.

@@ -17,8 +17,7 @@ from stackwright.core.objects import label
 from stackwright.core.plan import Action, Delete, Key, Object
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
-from stackwright.services.registry import VOTING
-from stackwright.services.voters import voters_by
+from stackwright.services.voters import is_voter, voters_by
 
 # After Helm ends, the watches may still return the previous state of the workloads for this long (seconds).
 SETTLE = 1.0
@@ -100,12 +99,10 @@ def away_of(seen: Observed, name: str) -> set[str]:
 
 def voters_now(seen: Observed, wanted: Object) -> int:
     """Number of existing voting servers of a release, ready or not; 0 for a chart without voting servers."""
-    chart = VOTING.get(wanted["chart"])
-    servers = [each for each in seen.workloads[wanted["name"]] if chart and label(each, "component") == chart.voters]
+    servers = [each for each in seen.workloads[wanted["name"]] if is_voter(wanted["chart"], label(each, "component"))]
     return max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
 
 
 def voters_wanted(wanted: Object) -> int:
     """Number of voting servers in the values of a release; 0 for a chart without voting servers."""
-    chart = VOTING.get(wanted["chart"])
-    return voters_by(chart, wanted.get("values") or {}) if chart else 0
+    return voters_by(wanted["chart"], wanted.get("values") or {})

@@ -12,8 +12,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.errors import messages
+from stackwright.api.errors import bounded, messages
 from stackwright.api.services.helmbundle import HelmBundleSpec
+from stackwright.api.wording import choices
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
@@ -34,11 +35,11 @@ def errors_of(obj: Object, settings: Settings | None) -> list[str]:
     if settings is None:
         return []
     own = str(obj["metadata"].get("namespace") or "")
-    return [
+    return bounded(
         f"spec.releases[{index}].{problem}"
         for index, release in enumerate((spec or {})["releases"])
         for problem in problems(settings, own, release, made=False)
-    ]
+    )
 
 
 def problems(settings: Settings, own: str, release: Mapping[str, Any], made: bool) -> list[str]:
@@ -48,7 +49,7 @@ def problems(settings: Settings, own: str, release: Mapping[str, Any], made: boo
     """
     found = []
     if not settings.unrestricted and release["chart"] not in settings.charts:
-        found.append(f"chart: is not a shipped chart; allowed: {', '.join(sorted(settings.charts))}; {PERMIT}")
+        found.append(f"chart: is not a shipped chart; {choices(release['chart'], sorted(settings.charts))}; {PERMIT}")
     if not permitted(settings, own, str(release.get("namespace") or own)):
         found.append(f"namespace: allowed: {own}, that of this object; {PERMIT}")
     if settings.unrestricted or made:

@@ -30,7 +30,7 @@ class CloudObservation:
     """paused   cause of the pause; empty if the object is not paused
     origin   where the object was first observed; see the module `origin`
     cloud    None while the credentials are not known
-    trouble  why the request to the cloud failed; `look` is None then
+    failure  why the request to the cloud failed; `look` is None then
     after    seconds until the next attempt, if the cloud specifies them
     """
 
@@ -41,7 +41,7 @@ class CloudObservation:
     paused: str = ""
     origin: str = ""
     cloud: CloudRef | None = None
-    trouble: Condition | None = None
+    failure: Condition | None = None
     look: ProjectView | None = None
     after: float | None = None
 
@@ -102,5 +102,5 @@ def with_error(seen: S, error: TransientCloudError | TerminalCloudError) -> S:
     """Add the error of the cloud, as a waiting or blocked condition."""
     stage = AUTHENTICATION if error.cause in LOGIN else CLOUD
     if isinstance(error, TransientCloudError):
-        return replace(seen, trouble=waiting(stage, str(error), error.reason), after=error.after)
-    return replace(seen, trouble=blocked(stage, error.reason, str(error)))
+        return replace(seen, failure=waiting(stage, str(error), error.reason), after=error.after)
+    return replace(seen, failure=blocked(stage, error.reason, str(error)))

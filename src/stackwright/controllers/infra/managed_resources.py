@@ -8,7 +8,7 @@ the record and the marks, and never creates anything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,13 +39,13 @@ def is_gone(thing: CloudResource) -> bool:
     return thing.state in TYPES[thing.what].gone
 
 
-def listed(record: Mapping[ResourceKey, Any]) -> list[dict[str, Any]]:
-    """A record as the list in the status; a value may still be a PendingId."""
-    return [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]
+def written(record: Mapping[ResourceKey, Any]) -> dict[str, Any]:
+    """The status field that holds a record; a value may still be a PendingId."""
+    return {"resources": [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]}
 
 
-def unlisted(found: Iterable[Mapping[str, Any]] | None) -> dict[ResourceKey, str]:
-    return {(each["type"], each["name"]): str(each["id"]) for each in found or ()}
+def record_of(status: Mapping[str, Any]) -> Record:
+    return {(each["type"], each["name"]): str(each["id"]) for each in status.get("resources") or ()}
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,11 @@ def tear_down(
     if not has_finalizer(seen.obj):
         return Plan()
     policy = seen.spec.get("credentialsLostPolicy") or "Wait"
-    lost = seen.trouble is not None and seen.trouble.type == AUTHENTICATION
+    lost = seen.failure is not None and seen.failure.type == AUTHENTICATION
     if policy == "Orphan" or (policy == "Detach" and lost):
         return _detached(kind, seen, record)
-    if seen.trouble or seen.look is None or seen.cloud is None:
-        stage = _held(seen.trouble, out or _way_out(lost))
+    if seen.failure or seen.look is None or seen.cloud is None:
+        stage = _held(seen.failure, out or _way_out(lost))
         return deletion_plan(stage, _status(seen, written(record)), requeue=seen.after or POLL)
     found = plan_removal(Owner(seen.cloud, seen.identity), *_without(record, seen.look, keeps))
     if not found.whole:
@@ -74,10 +74,10 @@ def _way_out(lost: bool) -> str:
     return f"spec.credentialsLostPolicy to {'Detach' if lost else 'Orphan'}"
 
 
-def _held(trouble: Condition | None, out: str) -> Condition:
-    cause = trouble.message if trouble else "spec.identityRef contains no credentials"
+def _held(failure: Condition | None, out: str) -> Condition:
+    cause = failure.message if failure else "spec.identityRef contains no credentials"
     text = f"{cause}; or set {out}, which keeps the resources in the cloud"
-    return waiting(DELETED, text, trouble.reason if trouble else "CredentialsMissing")
+    return waiting(DELETED, text, failure.reason if failure else "CredentialsMissing")
 
 
 def _detached(kind: Kind, seen: CloudObservation, record: Record) -> Plan:

@@ -44,8 +44,8 @@ def decide(seen: Observed) -> Plan:
         return tear_down(KIND, seen, record_of(seen.status), written)
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
-    if seen.trouble:
-        return _report(seen, seen.trouble, requeue=seen.after or POLL)
+    if seen.failure:
+        return _report(seen, seen.failure, requeue=seen.after or POLL)
     if not seen.is_guarded:
         stage = waiting(RESOLVED, "Looking up names", "Applying")
         return _report(seen, stage, actions=(seen.guarded(KIND),), requeue=0.0)

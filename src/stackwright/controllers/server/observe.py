@@ -1,6 +1,6 @@
 """Reads a server object, its cloud, its resources there, and the resolved names of its spec.
 
-Errors of a cloud become a value, `trouble`. All servers of a project share its lists.
+Errors of a cloud become a value, `failure`. All servers of a project share its lists.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.cloud_observation import CloudObservation, with_view
+from stackwright.controllers.infra.cloud_observation import CloudObservation
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
-from stackwright.controllers.infra.managed_resources import Record, is_gone, unlisted
-from stackwright.controllers.infra.observe import observe_cloud
+from stackwright.controllers.infra.managed_resources import Record, is_gone
+from stackwright.controllers.infra.managed_resources import record_of as pool_record_of
+from stackwright.controllers.infra.observe import observe_cloud, viewing
 from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
@@ -28,7 +29,7 @@ from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.openstack.clouds import Clouds, Subscription, look, query
+from stackwright.core.openstack.clouds import Clouds, Subscription, query
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceType, ids, marked_by
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -73,9 +74,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return None
     spec, errors = OpenStackServer.parsed(obj)
     seen = Observed(obj, now, spec, tuple(errors), paused=await _paused(reader, obj))
-    if not seen.asks:
-        return seen
-    steps = (partial(_pooled, clouds, reader), partial(_viewed, clouds), partial(_resolved, clouds, reader))
+    steps = (partial(_pooled, clouds, reader), viewing(clouds, _asker, record_of), partial(_resolved, clouds, reader))
     return await observe_cloud(seen, clouds, reader, NAME, *steps)
 
 
@@ -85,10 +84,6 @@ async def _pooled(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRe
     if is_deleting(seen.obj) or not (reference := seen.spec.get("floatingIPPoolRef")):
         return seen
     return replace(seen, pool=await _pool(clouds, cloud, reader, seen.obj, reference["name"]))
-
-
-async def _viewed(clouds: Clouds, seen: Observed, cloud: CloudRef) -> Observed:
-    return with_view(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
 
 
 async def _resolved(clouds: Clouds, reader: Reader, seen: Observed, cloud: CloudRef) -> Observed:
@@ -154,7 +149,7 @@ async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, na
         return Pool(claim)
     found = await clouds.find(cloud, query("floating-ip", floating_ip_address=address))
     pool = await reader.get(OpenStackFloatingIPPool.KIND, (key[0], name))
-    made = unlisted(((pool or {}).get("status") or {}).get("resources"))
+    made = pool_record_of((pool or {}).get("status") or {})
     marked = identity(pool, await origin_of(reader, pool)) if pool else ""
     return Pool(claim, address, found[0].id if found else "", marked, made)
 

@@ -52,7 +52,7 @@ from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import RotateKeys
 from stackwright.services.context import CLOUD_AUTHORITY, Context
-from stackwright.services.voters import field_of, level, values_error
+from stackwright.services.voters import field_of, level, release_errors
 
 RELEASE = "Release"
 POLL = 5.0  # seconds, while a Secret is missing
@@ -217,16 +217,11 @@ def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition
 
 def _bundle_voter_error(seen: Observed, context: Context, desired: Object) -> str:
     """The error if the new values have fewer voting servers than the current ones; empty otherwise."""
-    current = {
-        each["name"]: each.get("values") or {} for each in ((seen.bundle or {}).get("spec") or {}).get("releases") or ()
-    }
-    charts = {chart.release(context.name): chart for chart in seen.declared.charts}
-    for release in desired["spec"]["releases"]:
-        chart = charts[release["name"]]
-        if problem := values_error(chart, current.get(release["name"], {}), release["values"]):
-            index = level(context.spec, chart)
-            source = "" if index is None else f"{context.spec.overrides[index].source}, "
-            return f"{source}chart {chart.name}: {field_of(chart)}: {problem}"
+    current = ((seen.bundle or {}).get("spec") or {}).get("releases") or ()
+    for _, chart, problem in release_errors(current, desired["spec"]["releases"]):
+        index = level(context.spec, chart)
+        source = "" if index is None else f"{context.spec.overrides[index].source}, "
+        return f"{source}chart {chart.name}: {field_of(chart)}: {problem}"
     return ""
 
 

@@ -5,17 +5,18 @@ Only the metadata and key names of a Secret are read; no secret value enters a d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.errors import messages
+from stackwright.api.errors import bounded, messages
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.api.wording import choices
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
@@ -58,7 +59,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
     seen = Observed(declared, settings, obj, now, servers=await _servers(declared, reader, key))
     try:
         spec = ServiceSpec.model_validate(obj.get("spec") or {})
-        if errors := _spec_errors(declared, spec):
+        if errors := bounded(_spec_errors(declared, spec)):
             return replace(seen, errors=tuple(errors))
         parsed, wrong = _settings(declared, spec)
         if wrong:
@@ -191,15 +192,13 @@ def _reference(node: Object) -> NodeRef:
     return NodeRef(node["metadata"]["name"], addresses.get("InternalIP", ""))
 
 
-def _spec_errors(declared: Service, spec: ServiceSpec) -> list[str]:
+def _spec_errors(declared: Service, spec: ServiceSpec) -> Iterator[str]:
     """Errors that the shared schema of all services cannot detect."""
     charts = {chart.name for chart in declared.charts}
-    errors = []
     for index, override in enumerate(spec.overrides):
         for chart, values in override.values.items():
             where = f"spec.overrides[{index}].values.{chart}"
             if chart not in charts:
-                errors.append(f"{where}: unknown chart; allowed: {', '.join(sorted(charts))}")
+                yield f"{where}: unknown chart; {choices(chart, sorted(charts))}"
             elif not isinstance(values, Mapping):
-                errors.append(f"{where}: takes a mapping")
-    return errors
+                yield f"{where}: takes a mapping"

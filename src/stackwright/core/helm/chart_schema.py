@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from stackwright.api.errors import name_of, repeatable, shown
-from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT
+from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT, choices, meant
 
 Schema = Mapping[str, Any]
 
@@ -62,8 +62,7 @@ def _fields(schema: Schema, value: Mapping[str, Any], where: str, whole: bool) -
         if name in known:
             yield from value_errors(known[name], child, here, whole=whole)
         elif others is False:
-            allowed = ", ".join(sorted(known)) or "none"
-            yield f"{here}: the chart has no such value; allowed: {allowed}"
+            yield f"{here}: the chart has no such value; {choices(name, sorted(known))}"
         else:
             if "propertyNames" in schema:
                 yield from value_errors({"type": "string", **schema["propertyNames"]}, name, here, whole=True)
@@ -80,7 +79,9 @@ def _not(value: Any, schema: Schema) -> str:
 
 # Keyword → function of the value and the keyword's argument that returns the error, or an empty text.
 _LIMITS: Mapping[str, Callable[[Any, Any], str]] = {
-    "enum": lambda value, allowed: "" if value in allowed else f"is not allowed; allowed: {_listed(allowed)}",
+    "enum": lambda value, allowed: (
+        "" if value in allowed else f"is not allowed; {meant(allowed, value)}allowed: {_listed(allowed)}"
+    ),
     "pattern": _pattern,
     "not": _not,
     "minLength": lambda value, least: (

@@ -43,7 +43,7 @@ def counts(workloads: Iterable[Object]) -> dict[str, int]:
     return found
 
 
-def own(workload: Object, pods: Iterable[Object]) -> list[Object]:
+def own_pods(workload: Object, pods: Iterable[Object]) -> list[Object]:
     """The pods of a workload. DaemonSets for single nodes have the selector of the common one."""
     found = pods_of(workload, pods)
     if workload["kind"] == "Deployment":  # its pods belong to its ReplicaSets
@@ -56,7 +56,7 @@ def active(workload: Object, pods: Iterable[Object]) -> list[Object]:
     """The pods of a workload that count: of Deployments and Jobs not those that have ended, such as evicted ones, which
     are kept for a while. Other workloads replace them under their name or on their node.
     """
-    found = own(workload, pods)
+    found = own_pods(workload, pods)
     if workload["kind"] not in ("Deployment", "Job"):
         return found
     return [pod for pod in found if (pod.get("status") or {}).get("phase") not in ("Failed", "Succeeded")]

@@ -10,6 +10,12 @@ from stackwright.api.meta import Kind
 from stackwright.core.plan.action import Action, Key, Object
 
 
+def _path(obj: Object) -> str:
+    """namespace/name, or the name alone."""
+    meta = obj["metadata"]
+    return "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
+
+
 @dataclass(frozen=True)
 class Apply(Action):
     """Server-side apply of an object. Its annotation stackwright.dev/digest is the digest of the last apply."""
@@ -21,8 +27,7 @@ class Apply(Action):
 
     @property
     def target(self) -> str:
-        meta = self.obj["metadata"]
-        return f"{self.kind.kind} {'/'.join(part for part in (meta.get('namespace'), meta['name']) if part)}"
+        return f"{self.kind.kind} {_path(self.obj)}"
 
 
 @dataclass(frozen=True)
@@ -52,8 +57,7 @@ class Finalizer(Action):
 
     @property
     def target(self) -> str:
-        meta = self.obj["metadata"]
-        return f"{'on' if self.present else 'off'} {self.kind.kind} {meta.get('namespace', '')}/{meta['name']}"
+        return f"{'on' if self.present else 'off'} {self.kind.kind} {_path(self.obj)}"
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,7 @@ class SetStatus(Action):
 
     @property
     def target(self) -> str:
-        meta = self.obj["metadata"]
-        return f"{self.kind.kind} {meta.get('namespace', '')}/{meta['name']}"
+        return f"{self.kind.kind} {_path(self.obj)}"
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,7 @@ class GrowClaim(Action):
 
     @property
     def target(self) -> str:
-        meta = self.claim["metadata"]
-        return f"PersistentVolumeClaim {meta.get('namespace', '')}/{meta['name']} to {self.size}"
+        return f"PersistentVolumeClaim {_path(self.claim)} to {self.size}"
 
 
 @dataclass(frozen=True)
@@ -111,5 +113,4 @@ class Warn(Action):
 
     @property
     def target(self) -> str:
-        meta = self.obj["metadata"]
-        return f"{self.obj['kind']} {meta.get('namespace', '')}/{meta['name']}: {self.message}"
+        return f"{self.obj['kind']} {_path(self.obj)}: {self.message}"

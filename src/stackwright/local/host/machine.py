@@ -11,7 +11,6 @@ from pathlib import Path
 from stackwright.local import config, home, tools
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups, network, supervisor
-from stackwright.local.node import config as node_config
 
 MIN_CORES = 2
 MIN_MEMORY_GIB = 8
@@ -31,9 +30,18 @@ class Problem:
         return f"{self.what}\n      → {self.remedy}"
 
 
-def profile() -> node_config.Machine:
+@dataclass(frozen=True)
+class Machine:
+    """Properties of the machine that affect the configuration."""
+
+    resolv_conf: Path = Path("/etc/resolv.conf")
+    may_raise_limits: bool = True  # CAP_SYS_RESOURCE
+    runc: Path = Path("/usr/sbin/runc")
+
+
+def profile() -> Machine:
     runc = shutil.which("runc", path="/usr/local/sbin:/usr/sbin:/usr/bin:/sbin") or "/usr/sbin/runc"
-    return node_config.Machine(resolv_conf(), _has_capability(CAP_SYS_RESOURCE), Path(runc))
+    return Machine(resolv_conf(), _has_capability(CAP_SYS_RESOURCE), Path(runc))
 
 
 def resolv_conf() -> Path:

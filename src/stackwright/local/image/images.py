@@ -79,6 +79,7 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
         with builder.cache.exclusive(report):
             missing = _missing(builder, wanted)  # another process may have built some
             if missing:
+                recipes.check_architecture(missing[0])
                 builder.buildah.prepare()
                 _build_in_order(builder, missing, report)
     return [image for name in wanted if (image := builder.cache.image(name, builder.digests[name]))]

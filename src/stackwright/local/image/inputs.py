@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -42,36 +43,55 @@ def source_path(source: Source) -> Path:
 
 
 def tree_digest(root: Path) -> str:
-    """Return the digest of a file, or of the names, contents and execute bits of a folder's files."""
+    """Return the digest of a file, or of the names, contents and execute bits of a folder's files.
+
+    A link counts as what it points to, because a wheel has copies instead of links.
+    """
     digest = hashlib.sha256()
-    for path in _files(root):
-        info = path.lstat()
-        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-        executable = "x" if info.st_mode & 0o100 and not path.is_symlink() else "-"
-        name = path.relative_to(root.parent)
-        digest.update(f"{name}\0{executable}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    for path in files(root):
+        executable = "x" if path.stat().st_mode & 0o100 else "-"
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.relative_to(root.parent)}\0{executable}\0{content}\n".encode())
     return digest.hexdigest()
 
 
-def _files(root: Path) -> list[Path]:
+def files(root: Path) -> list[Path]:
+    """Return the files of a tree that are part of images, also those behind its links."""
     if not root.is_dir():
         return [root]
     found = []
-    for folder, folders, names in os.walk(root):
-        kept = [*folders, *names]
-        ignored = IGNORED(folder, kept)
+    ignore = _ignored(root)
+    for folder, folders, names in os.walk(root, followlinks=True):
+        ignored = ignore(folder, [*folders, *names])
         folders[:] = [name for name in folders if name not in ignored]
         found += [Path(folder, name) for name in names if name not in ignored]
     return sorted(found)
 
 
+def _ignored(root: Path) -> Callable[[str, list[str]], set[str]]:
+    """Return a filter for `copytree`: IGNORED, and links that lead out of the tree, nowhere, or in a circle."""
+    tree = root.resolve()
+
+    def leads_into_tree(link: Path) -> bool:
+        if not link.exists():
+            return False
+        target = link.resolve()
+        return tree in target.parents and target not in map(Path.resolve, link.parents)
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        links = (name for name in names if Path(folder, name).is_symlink())
+        return IGNORED(folder, names) | {name for name in links if not leads_into_tree(Path(folder, name))}
+
+    return ignored
+
+
 def stage(context: Path, target: Path, sources: dict[str, Source]) -> None:
-    """Copy a context folder and the sources of the recipe to `target`."""
-    shutil.copytree(context, target, ignore=IGNORED, symlinks=True)
+    """Copy a context folder and the sources of the recipe to `target`, with copies instead of links."""
+    shutil.copytree(context, target, ignore=_ignored(context))
     for name, source in sources.items():
         path = source_path(source)
         if path.is_dir():
-            shutil.copytree(path, target / name, ignore=IGNORED, symlinks=True)
+            shutil.copytree(path, target / name, ignore=_ignored(path))
         else:
             shutil.copyfile(path, target / name)
 

@@ -21,6 +21,9 @@ from stackwright.local.config import IMAGE_PREFIX
 from stackwright.local.image import inputs
 from stackwright.local.image.rootfs import RootFs
 
+ARCHITECTURE = "amd64"
+"""Of all images. Their digests name it as the kernel does, `x86_64`, on every machine."""
+_ARCHITECTURES = {"x86_64": ARCHITECTURE, "aarch64": "arm64"}  # by the kernel's names
 BUILDER_VERSION = 2
 """Part of every digest; to be raised when the builder's output for the same recipes changes."""
 
@@ -102,7 +105,7 @@ def digests(catalogue: Catalogue) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in catalogue.order():
         recipe = catalogue.images[name]
-        lines = [f"builder {BUILDER_VERSION}", f"machine {platform.machine()}", f"refreshed {catalogue.refreshed}"]
+        lines = [f"builder {BUILDER_VERSION}", "machine x86_64", f"refreshed {catalogue.refreshed}"]
         lines += [f"recipe {recipe.model_dump_json()}"]
         lines += [f"base {found[recipe.base]}"] if recipe.base else []
         lines += [f"context {hash_input(inputs.images_folder() / name)}"]
@@ -113,6 +116,16 @@ def digests(catalogue: Catalogue) -> dict[str, str]:
         ]
         found[name] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
     return found
+
+
+def check_architecture(name: str) -> None:
+    """Raise LocalError if an image that this machine builds would have another architecture."""
+    machine = platform.machine()
+    built_for = _ARCHITECTURES.get(machine, machine)
+    if built_for != ARCHITECTURE:
+        raise LocalError(
+            f"Image {name} would be built for {built_for}; Stackwright's images are tested on {ARCHITECTURE} only."
+        )
 
 
 def reference(name: str, digest: str, prefix: str = IMAGE_PREFIX) -> str:

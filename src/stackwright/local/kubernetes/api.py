@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import ssl
 from datetime import datetime
 from functools import cache
@@ -95,13 +96,13 @@ def _message(said: Any) -> str:
     return str(said.get("message", said)) if isinstance(said, dict) else str(said)
 
 
-def node_unready(node: dict[str, Any] | None, since: float = 0) -> str | None:
-    """None if the node has reported Ready after `since`, otherwise the reason."""
+def node_unready(node: dict[str, Any] | None, since: float = 0, until: float = math.inf) -> str | None:
+    """None if the node has reported Ready between `since` and `until`, otherwise the reason."""
     if node is None:
         return "not registered yet"
     for condition in node.get("status", {}).get("conditions", []):
         if condition["type"] == "Ready":
-            if datetime.fromisoformat(condition["lastHeartbeatTime"]).timestamp() < since:
+            if not since <= datetime.fromisoformat(condition["lastHeartbeatTime"]).timestamp() <= until:
                 return "no status of its kubelet since the kubelet's start"
             return None if condition["status"] == "True" else str(condition.get("message", "not ready"))
     return "no status yet"

@@ -112,15 +112,8 @@ def audit(policy: Path, log: Path) -> list[str]:
 
 
 def controller_manager(pki: Path) -> list[str]:
-    kubeconfig = f"{pki}/controller-manager.kubeconfig"
     return [
-        "kube-controller-manager",
-        f"--kubeconfig={kubeconfig}",
-        f"--authentication-kubeconfig={kubeconfig}",
-        f"--authorization-kubeconfig={kubeconfig}",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={config.CONTROLLER_MANAGER_PORT}",
-        *_loopback_tls(pki),
+        *_client(pki, "controller-manager", config.CONTROLLER_MANAGER_PORT),
         f"--cluster-signing-cert-file={pki}/ca.crt",
         f"--cluster-signing-key-file={pki}/ca.key",
         f"--root-ca-file={pki}/ca.crt",
@@ -133,22 +126,25 @@ def controller_manager(pki: Path) -> list[str]:
         # With the default of 20 requests per second, the start of forty controllers takes seconds longer.
         "--kube-api-qps=100",
         "--kube-api-burst=200",
-        # There is only one instance; a leader election after a crash would take 15 s.
-        "--leader-elect=false",
-        "--profiling=false",
     ]
 
 
 def scheduler(pki: Path) -> list[str]:
-    kubeconfig = f"{pki}/scheduler.kubeconfig"
+    return _client(pki, "scheduler", config.SCHEDULER_PORT)
+
+
+def _client(pki: Path, name: str, port: int) -> list[str]:
+    """Program and flags of a client of the API server."""
+    kubeconfig = f"{pki}/{name}.kubeconfig"
     return [
-        "kube-scheduler",
+        f"kube-{name}",
         f"--kubeconfig={kubeconfig}",
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
         "--bind-address=127.0.0.1",
-        f"--secure-port={config.SCHEDULER_PORT}",
+        f"--secure-port={port}",
         *_loopback_tls(pki),
+        # There is only one instance; a leader election after a crash would take 15 s.
         "--leader-elect=false",
         "--profiling=false",
     ]

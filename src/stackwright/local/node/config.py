@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from stackwright.local import config
 from stackwright.local.config import Node
+from stackwright.local.host.machine import Machine
 
 CNI_PLUGINS = Path("/usr/lib/cni")
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Properties of the machine that affect the configuration."""
-
-    resolv_conf: Path = Path("/etc/resolv.conf")
-    may_raise_limits: bool = True  # CAP_SYS_RESOURCE
-    runc: Path = Path("/usr/sbin/runc")
 
 
 def containerd(node: Node, sandbox_image: str, machine: Machine) -> str:

@@ -1,1 +1,1 @@
-"""The steps of the bring-up, one file per step; `local/bringup.py` lists them in order."""
+"""The steps of the bring-up, one file per step; `local/cluster/bringup.py` lists them in order."""

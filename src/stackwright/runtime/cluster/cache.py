@@ -57,10 +57,11 @@ def is_current(kind: Kind, known: Object, current: Object | None) -> bool:
 
 @dataclass(frozen=True)
 class Known:
-    """The state of a kind at one time: its objects, and the number of deletions of any kind."""
+    """A kind at one time: its objects, those that watches had reported, and the number of deletions of any kind."""
 
     kind: Kind
     objects: Mapping[Key, Object]
+    reported: Mapping[Key, Object]
     deletions: int
 
 
@@ -72,7 +73,7 @@ class Store:
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
-        self._told: dict[Kind, dict[Key, Object]] = {}
+        self._reported: dict[Kind, dict[Key, Object]] = {}
         # By uid: version at which it was deleted, and the how-manieth deletion that was.
         self._gone: OrderedDict[tuple[Kind, Key, str], tuple[int, int]] = OrderedDict()
         self._deletions = 0
@@ -102,25 +103,25 @@ class Store:
 
     def known_keys(self, kind: Kind) -> set[Key]:
         """Keys of the stored objects, and of those whose deletion no watch has reported yet."""
-        return self.keys(kind) | set(self._told.get(kind, ()))
+        return self.keys(kind) | set(self._reported.get(kind, ()))
 
     def put(self, kind: Kind, obj: Object) -> bool:
         """Store an object that a watch reported; False if the watch reported this or a newer version before."""
         if kind not in self._objects:
             return True
         key, version = key_of(obj), _version(obj)
-        before = self.told(kind, key)
+        before = self.reported(kind, key)
         if before is not None and version <= _version(before):
             return False
         self.keep(kind, obj)
         kept = self.get(kind, key)
-        told = kept if kept is not None and _version(kept) == version else slim(kind, obj)
-        self._told.setdefault(kind, {})[key] = told
+        reported = kept if kept is not None and _version(kept) == version else slim(kind, obj)
+        self._reported.setdefault(kind, {})[key] = reported
         return True
 
-    def told(self, kind: Kind, key: Key) -> Object | None:
+    def reported(self, kind: Kind, key: Key) -> Object | None:
         """The object as a watch reported it last; the stored object may be the result of our own, newer write."""
-        return self._told.get(kind, {}).get(key)
+        return self._reported.get(kind, {}).get(key)
 
     def keep(self, kind: Kind, obj: Object) -> None:
         """Store an object, unless the stored version is the same or newer."""
@@ -134,8 +135,9 @@ class Store:
 
     def known(self, kind: Kind) -> Known:
         """The state of a kind at the start of a list; see overrule."""
-        spaces = self._objects.get(kind, {})
-        return Known(kind, {key: obj for space in spaces.values() for key, obj in space.items()}, self._deletions)
+        spaces = self._objects.get(kind, {}).values()
+        objects = {key: obj for space in spaces for key, obj in space.items()}
+        return Known(kind, objects, dict(self._reported.get(kind, {})), self._deletions)
 
     def overrule(self, known: Known, obj: Object) -> None:
         """Where a list shows an object older than it was known before the list began, or one that had been deleted, the
@@ -144,13 +146,15 @@ class Store:
         kind, key = known.kind, key_of(obj)
         gone = (kind, key, _uid(obj))
         version, number = self._gone.get(gone, _NEVER)
-        if _version(obj) <= version and number <= known.deletions:
+        returned = _version(obj) <= version and number <= known.deletions
+        if returned:
             del self._gone[gone]
-        before = known.objects.get(key)
-        if before is None or self.get(kind, key) is not before or not _is_older(obj, before):
-            return
-        self._objects[kind][key[0]][key] = slim(kind, obj)
-        self._told.get(kind, {}).pop(key, None)
+        reported, before = known.reported.get(key), known.objects.get(key)
+        if reported is not None and self.reported(kind, key) is reported and (returned or _is_older(obj, reported)):
+            del self._reported[kind][key]
+        if before is not None and self.get(kind, key) is before and _is_older(obj, before):
+            self._objects[kind][key[0]][key] = slim(kind, obj)
+            self._reported.get(kind, {}).pop(key, None)
 
     def wrote_status(self, kind: Kind, obj: Object, manager: str) -> None:
         """Remember that this version results from our own write, until a watch reports it."""
@@ -167,16 +171,16 @@ class Store:
     def drop(self, kind: Kind, obj: Object) -> None:
         """Forget an object whose deletion was reported, unless another one has taken its name meanwhile."""
         self.removed(kind, obj)
-        told = self.told(kind, key_of(obj))
-        if told is not None and _uid(told) == _uid(obj):
-            del self._told[kind][key_of(obj)]
+        reported = self.reported(kind, key_of(obj))
+        if reported is not None and _uid(reported) == _uid(obj):
+            del self._reported[kind][key_of(obj)]
 
     def removed(self, kind: Kind, obj: Object) -> None:
         """Remove an object that our own write ended; its deletion is still news when a watch or a list reports it."""
         key, uid = key_of(obj), _uid(obj)
         space = self._objects.get(kind, {}).get(key[0], {})
         if key in space and _uid(space[key]) == uid:
-            del space[key]
+            self._reported.setdefault(kind, {}).setdefault(key, space.pop(key))
         self._deletions += 1
         before, _ = self._gone.pop((kind, key, uid), _NEVER)
         self._gone[kind, key, uid] = (max(_version(obj), before), self._deletions)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
@@ -43,8 +43,6 @@ from stackwright.core.plan import (
 from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, secret_data
 from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime.cycle import secrets
-
-_Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
 
 
 async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[ResourceKey, str]:
@@ -102,12 +100,8 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
             await ports.helm.rollback(action.release, action.revision)
         case HelmUninstall():
             await ports.helm.uninstall(action.release)
-        case SqlAccount():
-            await _account(action, ports.sql.account, ports.sql.missing, ports)
-        case BrokerAccount():
-            await _account(action, ports.broker.account, ports.broker.missing, ports)
-        case CatalogEntry():
-            await _account(action, ports.identity.entry, ports.identity.missing, ports)
+        case SqlAccount() | BrokerAccount() | CatalogEntry():
+            await _account(action, ports)
         case Inventory():
             await _inventory(action, ports, manager)
         case Publish():
@@ -177,16 +171,12 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
     return dict(admin)
 
 
-async def _account(
-    action: _Account,
-    make: Callable[[_Account, Mapping[str, str], str], Awaitable[None]],
-    missing: Callable[[_Account, Mapping[str, str], str | None], Awaitable[str]],
-    ports: Ports,
-) -> None:
+async def _account(action: Account, ports: Ports) -> None:
     """Create an account and verify that it exists, or delete it."""
+    provider = ports.provider(action)
     admin, password = await _admin(action.admin_secret, ports), await _password(action, ports)
-    await make(action, admin, password)
-    if not action.absent and (lack := await missing(action, admin, password)):
+    await provider.account(action, admin, password)
+    if not action.absent and (lack := await provider.missing(action, admin, password)):
         raise StillMissing(f"{lack} is missing although it was created before: {action.target}")
 
 

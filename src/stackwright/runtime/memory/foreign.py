@@ -111,7 +111,7 @@ class MemoryIdentity:
         self.catalog: dict[str, Mapping[str, Any]] = {}
         self.fail = fail if fail is not None else {}
 
-    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+    async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         self.calls.append(action)
         name = str(action.spec["serviceName"])
         _maybe_fail(self.fail, name)

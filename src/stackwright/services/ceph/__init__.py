@@ -25,6 +25,7 @@ SERVICE = Service(
         Chart(
             "ceph",
             chart_values,
+            images=lambda settings: {"ceph": "ceph"},
             claims=("mon",),
             voters="mon",
             options=("ceph",),

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from stackwright.api.meta import Kind
 from stackwright.api.rules import Change
-from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, ServiceResource, service_kind
+from stackwright.api.services.kinds import ServiceResource, service_kind
+from stackwright.api.services.voters import SIZE_KEEPS_VOTERS
 
 
 class Ceph(ServiceResource):

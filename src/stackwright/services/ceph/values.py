@@ -36,7 +36,6 @@ def chart_values(context: Context) -> Values:
     settings, small = context.settings, context.spec.size == "single"
     osds = settings.osds or (1 if small else 3)
     return {
-        "images": {"tags": {"ceph": context.image("ceph")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "mon", "mgr", "osd", "watch"),
         "pod": {"replicas": {"mon": monitors(context), "osd": osds}, **(_ANYWHERE if small or osds > 3 else {})},

@@ -23,7 +23,8 @@ SERVICE = Service(
         Chart(
             "ceph-rgw",
             chart_values,
-            wanted=lambda context: context.settings.trial,
+            images=lambda settings: {"ceph_rgw": "ceph"},
+            wanted=lambda settings: settings.trial,
             options=("ceph",),
             listens=(Listener("api", (PORT,), name="ceph-rgw", sources=("horizon", "keystoneclient", INGRESS)),),
             calls=("memcached", "keystone", "ceph"),

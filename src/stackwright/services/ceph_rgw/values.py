@@ -32,7 +32,6 @@ def endpoint(context: Context) -> Endpoint:
 
 def chart_values(context: Context) -> Values:
     return {
-        "images": {"tags": {"ceph_rgw": context.image("ceph")}},
         "endpoints": {
             "cluster_domain_suffix": context.spec.cluster_domain,
             "object_store": {"port": {"api": {"default": PORT}}},

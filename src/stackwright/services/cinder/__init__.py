@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stackwright.services.cinder.features import RBD, CinderFeatures, CinderSettings
 from stackwright.services.cinder.kind import Cinder
-from stackwright.services.cinder.values import PORT, certificates, chart_values, contracts
+from stackwright.services.cinder.values import IMAGES, PORT, certificates, chart_values, contracts
 from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Service
 from stackwright.services.tested import ANY_OTHER, IN_CEPH, RENDERED_ONLY, VOLUME, levels, service, switch
 
@@ -30,6 +30,7 @@ SERVICE = Service(
         Chart(
             "cinder",
             chart_values,
+            images=lambda settings: IMAGES,
             in_ceph=("volume", "backup"),
             options=("cinder", "backends", "cinder_api_uwsgi", "logging"),
             listens=(

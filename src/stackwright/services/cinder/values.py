@@ -27,6 +27,10 @@ API = "cinder-api"
 CATALOG = ("cinderv3", "volumev3")
 LOCKS = "/etc/cinder/etcd"  # mount path of the client certificate for etcd
 LOCKS_TLS = "cinder-etcd"
+IMAGES = {
+    **dict.fromkeys(("cinder_api", "cinder_scheduler", "cinder_volume", "cinder_backup", "cinder_db_sync"), "cinder"),
+    "cinder_bootstrap": "keystoneclient",
+}
 RBD_CLIENT = {"rbd_pool": "pool:volumes", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
 
 
@@ -129,12 +133,8 @@ def _mounts(settings: CinderSettings) -> bool:
 def chart_values(context: Context) -> Values:
     spec, settings = context.spec, context.settings
     size = SIZES[spec.size]
-    image = context.image("cinder")
     replicas = _replicas(context)
-    keys = ("api", "scheduler", "volume", "backup", "db_sync")
-    images = {f"cinder_{key}": image for key in keys} | {"cinder_bootstrap": context.image("keystoneclient")}
     return {
-        "images": {"tags": images},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "volume": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job"),

@@ -21,6 +21,7 @@ SERVICE = Service(
         Chart(
             "etcd",
             chart_values,
+            images=lambda settings: {"etcd": "etcd"},
             claims=("server",),
             voters="server",
             listens=(

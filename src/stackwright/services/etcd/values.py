@@ -21,7 +21,6 @@ def tooz_url(context: Context, folder: str) -> str:
 
 def chart_values(context: Context) -> Values:
     return {
-        "images": {"tags": {"etcd": context.image("etcd")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {"replicas": {"server": MEMBERS[context.spec.size]}},

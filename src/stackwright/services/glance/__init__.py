@@ -23,6 +23,7 @@ SERVICE = Service(
         Chart(
             "glance",
             chart_values,
+            images=lambda settings: {"glance_api": "glance", "glance_db_sync": "glance"},
             in_ceph=("api",),
             claims=("api",),
             options=("glance", "glance_api_uwsgi", "logging"),

@@ -95,13 +95,11 @@ def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     store, volume = _volume(context)
-    image = context.image("glance")
     stores = context.settings.stores
     conf = api_conf(context)
     for section, options in _store_conf(context).items():
         conf[section] = {**conf.get(section, {}), **options}
     return {
-        "images": {"tags": {"glance_api": image, "glance_db_sync": image}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "image": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "api", "job"),

@@ -25,6 +25,7 @@ SERVICE = Service(
         Chart(
             "horizon",
             chart_values,
+            images=lambda settings: {"horizon": "horizon"},
             options=("horizon_uwsgi",),
             # The APIs of its panels name it as one of their sources.
             listens=(Listener("horizon", (CONTAINER_PORT,), sources=(INGRESS,)),),

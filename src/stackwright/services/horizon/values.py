@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.ingress.endpoints import ingress_values
 from stackwright.services.keystone.values import auth_url
 from stackwright.services.memcached.values import servers
-from stackwright.services.sizes import limits
+from stackwright.services.sizes import Sizing, limits
 
 NAME = "horizon"
 PORT = 80
 CONTAINER_PORT = 8080
 SECRET_KEY = "horizon-secret-key"  # noqa: S105 - the name of a Secret
-
-
-@dataclass(frozen=True)
-class Sizing:
-    replicas: int
-    workers: int
 
 
 SIZES: dict[Size, Sizing] = {
@@ -65,14 +57,13 @@ def _settings(context: Context) -> Values:
 def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
-        "images": {"tags": {"horizon": context.image("horizon")}},
         "endpoints": {
             "cluster_domain_suffix": context.spec.cluster_domain,
             "dashboard": {"hosts": {"default": NAME}, "port": {"web": {"default": PORT, "container": CONTAINER_PORT}}},
         },
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "horizon"),
-        "pod": {"replicas": {"horizon": size.replicas}, "resources": limits(horizon=size.workers)},
+        "pod": {"replicas": {"horizon": size.pods}, "resources": limits(horizon=size.workers)},
         "secrets": {"secret_key": SECRET_KEY},
         "conf": {"horizon": _settings(context), "horizon_uwsgi": {"uwsgi": {"processes": size.workers}}},
     }

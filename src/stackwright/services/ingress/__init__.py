@@ -19,7 +19,7 @@ SERVICE = Service(
     name="ingress",
     group="infra",
     resource=Ingress,
-    charts=(Chart("ingress", chart_values),),
+    charts=(Chart("ingress", chart_values, images=lambda settings: {"ingress": "ingress"}),),
     certificates=certificates,
     settings=IngressSettings,
     features=Features(Ssl, "TLS of public endpoints.", "ssl", lambda ssl, cloud: given_endpoints(ssl)),

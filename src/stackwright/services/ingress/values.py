@@ -22,7 +22,6 @@ def _where(value: SecretValue) -> tuple[str, str]:
 
 def chart_values(context: Context) -> Values:
     return {
-        "images": {"tags": {"ingress": context.image("ingress")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "controller"),
         "ingress_class": {"name": INGRESS_CLASS},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract, Keys, Secret
@@ -12,7 +10,7 @@ from stackwright.services.keystone.features import KeystoneSettings
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.memcached.values import servers
 from stackwright.services.rabbitmq.accounts import messaging
-from stackwright.services.sizes import limits
+from stackwright.services.sizes import Sizing, limits
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
 DATABASE_SECRET = "keystone-database"  # noqa: S105
@@ -39,12 +37,6 @@ clouds:
     interface: internal
     identity_api_version: 3
 """
-
-
-@dataclass(frozen=True)
-class Sizing:
-    pods: int
-    workers: int
 
 
 SIZES: dict[Size, Sizing] = {
@@ -80,7 +72,6 @@ def chart_values(context: Context) -> Values:
     }
     return {
         "network": ingress_values(context),
-        "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "identity": identity},
         "labels": placed(CONTROL_PLANE, "api", "job"),
         "pod": {"replicas": {"api": size.pods}, "resources": limits(api=size.workers)},
@@ -116,7 +107,6 @@ def chart_values(context: Context) -> Values:
 
 def client_values(context: Context) -> Values:
     return {
-        "images": {"tags": {"keystone_client": context.image("keystoneclient")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "client"),
         "secrets": {"identity": {"admin": ADMIN_SECRET}},

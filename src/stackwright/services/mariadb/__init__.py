@@ -22,6 +22,7 @@ SERVICE = Service(
         Chart(
             "mariadb",
             chart_values,
+            images=lambda settings: {"mariadb": "mariadb"},
             claims=("server",),
             voters="server",
             receives=True,

@@ -40,7 +40,6 @@ SIZES: dict[Size, Sizing] = {
 def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
-        "images": {"tags": {"mariadb": context.image("mariadb")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {

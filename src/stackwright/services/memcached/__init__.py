@@ -14,7 +14,14 @@ SERVICE = Service(
     name="memcached",
     group="infra",
     resource=Memcached,
-    charts=(Chart("memcached", chart_values, listens=(Listener("server", (PORT,), name="memcached"),)),),
+    charts=(
+        Chart(
+            "memcached",
+            chart_values,
+            images=lambda settings: {"memcached": "memcached"},
+            listens=(Listener("server", (PORT,), name="memcached"),),
+        ),
+    ),
     presets=("core", "compute"),
     section="memcached",
     tested={"features.services": service("memcached", UP)},

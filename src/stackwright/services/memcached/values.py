@@ -45,7 +45,6 @@ def servers(spec: ServiceSpec, namespace: str) -> list[str]:
 def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
-        "images": {"tags": {"memcached": context.image("memcached")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {

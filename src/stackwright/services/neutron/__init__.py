@@ -12,7 +12,7 @@ from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features,
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
 from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART
-from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, secrets
+from stackwright.services.neutron.values import ML2_AGENTS, OVN_AGENT, PORT, chart_values, contracts, images, secrets
 from stackwright.services.tested import BROKEN, RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
 _AGENT_CALLS = ("rabbitmq", "keystone", "ovn-southbound")
@@ -29,7 +29,8 @@ SERVICE = Service(
         Chart(
             "neutron",
             chart_values,
-            (*ML2_AGENTS, OVN_AGENT),
+            images=images,
+            daemonsets=(*ML2_AGENTS, OVN_AGENT),
             options=(
                 "neutron",
                 "plugins",

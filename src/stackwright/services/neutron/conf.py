@@ -32,7 +32,7 @@ SIZES: dict[Size, Sizing] = {
 
 def _neutron_conf(context: Context) -> Values:
     size = SIZES[context.spec.size]
-    plugins = ["ovn-router" if is_ovn(context) else "router"]
+    plugins = ["ovn-router" if is_ovn(context.settings) else "router"]
     if context.settings.extensions.trunk.enabled:
         plugins.append("trunk")
     conf = api_conf(context)
@@ -47,13 +47,13 @@ def _neutron_conf(context: Context) -> Values:
 
 
 def tenant_types(context: Context) -> list[str]:
-    return list(context.settings.tenant_network_types) or ["geneve" if is_ovn(context) else "vxlan"]
+    return list(context.settings.tenant_network_types) or ["geneve" if is_ovn(context.settings) else "vxlan"]
 
 
 def _ml2_conf(context: Context) -> Values:
     networks = context.settings.external_networks
     tenants = tenant_types(context)
-    overlays = {"geneve" if is_ovn(context) else "vxlan"} | ({"vxlan", "geneve"} & set(tenants))
+    overlays = {"geneve" if is_ovn(context.settings) else "vxlan"} | ({"vxlan", "geneve"} & set(tenants))
     vlans = [
         f"{network.physnet}:{vlans}" if vlans else network.physnet
         for network in networks
@@ -64,13 +64,13 @@ def _ml2_conf(context: Context) -> Values:
         "ml2": {
             "type_drivers": ["flat", "vlan", *sorted(overlays)],
             "tenant_network_types": tenants,
-            "mechanism_drivers": ["ovn" if is_ovn(context) else "openvswitch"],
+            "mechanism_drivers": ["ovn" if is_ovn(context.settings) else "openvswitch"],
             "physical_network_mtus": [f"{network.physnet}:{network.mtu}" for network in networks if network.mtu],
         },
         "ml2_type_flat": {"flat_networks": [n.physnet for n in networks if "flat" in n.network_types]},
         "ml2_type_vlan": {"network_vlan_ranges": vlans},
     }
-    if is_ovn(context):
+    if is_ovn(context.settings):
         conf["ml2_type_geneve"] = {"vni_ranges": ["1:65536"], "max_header_size": 38}
         conf["ovn"] = {**_ovn_conf(context), "ovn_metadata_enabled": True, "dns_servers": _dns(context)}
     return conf
@@ -106,6 +106,6 @@ def conf(context: Context) -> Values:
     }
     if level == "DEBUG":
         found["logging"]["logger_loop"] = {"level": level}
-    if is_ovn(context):
+    if is_ovn(context.settings):
         found["ovn_metadata_agent"] = {"ovn": {"ovn_sb_connection": remote(context, SOUTHBOUND)}}
     return found

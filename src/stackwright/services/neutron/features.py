@@ -14,6 +14,7 @@ from stackwright.api.fields.network import Address, InterfaceName, Network, Phys
 from stackwright.api.fields.shared import Enabled
 from stackwright.api.meta import Model
 from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
+from stackwright.api.wording import choices
 from stackwright.services.context import Settings
 
 RESERVED = ("br-int", "br-tun", "br-tunnel-phy")
@@ -115,12 +116,13 @@ class NeutronFeatures(Model):
     @model_validator(mode="after")
     def _physnets(self) -> NeutronFeatures:
         known = [network.physnet for network in self.external_networks]
-        names = ", ".join(known) or "none"
         if len(set(known)) != len(known):
-            raise ValueError(f"external_networks: duplicate physnet: {names}")
+            raise ValueError(f"external_networks: duplicate physnet: {', '.join(known)}")
         physnet = self.floating_network.physnet
         if self.floating_network.enabled and physnet not in known:
-            raise ValueError(f"floating_network.physnet: {physnet} is not in external_networks; allowed: {names}")
+            raise ValueError(
+                f"floating_network.physnet: {physnet} is not in external_networks; {choices(physnet, known)}"
+            )
         if "vlan" in self.tenant_network_types and not any(n.vlan_ranges for n in self.external_networks):
             raise ValueError("tenant_network_types: vlan requires vlan_ranges in one of external_networks")
         if self.backend == "ml2" and "geneve" in self.tenant_network_types:

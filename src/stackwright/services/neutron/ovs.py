@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from stackwright.services.context import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
 from stackwright.services.declaration import Chart, Listener
+from stackwright.services.neutron.features import NeutronSettings
 
 NORTHBOUND = ("ovn-ovsdb-nb", 6641)
 SOUTHBOUND = ("ovn-ovsdb-sb", 6642)
 
 
-def is_ovn(context: Context) -> bool:
-    return bool(context.settings.backend == "ml2/ovn")
+def is_ovn(settings: NeutronSettings) -> bool:
+    return settings.backend == "ml2/ovn"
 
 
 def bridge_mappings(context: Context) -> list[str]:
@@ -24,13 +25,11 @@ def remote(context: Context, service: tuple[str, int]) -> str:
 
 
 def _openvswitch_values(context: Context) -> Values:
-    image = context.image("openvswitch")
     bridges = [
         {"bridge": network.bridge, "physnet": network.physnet, "interface": network.interface}
         for network in context.settings.external_networks
     ]
     return {
-        "images": {"tags": {"openvswitch_db_server": image, "openvswitch_vswitchd": image}},
         "labels": placed(OPENVSWITCH, "openvswitch"),
         "conf": {"tunnel_interface": context.settings.tunnel_interface, "bridges": bridges},
     }
@@ -38,9 +37,7 @@ def _openvswitch_values(context: Context) -> Values:
 
 def _ovn_values(context: Context) -> Values:
     spec = context.spec
-    keys = ("ovn_ovsdb_nb", "ovn_ovsdb_sb", "ovn_northd", "ovn_controller")
     return {
-        "images": {"tags": {key: context.image("ovn") for key in keys}},
         "endpoints": {
             "cluster_domain_suffix": spec.cluster_domain,
             **{
@@ -57,11 +54,17 @@ def _ovn_values(context: Context) -> Values:
     }
 
 
-OPENVSWITCH_CHART = Chart("openvswitch", _openvswitch_values, ("openvswitch",))
+OPENVSWITCH_CHART = Chart(
+    "openvswitch",
+    _openvswitch_values,
+    images=lambda settings: {"openvswitch_db_server": "openvswitch", "openvswitch_vswitchd": "openvswitch"},
+    daemonsets=("openvswitch",),
+)
 OVN_CHART = Chart(
     "ovn",
     _ovn_values,
-    ("controller",),
+    images=lambda settings: dict.fromkeys(("ovn_ovsdb_nb", "ovn_ovsdb_sb", "ovn_northd", "ovn_controller"), "ovn"),
+    daemonsets=("controller",),
     wanted=is_ovn,
     claims=("ovsdb-nb", "ovsdb-sb"),
     listens=(

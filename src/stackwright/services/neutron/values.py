@@ -9,6 +9,7 @@ from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.keystone.values import ADMIN_SECRET
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.neutron.conf import SIZES, conf
+from stackwright.services.neutron.features import NeutronSettings
 from stackwright.services.neutron.ovs import is_ovn
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
@@ -27,18 +28,16 @@ def endpoint(context: Context) -> Endpoint:
     return Endpoint("network", internal, public, "Networking service", sections=("nova", "placement"))
 
 
-def _tags(context: Context) -> Values:
-    agents = (OVN_AGENT,) if is_ovn(context) else ML2_AGENTS
+def images(settings: NeutronSettings) -> dict[str, str]:
+    agents = (OVN_AGENT,) if is_ovn(settings) else ML2_AGENTS
     names = ("server", "db_sync", *(agent.replace("-", "_") for agent in agents))
-    tags = {f"neutron_{name}": context.image("neutron") for name in names}
-    if context.settings.floating_network.enabled:
-        tags["neutron_bootstrap"] = context.image("keystoneclient")
-    return tags
+    bootstrap = {"neutron_bootstrap": "keystoneclient"} if settings.floating_network.enabled else {}
+    return {**{f"neutron_{name}": "neutron" for name in names}, **bootstrap}
 
 
 def _manifests(context: Context) -> dict[str, bool]:
     """OVN needs neither agents that use RPC nor an RPC server."""
-    ovn = is_ovn(context)
+    ovn = is_ovn(context.settings)
     ml2 = {f"daemonset_{agent.replace('-', '_')}": not ovn for agent in ML2_AGENTS}
     return {
         **ml2,
@@ -56,7 +55,6 @@ def chart_values(context: Context) -> Values:
     floating = context.settings.floating_network
     workers = ("rpc-server", "periodic-workers", "ovn-maintenance-worker")
     return {
-        "images": {"tags": _tags(context)},
         "endpoints": {
             "cluster_domain_suffix": spec.cluster_domain,
             "network": {"hosts": {"default": SERVER}, "port": {"api": {"default": PORT}}},

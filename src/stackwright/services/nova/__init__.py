@@ -32,10 +32,17 @@ SERVICE = Service(
     group="openstack",
     resource=Nova,
     charts=(
-        Chart("libvirt", libvirt.values, daemonsets=(libvirt.NAME,), options=("libvirtd", "qemu")),
+        Chart(
+            "libvirt",
+            libvirt.values,
+            images=lambda settings: {"libvirt": "libvirt"},
+            daemonsets=(libvirt.NAME,),
+            options=("libvirtd", "qemu"),
+        ),
         Chart(
             "nova",
             chart_values,
+            images=lambda settings: {"nova": "nova", "nova_db_sync": "nova", "nova_compute": "nova-compute"},
             daemonsets=("compute",),
             in_ceph=("compute",),
             options=("nova", "nova_api_uwsgi", "nova_metadata_uwsgi", "sshd", "ssh", "logging"),

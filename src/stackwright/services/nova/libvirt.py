@@ -25,7 +25,6 @@ CHECK = "kvm-check"  # the init container that tests whether KVM works
 def values(context: Context) -> Values:
     tls = context.settings.libvirt.tls.enabled
     return {
-        "images": {"tags": {"libvirt": context.image("libvirt")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(COMPUTE, NAME),
         "secrets": {

@@ -98,11 +98,9 @@ def _replicas(context: Context) -> dict[str, int]:
 def chart_values(context: Context) -> Values:
     spec, settings = context.spec, context.settings
     size = SIZES[spec.size]
-    image = context.image("nova")
     replicas = _replicas(context)
     novnc = settings.console.novnc.enabled
     return {
-        "images": {"tags": {"nova": image, "nova_db_sync": image, "nova_compute": context.image("nova-compute")}},
         "endpoints": {
             "cluster_domain_suffix": spec.cluster_domain,
             "compute": {"port": {"api": {"default": PORT}}},

@@ -18,6 +18,7 @@ SERVICE = Service(
         Chart(
             "placement",
             chart_values,
+            images=lambda settings: {"placement_api": "placement", "placement_db_sync": "placement"},
             options=("placement", "placement_api_uwsgi", "logging"),
             listens=(Listener("api", (PORT,), name="placement", sources=("horizon", "keystoneclient", INGRESS)),),
             calls=("mariadb", "memcached", "keystone"),

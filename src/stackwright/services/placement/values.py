@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from stackwright.api.services.kinds import Size
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract
@@ -11,16 +9,10 @@ from stackwright.services.ingress.endpoints import ingress_values
 from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.oslo import api_conf
-from stackwright.services.sizes import limits
+from stackwright.services.sizes import Sizing, limits
 
 PORT = 8778
 API = "placement-api"
-
-
-@dataclass(frozen=True)
-class Sizing:
-    replicas: int
-    workers: int
 
 
 SIZES: dict[Size, Sizing] = {
@@ -39,15 +31,13 @@ def endpoint(context: Context) -> Endpoint:
 def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
-    image = context.image("placement")
     conf = api_conf(context)
     del conf["oslo_messaging_notifications"]  # Placement sends no notifications
     return {
-        "images": {"tags": {"placement_api": image, "placement_db_sync": image}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "api", "job"),
-        "pod": {"replicas": {"api": size.replicas}, "resources": limits(api=size.workers)},
+        "pod": {"replicas": {"api": size.pods}, "resources": limits(api=size.workers)},
         "secrets": {
             "oslo_db": {"placement": f"{context.name}-database"},
             "identity": {"placement": f"{context.name}-keystone"},

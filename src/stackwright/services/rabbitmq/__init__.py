@@ -22,6 +22,7 @@ SERVICE = Service(
         Chart(
             "rabbitmq",
             chart_values,
+            images=lambda settings: {"rabbitmq": "rabbitmq"},
             claims=("server",),
             own_name=True,
             options=("rabbitmq",),

@@ -42,7 +42,6 @@ def admin_secret(instance: str) -> str:
 def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
-        "images": {"tags": {"rabbitmq": context.image("rabbitmq")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from stackwright.api.wording import unknown
 from stackwright.smoke.checks import basis, change, machine, reach
 from stackwright.smoke.stage import Stage
 
@@ -45,8 +46,8 @@ def names() -> list[str]:
 def chosen(wanted: Iterable[str]) -> list[Check]:
     """The named checks (all if none is named) and those that they need. Raises ValueError that lists all names."""
     asked = list(wanted) or names()
-    if unknown := sorted(set(asked) - set(names())):
-        raise ValueError(f"unknown check {', '.join(unknown)}; allowed: {', '.join(names())}")
+    if wrong := sorted(set(asked) - set(names())):
+        raise ValueError(unknown("check", wrong, names()))
     found: set[str] = set()
     for check in reversed(CHECKS):
         if check.name in asked or check.name in found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.client import connect
@@ -103,30 +103,24 @@ class ProjectsApi:
     def delete(self, thing: Leftover) -> None:
         compute, network = self._admin.compute, self._admin.network
         identity, image = self._identity, self._admin.image
-        match thing.kind:
-            case "server":
-                compute.delete_server(thing.id)
-            case "keypair":
-                user, _, name = thing.id.partition("/")
-                compute.delete_keypair(name, user_id=user)
-            case "flavor":
-                compute.delete_flavor(thing.id)
-            case "floating IP":
-                network.delete_ip(thing.id)
-            case "router":
-                self._delete_router(thing.id)
-            case "port":
-                network.delete_port(thing.id)
-            case "network":
-                network.delete_network(thing.id)
-            case "security group":
-                network.delete_security_group(thing.id)
-            case "image":
-                image.delete_image(thing.id)
-            case "user":
-                identity.delete_user(thing.id)
-            case "project":
-                identity.delete_project(thing.id)
+        delete: dict[str, Callable[[str], Any]] = {
+            "server": compute.delete_server,
+            "keypair": self._delete_keypair,
+            "flavor": compute.delete_flavor,
+            "floating IP": network.delete_ip,
+            "router": self._delete_router,
+            "port": network.delete_port,
+            "network": network.delete_network,
+            "security group": network.delete_security_group,
+            "image": image.delete_image,
+            "user": identity.delete_user,
+            "project": identity.delete_project,
+        }
+        delete[thing.kind](thing.id)
+
+    def _delete_keypair(self, id_: str) -> None:
+        user, _, name = id_.partition("/")
+        self._admin.compute.delete_keypair(name, user_id=user)
 
     def _delete_router(self, id_: str) -> None:
         network: Any = self._admin.network

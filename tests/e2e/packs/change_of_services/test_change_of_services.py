@@ -8,7 +8,7 @@ from typing import Any
 
 from full import FullCloud
 from harness import eventually
-from pinger import CHANCE, Pinger
+from traffic.pinger import CHANCE, Pinger
 from vms import Vms
 
 from stackwright.local.image import store

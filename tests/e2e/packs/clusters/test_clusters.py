@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from clusters import BASTION, CLUSTERS, MACHINES, SERVERS, bastion_address, bastion_ready, make_example, worker
+from clusters import (
+    BASTION,
+    CLUSTERS,
+    MACHINES,
+    SERVERS,
+    bastion_address,
+    bastion_ready,
+    delete_example,
+    make_example,
+    worker,
+)
 from harness import eventually
 from infra import Infra, example
 from storage import Storage
@@ -54,8 +64,4 @@ def test_a_disabled_bastion_is_deleted_with_its_resources(member: Infra) -> None
 
 
 def test_a_deleted_cluster_waits_for_its_machines_and_leaves_no_resources(member: Infra) -> None:
-    member.kubectl("delete", f"{CLUSTERS}.infrastructure.cluster.x-k8s.io", "shop", "--wait=false")
-    eventually(lambda: "shop-control-plane" in str(member.status(CLUSTERS, "shop")["conditions"]), limit=60)
-    member.delete(MACHINES)
-    eventually(lambda: member.names(CLUSTERS) == set(), limit=120, pause=1)
-    member.only(set())
+    delete_example(member)

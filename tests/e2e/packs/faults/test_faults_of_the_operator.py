@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 
+from faults.kills import operator_processes
 from harness import SMALL, Cloud, eventually
-from kills import operator_processes
 
 from stackwright.local import tools
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from harness import CLI, ROOT, Cloud, run
 
 from stackwright.local import tools
-from stackwright.local.leftovers import leftovers
+from stackwright.local.cluster.leftovers import leftovers
 
 
 def test_down_leaves_nothing_running_and_up_resumes_with_the_data(cloud: Cloud) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from faults.machine_ends import brought_back, down, reboot
 from full import FullCloud
-from machine_ends import brought_back, down, reboot
 from vms import Vms
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from faults.restarts import READY_LIMIT
 from full import FullCloud
 from harness import eventually
-from load import Load, targets
-from restarts import READY_LIMIT
+from traffic.load import Load, targets
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from faults import DAEMONS, Daemon
+from faults.storage_faults import DAEMONS, Daemon
+from faults.storage_kills import kill_and_ask
 from storage import Storage
-from storage_kills import kill_and_ask
-from writer import Writer
+from traffic.writer import Writer
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
 KILLED = [each for each in DAEMONS if not each.often]

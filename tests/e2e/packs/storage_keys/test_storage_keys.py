@@ -7,8 +7,8 @@ import time
 import pytest
 from harness import eventually
 from storage import Ceph, Storage
+from traffic.writer import Writer
 from vms import Vm
-from writer import Writer
 
 from stackwright.local.node import power
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from faults import full_pool, missing_pool, monitor_gone, wrong_key
+from faults.storage_faults import full_pool, missing_pool, monitor_gone, wrong_key
 from harness import eventually
 from storage import Storage
 from vms import Vm

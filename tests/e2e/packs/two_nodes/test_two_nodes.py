@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from harness import eventually
-from pinger import Pinger
+from traffic.pinger import Pinger
 from two_nodes import BOOT_ID, MOVE_LIMIT, host
 from vms import Vm, Vms
 

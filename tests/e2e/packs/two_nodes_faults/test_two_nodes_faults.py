@@ -6,7 +6,7 @@ import time
 
 from full import FullCloud
 from harness import eventually
-from pinger import CHANCE, Pinger
+from traffic.pinger import CHANCE, Pinger
 from two_nodes import BOOT_ID, MOVE_LIMIT, host
 from vms import Vm, Vms
 

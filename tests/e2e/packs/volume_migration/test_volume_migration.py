@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from harness import eventually
-from pinger import Pinger
 from storage import Storage
-from writer import writing
+from traffic.pinger import Pinger
+from traffic.writer import writing
 
 MOVE_LIMIT = 400
 GIB = 1 << 30

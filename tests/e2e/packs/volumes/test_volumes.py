@@ -6,8 +6,8 @@ from typing import Any
 
 from harness import eventually
 from storage import Storage
+from traffic.writer import writing
 from vms import Vm
-from writer import writing
 
 GIB = 1 << 30
 LIMITED = 200  # by the example's type

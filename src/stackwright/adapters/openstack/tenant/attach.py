@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
-from stackwright.adapters.openstack.transport.shapes import Port, json_of, thing_in, things_in
+from stackwright.adapters.openstack.transport.shapes import Port, json_of, resource_in, resources_in
 from stackwright.core.openstack.calls import ADD_INTERFACE, ADD_PORT, ADD_VOLUME
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 
@@ -61,7 +61,7 @@ def delete_stale_attachments(connection: Connection, volume: str) -> bool:
 
     Nova leaves one behind when a server is deleted at a certain moment of its build.
     """
-    listed = things_in(json_of(_attachments(connection, "GET", params={"volume_id": volume})), "attachments")
+    listed = resources_in(json_of(_attachments(connection, "GET", params={"volume_id": volume})), "attachments")
     held = [each for each in listed if each.get("volume_id") == volume and each.get("instance")]
     left = [each for each in held if not _exists(connection, each["instance"])]
     for each in left:
@@ -87,11 +87,11 @@ def _attachments(connection: Connection, method: str, path: str = "", **more: An
 
 
 def one_port(connection: Connection, id_: str) -> dict[str, Any]:
-    return thing_in(request(connection, "network", "GET", f"/ports/{id_}"), "port", Port)
+    return resource_in(request(connection, "network", "GET", f"/ports/{id_}"), "port", Port)
 
 
 def one_server(connection: Connection, id_: str) -> dict[str, Any]:
-    return thing_in(request(connection, "compute", "GET", f"/servers/{id_}", microversion=COMPUTE), "server")
+    return resource_in(request(connection, "compute", "GET", f"/servers/{id_}", microversion=COMPUTE), "server")
 
 
 REQUESTS: Mapping[str, Callable[[Connection, str, str], Mapping[str, Any]]] = {

@@ -24,11 +24,11 @@ from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
+from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
 from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
-from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
+from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
@@ -59,7 +59,8 @@ class OpenStackClouds:
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
         self._of: dict[str, Project] = {}  # uid → project of its last subscription
-        self._unsure: dict[str, float] = {}  # uid → time until which a request may still take effect
+        # uid and type → time until which a request may still take effect; until a later list shows whether it did
+        self._unsure: dict[tuple[str, str], float] = {}
         self._attempts = Attempts()
         self._lists = Lists(self._do, self._tell_all)
         self._started = self._swept = time.monotonic()
@@ -75,10 +76,10 @@ class OpenStackClouds:
         if not asker.serves <= asking.asker.serves:
             asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
-        settled = self._settled(asking)
         for what in asker.kinds:
+            settled = self._settled(asking, what) if asker.waits else 0.0
             if not (asker.waits and project.keeps(what, asker, settled)):
-                await self._lists.refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
+                await self._lists.refresh(cloud, project, what, asker.waits, settled)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
             self._lists.watch(cloud, project)
@@ -89,10 +90,11 @@ class OpenStackClouds:
     def view(self, asker: Subscription) -> ProjectView:
         project = self._of[asker.uid]
         snapshot, listed = project.snapshot, project.listed(asker)
-        settled = self._settled(project.askers[asker.uid])
-        began = min((snapshot.taken[what] for what in listed), default=0.0)
-        unseen = project.kinds(asker) - listed
-        return ProjectView(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
+        asking, unseen = project.askers[asker.uid], project.kinds(asker) - listed
+        settled = project.is_sure(asker) and all(
+            snapshot.taken.get(what, 0.0) >= self._settled(asking, what) for what in listed or asker.kinds
+        )
+        return ProjectView(snapshot.of(asker), settled, unseen, project.connection.place)
 
     def _look_again(self, asking: SubscriptionState) -> None:
         """Wake the object when what is missing can be confirmed."""
@@ -105,12 +107,13 @@ class OpenStackClouds:
         answer = project.answers.setdefault(asked, Answer())
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
-            project.line.check(REST[asked.what].service)  # otherwise all callers would wait for the one that tries
+            service = REST[asked.what].service
+            project.connection.check(service)  # otherwise all callers would wait for the one that tries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
             except Late:
                 if attempt:
-                    answer.told.add(attempt)
+                    answer.waiting.add(attempt)
                     attempt.awaits.add(asked)
                 raise
         return answer.things
@@ -123,11 +126,11 @@ class OpenStackClouds:
         try:
             answer.things = await self._do(cloud, project, REST[asked.what].service, lambda made: find(made, asked))
             answer.at = time.monotonic()
-            self._tell_all(attempt.who for attempt in answer.told if attempt.awaits == {asked})
+            self._tell_all(attempt.who for attempt in answer.waiting if attempt.awaits == {asked})
         finally:  # after an error, the waiting objects retry on their own
-            for attempt in answer.told:
+            for attempt in answer.waiting:
                 attempt.awaits.discard(asked)
-            answer.told.clear()
+            answer.waiting.clear()
         answer.weight = Answer.weight + len(ascii(asked)) + sum(thing.weight for thing in answer.things)
         project.trim()
 
@@ -160,28 +163,31 @@ class OpenStackClouds:
     @staticmethod
     def _store(call: CloudCall, snapshot: Snapshot, id_: str, response: Mapping[str, Any] | None) -> None:
         """Store the result of a call; `response` is the resource as the API returned it, None after a 404."""
-        what, now = "port" if ADD_INTERFACE in call.body else call.slot[0], time.monotonic()
+        what, now = _changed(call), time.monotonic()
         if call.do == "delete":
             snapshot.leaving((what, id_), now)
         if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
             (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
         elif response:
-            snapshot.write(thing_of(what, response), now)
+            snapshot.write(resource_of(what, response), now)
         elif call.do == "update":
             snapshot.changed((what, id_), call.body, now)
 
     async def _ask_for(
         self, call: CloudCall, project: Project, user_data: bytes | None
     ) -> tuple[str, Mapping[str, Any] | None]:
-        service = REST[call.slot[0]].service
+        service, asking = REST[call.slot[0]].service, project.askers[call.uid]
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except TransientCloudError as error:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
-                self._unsure[call.uid] = time.monotonic() + SETTLE
+                now, what = time.monotonic(), _changed(call)
+                self._unsure[call.uid, what] = now + SETTLE
                 # An earlier look would succeed, although it would only show that nothing is settled: that would
                 # hide this error and reset the backoff.
-                error.after = max(error.after or 0.0, SETTLE)
+                shown = self._lists.prove(project, what, now + SETTLE)
+                error.after = max(error.after or 0.0, shown - now)
+                asking.waits = asking.waits and max(asking.waits, shown)  # until then the watch runs
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
@@ -209,13 +215,13 @@ class OpenStackClouds:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
-    def _settled(self, asking: SubscriptionState) -> float:
-        """Time by which earlier requests have taken effect; only whole lists that begin later prove absence.
+    def _settled(self, asking: SubscriptionState, what: str) -> float:
+        """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
 
         Older lists do not prove either which resources are free.
         """
         inherited = 0.0 if asking.known else self._started + SETTLE
-        return max(inherited, asking.served, self._unsure.get(asking.asker.uid, 0.0))
+        return max(inherited, asking.served, self._unsure.get((asking.asker.uid, what), 0.0))
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:
@@ -229,7 +235,7 @@ class OpenStackClouds:
         if login.digest not in self._projects:
             namespace = cloud.secret[0]
             threads = self._threads[namespace] = self._threads.get(namespace) or executor()
-            self._projects[login.digest] = Project(Line(login, self._count, threads), Snapshot(now))
+            self._projects[login.digest] = Project(ProjectConnection(login, self._count, threads), Snapshot(now))
         project = self._projects[login.digest]
         project.used = now
         return project
@@ -237,22 +243,25 @@ class OpenStackClouds:
     def _sweep(self, now: float) -> None:
         self._swept = now
         self._attempts.forget(now - FORGET)
-        self._unsure = {uid: until for uid, until in self._unsure.items() if until > now}
         for digest, project in list(self._projects.items()):
             project.forget(now - FORGET, self._attempts.since(project))
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
         self._of = {uid: project for uid, project in self._of.items() if uid in project.askers}
-        used = {project.line.threads for project in self._projects.values()}
+        self._unsure = {key: until for key, until in self._unsure.items() if self._is_unproven(*key)}
+        used = {project.connection.threads for project in self._projects.values()}
         for namespace, threads in list(self._threads.items()):
             if threads not in used:
                 self._threads.pop(namespace).shutdown(wait=False)
+
+    def _is_unproven(self, uid: str, what: str) -> bool:
+        return uid in self._of and not self._of[uid].snapshot.does(what, self._unsure[uid, what])
 
     async def _do(
         self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T], *, queues: bool = True
     ) -> T:
         try:
-            return await project.line.do(service, what, queues=queues)
+            return await project.connection.do(service, what, queues=queues)
         except TransientCloudError as error:
             if error.cause is Reason.AUTHENTICATION_FAILED:
                 self._logins.forget(cloud)
@@ -263,3 +272,8 @@ class OpenStackClouds:
             project.close()
         for threads in self._threads.values():
             threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _changed(call: CloudCall) -> str:
+    """The type of the resource that a call changes: the port if a router gets an interface."""
+    return "port" if ADD_INTERFACE in call.body else call.slot[0]

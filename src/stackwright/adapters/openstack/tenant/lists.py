@@ -38,13 +38,15 @@ class Lists:
         change is known. A caller that does not wait for a change can do without a list.
         """
         snapshot = project.snapshot
-        while snapshot.due(what, waits, now := time.monotonic(), settled):
-            project.line.check(REST[what].service)  # otherwise all callers would wait for the one that tries
+        flight = project.lists.setdefault(what, SingleFlight())
+        while snapshot.due(what, waits, time.monotonic(), settled):
+            project.connection.check(REST[what].service)  # otherwise all callers would wait for the one that tries
             enough = snapshot.does(what, settled)
-            flight = project.lists.setdefault(what, SingleFlight())
-            ask = partial(self._update, cloud, project, what, enough)
-            if what == "server" and what in snapshot.taken and not enough and settled <= now and _since(project):
-                flight, ask = project.whole, partial(self._list, cloud, project, what)  # beside the peeks of others
+            if not enough and _has_changes(project, what):
+                await self._join_whole(cloud, project, settled)
+                settled = 0.0
+                continue
+            ask = partial(self._update, cloud, project, what)
             try:
                 is_woken = waits and not TYPES[what].built and what not in snapshot.doubts.lists
                 moment = 0.0 if is_woken else MOMENT  # a change wakes the caller
@@ -56,18 +58,47 @@ class Lists:
             if snapshot.does(what, settled) or settled > time.monotonic():
                 return
 
-    async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
-        """Fetch a list, or, if the last list is recent `enough`, a peek while lists run in the background.
+    def prove(self, project: Project, what: str, settled: float) -> float:
+        """Plan the list that shows what came of an uncertain request; returns when the object should look at it.
+
+        A whole list of servers takes long, so it begins in the background; the look fetches other lists.
+        """
+        if not _has_changes(project, what):
+            return settled
+        return project.snapshot.whole.need(settled) + project.snapshot.age(what, True)
+
+    async def _join_whole(self, cloud: CloudRef, project: Project, settled: float) -> None:
+        """Wait a moment for the whole list of servers that begins at `settled` or later, if it may begin by now."""
+        snapshot, now = project.snapshot, time.monotonic()
+        snapshot.whole.need(settled)
+        with contextlib.suppress(Late):
+            while settled <= now and not snapshot.does("server", settled):
+                if not project.whole.flies and not snapshot.due_whole(time.monotonic()):
+                    return
+                await project.whole.join(f"{cloud}: list of servers", partial(self._whole, cloud, project))
+
+    async def _whole(self, cloud: CloudRef, project: Project) -> None:
+        """Fetch the whole list of servers, beside the lists of changes."""
+        whole = project.snapshot.whole
+        whole.tried = began = time.monotonic()
+        try:
+            await self._list(cloud, project, "server")
+        except (TransientCloudError, TerminalCloudError):
+            whole.took = max(whole.took, time.monotonic() - began)
+            raise
+
+    async def _update(self, cloud: CloudRef, project: Project, what: str) -> None:
+        """Fetch a list, or a peek while lists run in the background.
 
         This is decided here, once per request, and not by each of the many callers that join it.
         """
         snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began) or not _since(project):
+        if not _has_changes(project, what) or snapshot.doubtful(what, began):
             return await self._list(cloud, project, what)
         if snapshot.due_whole(began):
-            project.whole.begin(partial(self._list, cloud, project, what))
+            project.whole.begin(partial(self._whole, cloud, project))
         part = partial(self._list, cloud, project, what, part=True)
-        if not enough or not project.waiting():
+        if not project.waiting():
             return await part()
         if snapshot.due_part(project.awaited(), began):
             project.part.begin(part)
@@ -102,7 +133,7 @@ class Lists:
         if part:
             snapshot.took_part = took
         elif what == "server" and _since(project):
-            snapshot.took_whole = took
+            snapshot.whole.took = took
         else:
             snapshot.took[what] = took
         self._tell_of(project, changed)
@@ -145,6 +176,11 @@ class Lists:
         return found
 
 
+def _has_changes(project: Project, what: str) -> bool:
+    """Whether lists of changes keep a list recent, while whole lists run in the background."""
+    return what == "server" and what in project.snapshot.taken and bool(_since(project))
+
+
 def _since(project: Project) -> str:
     """Start of the next list of changed servers by Nova's clock; empty while that is unknown."""
-    return project.snapshot.since(project.line.clock(REST["server"].service))
+    return project.snapshot.since(project.connection.clock(REST["server"].service))

@@ -11,7 +11,7 @@ from stackwright.adapters.openstack.tenant.confirm import is_confirmed
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
-from stackwright.adapters.openstack.transport.connection_pool import Line
+from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.core.openstack.clouds import Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudResource
@@ -62,14 +62,14 @@ class Attempt:
 @dataclass
 class Answer:
     """weight  approximate size in bytes
-    told    attempts to wake when the answer arrives
+    waiting  attempts to wake when the answer arrives
     """
 
     at: float = -FORGET
     weight: int = 1000
     things: tuple[CloudResource, ...] = ()
     flight: SingleFlight[None] = field(default_factory=SingleFlight)
-    told: set[Attempt] = field(default_factory=set)
+    waiting: set[Attempt] = field(default_factory=set)
 
     def holds(self, since: float = math.inf) -> bool:
         """Whether the answer is valid; for an attempt that is unfinished `since` a time, every later answer is.
@@ -87,7 +87,7 @@ class Answer:
 class Project:
     """used  time of the last use;  askers  by uid"""
 
-    line: Line
+    connection: ProjectConnection
     snapshot: Snapshot
     used: float = 0.0
     answers: dict[Query, Answer] = field(default_factory=dict)
@@ -168,4 +168,4 @@ class Project:
             *(answer.flight for answer in self.answers.values()),
         ):
             flight.cancel()
-        self.line.close()
+        self.connection.close()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, found_of
 from stackwright.adapters.openstack.transport.send import request
-from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in
+from stackwright.adapters.openstack.transport.shapes import json_of, project_of, resources_in
 from stackwright.core.bounds import values_in
 from stackwright.core.openstack.clouds import Query
 from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
@@ -61,7 +61,7 @@ def find(connection: Connection, asked: Query) -> tuple[CloudResource, ...]:
     TerminalCloudError.
     """
     rest, where = REST[asked.what], dict(asked.where)
-    mine = {} if "project_id" in where or "id" in where else own(connection, rest)
+    mine = {} if "project_id" in where or "id" in where else project_filter(connection, rest)
     filters = {name: _parameter(name, value) for name, value in where.items() if name not in rest.unfiltered}
     params = {**rest.query, **filters}
     if not rest.shared:
@@ -75,7 +75,7 @@ def find(connection: Connection, asked: Query) -> tuple[CloudResource, ...]:
     return tuple(ours.things or others.things)
 
 
-def own(connection: Connection, rest: RestFacts) -> dict[str, str]:
+def project_filter(connection: Connection, rest: RestFacts) -> dict[str, str]:
     """The filter by the credentials' project, for types that need one; empty if the credentials have no project."""
     project = project_of(connection) if rest.scoped else ""
     return {"project_id": project} if project else {}
@@ -105,7 +105,7 @@ def pages(
         if read > LARGEST or values > VALUES:
             raise _endless(key, f"{LARGEST >> 20} MiB or {VALUES} values")
         answer = json_of(response)
-        found = things_in(answer, key, rest.shape)
+        found = resources_in(answer, key, rest.shape)
         items += len(found)
         if items > MOST:
             raise _endless(key, f"{MOST} items")

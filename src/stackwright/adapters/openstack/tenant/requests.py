@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.tenant.attach import REQUESTS, attach
+from stackwright.adapters.openstack.tenant.resource_facts import METADATA
 from stackwright.adapters.openstack.tenant.rest_types import REST, send
-from stackwright.adapters.openstack.tenant.things import METADATA
-from stackwright.adapters.openstack.transport.shapes import thing_in
+from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.api.infra.capi import MARK
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
@@ -45,7 +45,7 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
         body["user_data"] = base64.b64encode(user_data).decode()
     wrapped = {rest.key: body, **({"os:scheduler_hints": hints} if hints else {})}
     try:
-        answer = thing_in(send(connection, what, "POST", json=wrapped), rest.key, rest.shape)
+        answer = resource_in(send(connection, what, "POST", json=wrapped), rest.key, rest.shape)
     except TransientCloudError as error:
         if error.cause is Reason.CONFLICT and (same := rest.same(connection, body)):
             return str(same["id"]), same
@@ -92,7 +92,7 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
             send(connection, what, method, f"/{call.id}/{field}", json={field: value})
     if not body:
         return {}
-    return thing_in(send(connection, what, "PUT", f"/{call.id}", json={rest.key: body}), rest.key, rest.shape)
+    return resource_in(send(connection, what, "PUT", f"/{call.id}", json={rest.key: body}), rest.key, rest.shape)
 
 
 def _delete(connection: Connection, call: CloudCall) -> bool:

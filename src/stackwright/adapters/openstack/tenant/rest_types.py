@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.tenant import rules, things
-from stackwright.adapters.openstack.tenant.things import MARKS, Facts, Raw, fields
+from stackwright.adapters.openstack.tenant import resource_facts, rules
+from stackwright.adapters.openstack.tenant.resource_facts import MARKS, Facts, Raw, fields
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
@@ -56,7 +56,7 @@ class RestFacts:
     path: str
     key: str
     keys: str
-    facts: Facts = things.nothing
+    facts: Facts = resource_facts.nothing
     details: str = ""
     microversion: str = ""
     shape: type[Shape] = Resource
@@ -81,7 +81,7 @@ _own_tagged = partial(_tagged, shared=False)
 
 REST: dict[str, RestFacts] = {
     "server": _nova(
-        "/servers", "server", "servers", things.server,
+        "/servers", "server", "servers", resource_facts.server,
         details="/detail", age=(0.5, 50.0), share=1.0, apart={"tags": "PUT", "metadata": "POST"},
         created=rules.building,
     ),
@@ -92,11 +92,11 @@ REST: dict[str, RestFacts] = {
     ),
     "trunk": _own_tagged("/trunks", "trunk", "trunks", fields("port_id", "sub_ports", "tags"), optional=True),
     "port": _own_tagged(
-        "/ports", "port", "ports", things.port,
+        "/ports", "port", "ports", resource_facts.port,
         shape=Port, found=("network_id", "tags"), refused=rules.remove_interface,
     ),
     "volume": RestFacts(
-        "block_storage", "/volumes", "volume", "volumes", things.volume,
+        "block_storage", "/volumes", "volume", "volumes", resource_facts.volume,
         details="/detail", unfiltered=("name",), optional=True, age=(2.0, 180.0), share=3.0,
         created=rules.with_own_id, refused=rules.detach_from_gone,
     ),
@@ -127,7 +127,7 @@ REST: dict[str, RestFacts] = {
 }  # fmt: skip
 
 
-def thing_of(what: str, raw: Raw) -> CloudResource:
+def resource_of(what: str, raw: Raw) -> CloudResource:
     """A resource of ours from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
     return CloudResource(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), REST[what].facts(raw))

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.tenant.attach import delete_stale_attachments, one_port
-from stackwright.adapters.openstack.tenant.things import OWN
+from stackwright.adapters.openstack.tenant.resource_facts import OWN
 from stackwright.adapters.openstack.transport.send import request
-from stackwright.adapters.openstack.transport.shapes import Port, json_of, things_in
+from stackwright.adapters.openstack.transport.shapes import Port, json_of, resources_in
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.group_rules import meaning
 
@@ -44,14 +44,14 @@ def same_rule(connection: Connection, body: Raw) -> Raw | None:
     """The existing rule of the same meaning: Neutron adds two rules to a new group and accepts no duplicate."""
     params = {"security_group_id": body["security_group_id"]}
     answer = json_of(request(connection, "network", "GET", "/security-group-rules", params=params))
-    rules = things_in(answer, "security_group_rules")
+    rules = resources_in(answer, "security_group_rules")
     return next((rule for rule in rules if meaning(rule) == meaning(body)), None)
 
 
 def leave_subnets(connection: Connection, router: str) -> None:
     """Detach a router from all subnets: Neutron deletes no router with interfaces."""
     answer = json_of(request(connection, "network", "GET", "/ports", params={"device_id": router}))
-    for port in things_in(answer, "ports", Port):
+    for port in resources_in(answer, "ports", Port):
         if port.get("device_owner") in INTERFACES:
             _remove_interface(connection, router, port["id"])
 

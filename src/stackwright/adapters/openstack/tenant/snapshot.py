@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
-from stackwright.adapters.openstack.tenant.references import own, pages
-from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
-from stackwright.adapters.openstack.transport.shapes import thing_in
+from stackwright.adapters.openstack.tenant.references import pages, project_filter
+from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of, send
+from stackwright.adapters.openstack.tenant.whole_list import WholeList
+from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
@@ -26,8 +27,6 @@ from stackwright.core.openstack.resources import CloudResource
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-# Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
-WHOLE = 180.0
 # Seconds before the last list that a list of changes includes: the clocks of a cloud's hosts differ, and transactions
 # take time.
 OVERLAP = 5.0
@@ -49,7 +48,7 @@ class Snapshot:
     taken: dict[str, float] = field(default_factory=dict)  # type → start of its last whole list
     fresh: dict[str, float] = field(default_factory=dict)  # type → start of its last list, whole or of changes
     took: dict[str, float] = field(default_factory=dict)  # type → duration of its last list (servers: peek)
-    took_whole: float = 0.0  # duration of the last whole list of servers
+    whole: WholeList = field(default_factory=WholeList)
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
     written: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -89,6 +88,8 @@ class Snapshot:
         changed |= self.merge(listed.values(), began)
         self.taken[what] = began
         self.fresh[what] = max(began, self.fresh.get(what, began))
+        if what == "server":
+            self.whole.ended(began)
         return changed
 
     def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
@@ -225,7 +226,7 @@ class Snapshot:
 
     def due_whole(self, now: float) -> bool:
         """Whether a whole list of servers is due besides lists of changes."""
-        return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
+        return self.whole.due(self.taken["server"], now)
 
     def ids_of(self, asker: Subscription) -> frozenset[tuple[str, str]]:
         """Recorded ids of the asker, and those of the resources with its mark."""
@@ -267,8 +268,8 @@ def _lasting(thing: CloudResource) -> dict[str, Any]:
 def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResource]:
     """Fetch a list, whole or of changes since a time. Raises TransientCloudError or TerminalCloudError."""
     rest = REST[what]
-    params = {**own(connection, rest), **({"changes-since": since} if since else {})}
-    return [thing_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
+    params = {**project_filter(connection, rest), **({"changes-since": since} if since else {})}
+    return [resource_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
 
 
 def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
@@ -279,7 +280,7 @@ def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
         if error.cause is not Reason.NOT_FOUND:
             raise
         return None
-    return thing_of(what, thing_in(answer, REST[what].key, REST[what].shape))
+    return resource_of(what, resource_in(answer, REST[what].key, REST[what].shape))
 
 
 def peek(connection: Connection, since: str) -> list[str]:

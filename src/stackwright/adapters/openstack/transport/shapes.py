@@ -183,14 +183,14 @@ def json_of(response: Response) -> Mapping[str, Any]:
     return answer
 
 
-def thing_in(response: Response, key: str, shape: type[Shape] = Resource) -> dict[str, Any]:
+def resource_in(response: Response, key: str, shape: type[Shape] = Resource) -> dict[str, Any]:
     """The resource in a response, with an id. Raises LibraryFailed that names the wrong field."""
     found: dict[str, Any] = json_of(response).get(key)  # type: ignore[assignment]  # checked below
     _check(found, key, shape)
     return found
 
 
-def things_in(answer: Mapping[str, Any], key: str, shape: type[Shape] = Resource) -> list[dict[str, Any]]:
+def resources_in(answer: Mapping[str, Any], key: str, shape: type[Shape] = Resource) -> list[dict[str, Any]]:
     """The resources in a list. Raises LibraryFailed that names the wrong field."""
     found = answer.get(key)
     if not isinstance(found, list):

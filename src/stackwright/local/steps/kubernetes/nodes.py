@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from pathlib import Path
 
-from stackwright.local import teardown
 from stackwright.local.commands import Report
 from stackwright.local.config import Node
 from stackwright.local.host import services
@@ -13,10 +13,11 @@ from stackwright.local.host.machine import profile
 from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import flags
 from stackwright.local.kubernetes.api import node_unready
-from stackwright.local.leaving import held, refuse_voters
 from stackwright.local.node import config as node_config
+from stackwright.local.node import removal
 from stackwright.local.steps.context import Context, remember
 from stackwright.local.steps.kubernetes import runtimes
+from stackwright.local.steps.kubernetes.leaving import held, refuse_voters
 from stackwright.local.waiting import wait_for
 
 TITLE = "Nodes"
@@ -61,7 +62,7 @@ def run(ctx: Context, report: Report) -> None:
     for node in leaving:
         report(f"{node.name} leaves")
         ctx.api.delete(f"/api/v1/nodes/{node.name}")
-        teardown.remove_node(ctx.cluster, node)
+        removal.remove_node(ctx.cluster, node)
     for node in ctx.nodes:
         log = services.log_file(ctx.cluster, f"{node.name}-kubelet")
         wait_for(node.name, partial(unready, ctx, node), limit=120, log=log, report=report)
@@ -75,6 +76,10 @@ def labels(node: Node) -> dict[str, object]:
 
 
 def unready(ctx: Context, node: Node) -> str | None:
-    """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count."""
+    """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count.
+
+    Those with a time in the future are of before the clock was set back, so the kubelet may have started since.
+    It reports again within a minute.
+    """
     started = services.status(ctx.cluster, f"{node.name}-kubelet").since
-    return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1)
+    return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1, until=time.time() + 1)

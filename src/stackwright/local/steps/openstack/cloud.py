@@ -36,7 +36,7 @@ def _items(ctx: Context, *words: str) -> list[dict[str, Any]]:
     return list(json.loads(charts.kubectl(ctx, "get", *words, "--output", "json"))["items"])
 
 
-def trouble(cloud: dict[str, Any]) -> str | None:
+def unready_cause(cloud: dict[str, Any]) -> str | None:
     """None if a cloud is ready with its current spec, otherwise what it waits for."""
     if is_ready(cloud):
         return None
@@ -46,7 +46,7 @@ def trouble(cloud: dict[str, Any]) -> str | None:
 
 def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
     """What is missing until all clouds are ready. An outdated status does not count (evidence.py)."""
-    if missing := [text for cloud in found if (text := trouble(cloud))]:
+    if missing := [text for cloud in found if (text := unready_cause(cloud))]:
         return missing
     doubt = _doubt(ctx, found)
     return [doubt] if doubt else []

@@ -24,6 +24,7 @@ SERVICE = Service(
         Chart(
             "almanac",
             chart_values,
+            images=lambda settings: {"almanac_api": "almanac"},
             options=("almanac",),
             listens=(Listener("api", (PORT,), sources=("horizon", "keystoneclient", INGRESS)),),
             calls=("mariadb", "rabbitmq", "memcached", "keystone", "etcd"),

@@ -24,7 +24,6 @@ def endpoint(context: Context) -> Endpoint:
 def chart_values(context: Context) -> Values:
     settings = context.settings
     return {
-        "images": {"tags": {"almanac_api": context.image("almanac")}},
         "endpoints": {
             "cluster_domain_suffix": context.spec.cluster_domain,
             "almanac": {"port": {"api": {"default": PORT}}},

@@ -1,0 +1,48 @@
+"""When a whole list of servers is due: now and then, and after a request whose effect is uncertain.
+
+A whole list is the most expensive request to Nova, and Nova fails most requests when it is overloaded. So whole lists
+that many objects need are few: one list serves all that needed it when it began, and leaves Nova time until the next.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from stackwright.adapters.openstack.tenant.rest_types import TIMES
+
+# Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
+WHOLE = 180.0
+NEEDED = 4.0  # as TIMES, for a list that objects need
+SLOWER = 1.5  # factor by which a list is expected to take longer than the last one
+
+
+@dataclass
+class WholeList:
+    """Times are those of a monotonic clock.
+
+    took    duration of the last whole list of servers
+    tried   start of the last one beside lists of changes, also if it failed
+    needed  times: for each, an object needs a list that begins then or later
+    """
+
+    took: float = 0.0
+    tried: float = 0.0
+    needed: set[float] = field(default_factory=set)
+
+    def due(self, taken: float, now: float) -> bool:
+        """`taken`: start of the last one that succeeded."""
+        is_due = min(self.needed, default=math.inf) <= now or now - taken >= max(WHOLE, TIMES * self.took)
+        return is_due and now - self.tried >= NEEDED * self.took
+
+    def need(self, settled: float) -> float:
+        """Let a list begin at `settled` or later; returns when it is expected to have ended."""
+        self.needed.add(settled)
+        begins = self.tried
+        for time in sorted(self.needed):
+            if begins < time <= settled:
+                begins = max(time, begins + NEEDED * self.took)
+        return begins + SLOWER * self.took
+
+    def ended(self, began: float) -> None:
+        self.needed = {time for time in self.needed if time > began}

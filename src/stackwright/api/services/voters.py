@@ -1,0 +1,31 @@
+"""The number of voting servers never decreases: the remaining ones might have no majority and stop serving. Pure.
+
+MariaDB, etcd and Ceph vote. Their number is part of a size or of a chart's values (`services/voters.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.api.rules import Change, at
+
+DEFAULT = 1  # default of the charts, and at size single; every other size has three
+
+
+def voter_error(old: int, new: int) -> str:
+    """The error of a number of voting servers compared with the previous one; empty if none."""
+    if new >= old or old <= DEFAULT:
+        return ""
+    return f"cannot be reduced to {new}: {new} of {old} voting servers may have no majority; allowed: {old} or more"
+
+
+def _of_size(obj: Any) -> int:
+    return DEFAULT if (at(obj, "spec.size") or "single") == "single" else 3
+
+
+SIZE_KEEPS_VOTERS = Change(
+    "spec.size",
+    "cannot be reduced to single: one server of three has no majority; allowed: tiny, small, medium",
+    "self.?spec.?size.orValue('single') != 'single' || oldSelf.?spec.?size.orValue('single') == 'single'",
+    lambda old, new: bool(voter_error(_of_size(old), _of_size(new))),
+)

@@ -1,0 +1,1 @@
+"""The cluster as a whole: bring-up, teardown, state, diagnosis."""

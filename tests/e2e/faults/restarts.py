@@ -1,0 +1,89 @@
+"""Pods of workloads are restarted while a virtual machine is pinged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from full import FullCloud, Workload
+from harness import eventually
+from traffic.pinger import CHANCE, Pinger
+from vms import Vms
+
+from stackwright.local.host import cgroups
+
+SWITCH = "openvswitch"
+DATA_PATH = {"libvirt", "nova-compute", SWITCH, "neutron-ovs-agent", "neutron-l3-agent", "neutron-dhcp-agent"}
+SWITCH_LIMIT = 30
+MOST_LOST = 3  # of all restarts but the switch's: more are not chance, though no workload is seen to lose one twice
+READY_LIMIT = 300
+
+Attempt = tuple[int, float]
+"""Pings that were lost while pods were restarted, and the longest time in seconds without an answer."""
+
+
+def machines(cloud: FullCloud) -> set[int]:
+    """Processes of virtual machines, on all nodes."""
+    found = set().union(*(cgroups.processes(node.vm_cgroup) for node in cloud.nodes))
+    return {pid for pid in found if Path(f"/proc/{pid}/comm").read_text().startswith("qemu")}
+
+
+def restart(cloud: FullCloud, workload: Workload) -> None:
+    """Delete all pods of a workload and wait until as many new ones are ready."""
+    before = cloud.pods("-l", workload.selector)
+    assert before, f"{workload} has no pod"
+    names = [pod["metadata"]["name"] for pod in before.values()]
+    cloud.kubectl("delete", "pod", *names, "-n", cloud.namespace, "--wait=false")
+    eventually(lambda: ready(cloud, workload) == len(before), limit=READY_LIMIT, pause=1)
+    after = cloud.pods("-l", workload.selector)
+    assert not set(after) & set(before)
+
+
+def ready(cloud: FullCloud, workload: Workload) -> int:
+    pods = cloud.pods("-l", workload.selector).values()
+    conditions = [pod["status"].get("conditions", []) for pod in pods]
+    return sum({"type": "Ready", "status": "True"}.items() <= each.items() for found in conditions for each in found)
+
+
+def restarted(cloud: FullCloud, workload: Workload, pinger: Pinger) -> Attempt:
+    mark, start = pinger.mark(), time.monotonic()
+    restart(cloud, workload)
+    if workload.name == SWITCH:
+        time.sleep(SWITCH_LIMIT)  # a switch that is ready may still learn its flows
+    lost, gap = pinger.lost(mark), pinger.gap(mark)
+    took = time.monotonic() - start
+    print(f"{workload}: ready after {took:.0f} s, {lost} pings lost, longest gap {gap:.1f} s")
+    return lost, gap
+
+
+def outages(seen: Mapping[str, Sequence[Attempt]]) -> dict[str, list[int]]:
+    """Workload → the pings that its attempts lost, of each that lost more than chance does.
+
+    One ping is chance, if the second attempt loses none. All that lost any are named if they lost too many together.
+    The switch is judged by its gap alone. Pure.
+    """
+    lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items() if not name.endswith(f"/{SWITCH}")}
+    all_lost = sum(map(sum, lost.values()))
+    most = CHANCE if all_lost <= MOST_LOST else 0
+    return {name: counts for name, counts in lost.items() if sum(counts) > most}
+
+
+def restart_in_turn(cloud: FullCloud, vms: Vms, workloads: Iterable[Workload]) -> None:
+    """One workload after the other; nothing but the switch may lose pings, for what chance is see `outages`."""
+    before = machines(cloud)
+    assert before
+    seen: dict[str, list[Attempt]] = {}
+    with Pinger(vms.demo.floating) as pinger:
+        for workload in workloads:
+            attempts = seen[str(workload)] = [restarted(cloud, workload, pinger)]
+            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:  # a change that loses one again is its cause
+                attempts.append(restarted(cloud, workload, pinger))
+        cloud.wait_ready()
+    lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items()}
+    print(f"lost pings of all attempts, {MOST_LOST} at most beside the switch's: {lost}")
+    assert machines(cloud) == before, "the same processes"
+    names = {name.partition("/")[2] for name in seen}
+    assert names >= DATA_PATH
+    assert outages(seen) == {}
+    assert seen[f"daemonset/{SWITCH}"][0][1] < SWITCH_LIMIT

@@ -1,0 +1,31 @@
+"""An API server without objects, in the place of HTTP."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+from lightkube.config.kubeconfig import KubeConfig
+from lightkube.config.models import Cluster as ApiServer
+from lightkube.config.models import User
+
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+
+
+class Server:
+    """An API server that notes the paths of requests, and has nothing."""
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.queries: list[str] = []
+        config = KubeConfig.from_one(cluster=ApiServer(server="https://api.test"), user=User(), context_name="test")
+        self.cluster = KubernetesCluster(config)
+        transport = httpx2.MockTransport(self._answer)
+        self.cluster._client._client = httpx2.AsyncClient(transport=transport, base_url="https://api.test")
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        path, _, query = request.url.raw_path.decode().partition("?")
+        self.paths.append(path)
+        self.queries.append(query)
+        body = {"kind": "Status", "code": 404, "message": "none", "details": {"name": "x"}}
+        return httpx2.Response(404, content=json.dumps(body))

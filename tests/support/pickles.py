@@ -1,0 +1,19 @@
+"""A pickle of an attacker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+RAN: list[str] = []
+
+
+def run() -> str:
+    RAN.append("here")
+    return "evil"
+
+
+class Evil:
+    """Runs code where it is unpickled, which RAN records."""
+
+    def __reduce__(self) -> tuple[Callable[[], str], tuple[()]]:
+        return run, ()

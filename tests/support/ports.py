@@ -1,0 +1,23 @@
+"""All ports of the operator, in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from stackwright.core.ports import Clock, Ports
+from stackwright.runtime.memory import (
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+
+
+def memory_ports(memory: MemoryCluster, clock: Clock, **given: Any) -> Ports:
+    """Ports to the cluster and to new systems around it; `given` replaces some of them."""
+    helm = MemoryHelm(memory, clock)
+    ports = Ports(memory, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy())
+    return replace(ports, **given)

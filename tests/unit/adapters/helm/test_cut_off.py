@@ -1,0 +1,60 @@
+"""An operator that is cut off from the Kubernetes API changes nothing elsewhere: another one may run already.
+
+The same of its calls to OpenStacks: `test_who_cannot_read_the_credentials_changes_nothing` in
+adapters/openstack/tenant/test_clouds.py.
+"""
+
+from unittest.mock import AsyncMock
+
+import pytest
+
+from stackwright.adapters.helm.command import HelmCli
+from stackwright.core.plan import BrokerAccount, CatalogEntry, Inventory, Publish, SqlAccount
+from stackwright.core.ports import Ports, Unreachable
+from stackwright.runtime.cycle.execute import execute
+from stackwright.runtime.memory import FrozenClock, SeededEntropy
+from tests.unit.adapters.helm.test_helm import chart, program, upgrade
+
+ADMIN, SECRET = ("n", "admin"), ("n", "x")
+OWNER = {"metadata": {"namespace": "n", "name": "owner", "uid": "u"}}
+SPEC = {"serviceName": "nova", "username": "nova"}
+ACTIONS = [
+    SqlAccount("db", ADMIN, "nova", "nova", ("ALL",), SECRET),
+    SqlAccount("db", ADMIN, "nova", "nova", ("ALL",), SECRET, absent=True),
+    BrokerAccount("mq", ADMIN, "nova", "nova", SECRET),
+    BrokerAccount("mq", ADMIN, "nova", "nova", SECRET, absent=True),
+    CatalogEntry(ADMIN, SPEC, SECRET),
+    CatalogEntry(ADMIN, SPEC, SECRET, absent=True),
+    Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN, "d"),
+    Publish(("n", "urls"), OWNER, ADMIN, ("url",), "d"),
+]
+
+
+class CutOff:
+    """A cluster that gives no response."""
+
+    def __getattr__(self, verb):
+        async def call(*_):
+            raise Unreachable(f"{verb}: the Kubernetes API cannot be reached")
+
+        return call
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: f"{action.verb} {action.target}")
+async def test_no_account_is_changed(action):
+    outside = {name: AsyncMock() for name in ("helm", "sql", "broker", "identity", "contents")}
+    with pytest.raises(Unreachable):
+        await execute([action], Ports(CutOff(), clock=FrozenClock(), entropy=SeededEntropy(), **outside), "m")
+    assert not [call for port in outside.values() for call in port.mock_calls]
+
+
+@pytest.mark.parametrize("verb", ["upgrade", "rollback", "uninstall"])
+async def test_helm_is_not_started(verb, tmp_path):
+    chart(tmp_path)
+    helm = HelmCli(tmp_path / "charts", binary=program(tmp_path, f"touch {tmp_path}/ran"), records=CutOff())
+    release = ("openstack", "keystone")
+    arguments = {"upgrade": [upgrade()], "rollback": [release, 1], "uninstall": [release]}
+    with pytest.raises(Unreachable):
+        await getattr(helm, verb)(*arguments[verb])
+    helm.close()
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,63 @@
+"""The errors that responses of the Kubernetes API become."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from stackwright.adapters.kubernetes.errors import Call, error_of
+from stackwright.api.kinds import DEPLOYMENT
+from stackwright.controllers.infra.clusterapi import MACHINE
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
+from support.empty_api import Server
+
+CALL = Call("get", MACHINE, "ns/m")
+
+
+def test_an_uninstalled_kind_differs_from_an_absent_object() -> None:
+    """The API server answers in plain text where it does not know the path."""
+    assert isinstance(error_of(CALL, 404, b"404 page not found\n"), NotServed)
+    status = {"message": 'machines "m" not found', "details": {"name": "m", "kind": "machines"}}
+    assert isinstance(error_of(CALL, 404, json.dumps(status).encode()), Conflict)
+
+
+def test_a_rejection_does_not_contain_the_object_and_is_parsed_fast() -> None:
+    said = 'Secret "a" is invalid: "": Invalid value: "{\\"p\\":\\"hush\\"}": data: must be text'
+    told = error_of(CALL, 422, json.dumps({"message": said}).encode())
+    assert isinstance(told, TerminalError) and str(told).endswith('Secret "a" is invalid: "": data: must be text')
+    since = time.process_time()
+    error_of(CALL, 422, json.dumps({"message": 'Invalid value: "{' * 7_500 + "}" * 100_000}).encode())
+    assert time.process_time() - since < 1, "seconds"
+
+
+def test_an_object_replaced_by_one_of_its_name_is_read_again() -> None:
+    told = {"message": 'machines "m" is invalid: metadata.uid: Invalid value: "a": field is immutable'}
+    assert isinstance(error_of(CALL, 422, json.dumps(told).encode()), Conflict)
+    assert isinstance(error_of(CALL, 409, b"{}"), Conflict)
+    other = {"message": 'machines "m" is invalid: spec.version: Invalid value: "a": must be b'}
+    assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), TerminalError)
+
+
+@pytest.mark.parametrize("code", [401, 408, 410, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("body", [b"<html>no server is available</html>", b"", b"[]", b'{"message": "away"}'])
+def test_a_load_balancer_without_an_api_server_and_an_overloaded_one_are_unavailable(code: int, body: bytes) -> None:
+    told = error_of(CALL, code, body)
+    assert isinstance(told, Unavailable) and not isinstance(told, Unreachable)
+    assert str(told).startswith(f"get Machine ns/m: the Kubernetes API returned {code}: ")
+
+
+def test_an_internal_error_of_the_api_server_may_concern_one_object_only() -> None:
+    """As while a conversion webhook is away."""
+    status = {"kind": "Status", "code": 500, "message": "conversion webhook for v1beta1 failed"}
+    told = error_of(CALL, 500, json.dumps(status).encode())
+    assert type(told) is TransientError
+    assert isinstance(error_of(CALL, 503, json.dumps(status | {"code": 503}).encode()), Unavailable)
+
+
+async def test_a_deletion_includes_owned_objects() -> None:
+    """Else pods of a Deployment would run on without it."""
+    server = Server()
+    await server.cluster.delete(DEPLOYMENT, ("ns", "api"))
+    assert server.queries == ["propagationPolicy=Background"]

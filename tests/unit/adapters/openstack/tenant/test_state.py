@@ -1,0 +1,348 @@
+"""What responses tell about their service: its clock, and whether it sends request ids."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from threading import Event
+from time import monotonic
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from keystoneauth1.access.access import AccessInfoV3
+
+from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
+from stackwright.adapters.openstack.tenant import single_flight
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.rest_types import TIMES
+from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
+from stackwright.adapters.openstack.transport.send import request, state_of
+from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.clouds import look
+from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
+from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, mark
+from tests.unit.adapters.openstack.tenant.test_clouds import (
+    CLOUD,
+    UID,
+    Lists,
+    Response,
+    Services,
+    Time,
+    answer_without_id,
+    asker,
+    clouds,
+    lists,
+    refresh,
+    time,
+)
+
+__all__ = ["lists", "time"]
+
+
+def test_a_list_of_changes_is_of_those_since_the_last_list_by_novas_clock() -> None:
+    """Nothing is known of its difference from ours."""
+    services = Services(lambda method, path, body: Response(200, {}, Date="Thu, 01 May 2031 10:00:30 GMT"))
+    request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
+    now, clock = monotonic(), state_of(services).clock("compute")  # type: ignore[arg-type]
+    snapshot = Snapshot()
+    snapshot.replace("server", [], began=now - 20.0)
+    assert snapshot.since(None) == "", "a whole list is fetched"
+    assert snapshot.since(clock) in ("2031-05-01T10:00:04Z", "2031-05-01T10:00:05Z")
+    snapshot.replace("port", [], began=now)
+    snapshot.update("server", [], began=now - 10.0)
+    assert snapshot.since(clock) in ("2031-05-01T10:00:14Z", "2031-05-01T10:00:15Z")
+    snapshot.replace("server", [], began=now - 15.0)
+    assert snapshot.since(clock) in ("2031-05-01T10:00:14Z", "2031-05-01T10:00:15Z"), "it began before"
+    assert (snapshot.since(-1e12), snapshot.since(1e12)) == ("1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z")
+
+
+@pytest.mark.parametrize("date", ["", "now", "Thu, 99 May 2031 10:00:30 GMT", "1924864830"])
+def test_a_date_that_is_none_tells_nothing(date: str) -> None:
+    services = Services(lambda method, path, body: Response(200, {}, Date=date))
+    request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
+    assert state_of(services).clock("compute") is None  # type: ignore[arg-type]
+
+
+def test_where_nova_sends_no_date_its_time_is_that_of_the_token() -> None:
+    services = Services(lambda method, path, body: Response(200, {}))
+    for year in (2031, 2032):
+        issued = datetime(year, 5, 1, 10, tzinfo=UTC)
+        services.session.auth.auth_ref = Mock(issued=issued)
+        for _ in range(2):
+            now = monotonic()
+            request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
+            clock = state_of(services).clock("compute")  # type: ignore[arg-type]
+            assert clock == pytest.approx(issued.timestamp() - now, abs=1)
+    services.session.auth.auth_ref = AccessInfoV3("t", {"token": {"issued_at": "yesterday"}})
+    request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
+    assert state_of(services).clock("compute") == clock  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, -14.0, 14.0, 60.0, 3600.0])
+def test_novas_time_is_the_earlier_one_of_date_and_token(ahead: float) -> None:
+    """A gateway ahead of Nova may write the date, and a list of changes must not begin too late."""
+    services = Services(lambda method, path, body: Response(200, {}, Date="Thu, 01 May 2031 10:00:30 GMT"))
+    date = datetime(2031, 5, 1, 10, 0, 30, tzinfo=UTC).timestamp()
+    services.session.auth.auth_ref = Mock(issued=datetime.fromtimestamp(date - ahead, UTC))
+    now = monotonic()
+    request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
+    clock = state_of(services).clock("compute")  # type: ignore[arg-type]
+    assert clock == pytest.approx(date - max(ahead, 0.0) - now, abs=1)
+
+
+async def test_only_a_whole_list_proves_that_a_server_is_absent(lists: Lists, time: Time) -> None:
+    """A list of changes lacks a new server if Nova's clock is not what it seems."""
+    port_ = clouds([])
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    project = await refresh(port_)
+    time.now += SETTLE + 1
+    project.snapshot.update("server", [], began=time.now)
+    lists.asked.clear()
+    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert [partly for what, partly in lists.asked if what == "server"] == [False]
+    await port_.close()
+
+
+async def test_the_list_that_proves_absence_delays_no_peek(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, project = Event(), None
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
+        if project and what == "server":
+            free.wait(10)
+        return lists(connection, what, since)
+
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
+    port_ = clouds([])
+    await look(port_, CLOUD, asker(1, waits=True))
+    project = await refresh(port_)
+    time.now += SETTLE + 1
+    proof = asyncio.create_task(look(port_, CLOUD, asker(1, waits=True)))
+    try:
+        while not project.whole.flies:
+            await asyncio.sleep(0.01)
+        peeks = lists.peeks
+        await asyncio.wait_for(refresh(port_), 2)
+        assert lists.peeks == peeks + 1
+    finally:
+        free.set()
+    assert (await proof).settled
+    await port_.close()
+
+
+async def fails(port_: OpenStackClouds, what: Any, monkeypatch: pytest.MonkeyPatch) -> float:
+    """The creation of a resource ends in a 504; returns the seconds until the retry."""
+
+    def failing(*call: Any) -> Any:
+        raise TransientCloudError(Reason.SERVER_ERROR, "HTTP 504")
+
+    monkeypatch.setattr(tenant_clouds, "run", failing)
+    with pytest.raises(TransientCloudError, match="504") as told:
+        await port_.submit(CloudCall(CLOUD, "create", (what, "n"), f"{UID}1"))
+    return told.value.after or 0.0
+
+
+@pytest.mark.parametrize(("what", "whole"), [("server", [False]), ("port", [])])
+async def test_only_an_uncertain_server_needs_a_whole_list_of_servers(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, what: str, whole: list[bool]
+) -> None:
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    assert (await look(port_, CLOUD, one)).settled
+    time.now += await fails(port_, what, monkeypatch)
+    lists.asked.clear()
+    assert (await look(port_, CLOUD, one)).settled
+    assert [partly for each, partly in lists.asked if each == "server" and not partly] == whole
+    assert (what, False) in lists.asked
+    await port_.close()
+
+
+async def test_an_uncertain_request_stays_uncertain_until_a_whole_list(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if expired data is removed in between."""
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    assert (await look(port_, CLOUD, one)).settled
+    await fails(port_, "server", monkeypatch)
+    time.now += SETTLE
+    port_._sweep(time.now)
+    assert not port_.view(one).settled
+    assert (await look(port_, CLOUD, one)).settled
+    port_._sweep(time.now)
+    assert not port_._unsure
+    await port_.close()
+
+
+async def test_the_list_that_proves_absence_runs_in_the_background_until_the_retry(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    await look(port_, CLOUD, one)
+    whole = (await refresh(port_)).snapshot.whole
+    whole.took, whole.tried = 10.0, time.now - 10
+    after = await fails(port_, "server", monkeypatch)
+    assert after >= 30 + 10, "the last list began 10 s ago and took 10 s, so that the next one may begin in 30 s"
+    lists.asked.clear()
+    for seconds, begun in ((SETTLE, 0), (30 - SETTLE, 1), (10, 1)):
+        time.now += seconds
+        await refresh(port_)
+        await asyncio.sleep(0.05)
+        assert lists.asked.count(("server", False)) == begun
+    assert (await look(port_, CLOUD, one)).settled
+    assert lists.asked.count(("server", False)) == 1
+    await port_.close()
+
+
+async def test_a_slow_list_that_proves_absence_fails_no_look(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    await look(port_, CLOUD, one)
+    time.now += await fails(port_, "server", monkeypatch)
+    free = Event()
+    monkeypatch.setattr(tenant_lists, "fetch", lambda *args: free.wait(10) and lists(*args))
+    monkeypatch.setattr(single_flight, "PATIENCE", 0.01)
+    try:
+        view = await look(port_, CLOUD, one)
+        assert not view.settled
+        assert not view.unseen
+    finally:
+        free.set()
+        await port_.close()
+
+
+def test_one_whole_list_serves_all_that_need_it_and_the_next_one_leaves_time() -> None:
+    whole = WholeList(took=10.0, tried=100.0)
+    assert [whole.need(settled) for settled in (108.0, 109.0, 139.0)] == [155.0, 155.0, 155.0]
+    assert whole.need(141.0) == 195.0, "after the one at 140"
+    assert [whole.due(100.0, now) for now in (108.0, 139.9, 140.0)] == [False, False, True]
+    whole.tried = 140.0
+    whole.ended(140.0)
+    assert [whole.due(140.0, now) for now in (150.0, 179.9, 180.0)] == [False, False, True]
+    whole.tried = 180.0
+    whole.ended(180.0)
+    assert not whole.due(180.0, 220.0), "nobody needs one"
+    assert whole.due(180.0, 180.0 + max(WHOLE, TIMES * whole.took))
+
+
+async def test_a_whole_list_that_fails_leaves_time_too(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An overloaded Nova fails it after a minute."""
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    await look(port_, CLOUD, one)
+    time.now += await fails(port_, "server", monkeypatch)
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
+        if what == "server" and not since:
+            lists.asked.append((what, False))
+            time.now += 9
+            raise TransientCloudError(Reason.SERVER_ERROR, "HTTP 504")
+        return []
+
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
+    lists.asked.clear()
+    for seconds, begun in ((1, 1), (17, 1), (10, 2)):
+        time.now += seconds
+        await refresh(port_)
+        await asyncio.sleep(0.05)
+        assert lists.asked.count(("server", False)) == begun
+    await port_.close()
+
+
+@pytest.mark.parametrize(("status", "form"), [(503, "application/json"), (200, "text/html")])
+def test_an_answer_of_a_proxy_tells_nothing_of_nova(status: int, form: str) -> None:
+    headers = {"Date": "Thu, 01 May 2031 10:00:30 GMT", "Content-Type": form}
+    services = Services(lambda method, path, body: answer_without_id(status, "", **headers))
+    with suppress(TransientCloudError):
+        request(services, "compute", "GET", "/servers")  # type: ignore[arg-type]
+    state = state_of(services)  # type: ignore[arg-type]
+    assert (state.clock("compute"), state.ids) == (None, {})
+
+
+async def test_where_nova_tells_no_time_whole_lists_are_fetched_and_no_more_than_it_can_take(
+    lists: Lists, time: Time
+) -> None:
+    lists.clock = None
+    lists.things["server"] = [CloudResource("server", "1", state="BUILD")]
+    port_ = clouds([])
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    project = await refresh(port_)
+    project.snapshot.took["server"] = 7.0
+    lists.asked.clear()
+    time.now += 6.9
+    await refresh(port_)
+    assert lists.asked == []
+    time.now += 0.1
+    await refresh(port_)
+    assert (lists.asked, lists.peeks) == ([("server", False)], 0)
+    await port_.close()
+
+
+async def test_changes_that_are_too_many_are_taken_from_the_whole_list(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nova lists deleted servers among the changes."""
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
+        time.now += 11  # it is slow to tell that, and does not hang
+        found = lists(connection, what, since)
+        if since:
+            raise ListTooLong(Reason.UNREACHABLE, "the list of servers exceeds the limit of 25000 items")
+        return found
+
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
+    port_, one = clouds([]), replace(asker(1), ids=frozenset())
+    await look(port_, CLOUD, one)
+    lists.things["server"] = [CloudResource("server", "1", mark=mark(one.uid, SERVER_KEY))]
+    time.now += 60
+    assert [thing.id for thing in (await look(port_, CLOUD, one)).things] == ["1"]
+    await port_.close()
+
+
+OPENSTACK = [
+    {"itemNotFound": {"code": 404, "message": "Volume v could not be found."}},
+    {"NeutronError": {"type": "HTTPNotFound", "message": "The resource could not be found.", "detail": ""}},
+    {"message": "The resource could not be found.", "code": "404 Not Found", "title": "Not Found"},
+    {"code": 404, "title": "Not Found", "description": ""},
+]
+OTHERS = [
+    "404 page not found",
+    ["not found"],
+    {"message": "no Route matched with those values"},
+    {"title": "Not Found", "status": 404},
+    {"kind": "Status", "code": 404, "message": "not found"},
+    {"error": {"code": 404, "message": "not found"}},
+]
+
+
+@pytest.mark.parametrize("body", OPENSTACK)
+def test_a_404_in_openstacks_form_is_openstacks_without_an_id_too(body: Any) -> None:
+    services = Services(lambda method, path, params: answer_without_id(404, body))
+    assert single(services, "volume", "v") is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("body", OTHERS)
+@pytest.mark.parametrize("ids", [True, False, None], ids=["sent", "never sent", "no answer yet"])
+def test_a_404_in_another_form_counts_where_no_answer_has_an_id(body: Any, ids: bool | None) -> None:
+    """A gateway takes them away. Else the answer is that of a proxy."""
+
+    def answer(method: str, path: str, params: Any) -> Response:
+        if path == "/volumes/v":
+            return answer_without_id(404, body)
+        return (Response if ids else answer_without_id)(200, {"volumes": []})
+
+    services = Services(answer)
+    if ids is not None:
+        fetch(services, "volume")  # type: ignore[arg-type]
+    if ids is False:
+        assert single(services, "volume", "v") is None  # type: ignore[arg-type]
+    else:
+        with pytest.raises(TransientCloudError, match="without the header X-Openstack-Request-Id") as raised:
+            single(services, "volume", "v")  # type: ignore[arg-type]
+        assert raised.value.cause is Reason.UNREACHABLE

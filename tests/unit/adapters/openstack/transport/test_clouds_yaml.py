@@ -1,0 +1,175 @@
+"""A tenant writes a clouds.yaml: it names no code and no file, and costs next to nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from contextlib import ExitStack
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+import yaml
+
+from stackwright.adapters.openstack.transport import login, project_connection
+from stackwright.adapters.openstack.transport.clouds_yaml import LONGEST, BadEntry, entry_of
+from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
+from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
+from stackwright.adapters.threads import LibraryFailed, in_thread
+from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.resources import CloudRef
+
+AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x", "project_name": "p"}
+CLOUD = CloudRef(("ns", "clouds"), "mine")
+
+
+def text(**entry: Any) -> str:
+    return yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, **entry}}})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("vendor_hook", "sys:exit"),
+        ("profile", "vexxhost"),
+        ("config", "x"),
+        ("cloud", "envvars"),
+        ("session", "x"),
+        ("oslo_conf", "x"),
+        ("cert", "/etc/passwd"),
+        ("key", "/etc/passwd"),
+        ("cacert", "/etc/passwd"),
+        ("verify", "/etc/passwd"),
+        ("insecure", "/etc/passwd"),
+        ("auth_type", "v3oidcaccesstoken"),
+        ("region_name", {"a": 1}),
+        ("interface", "public\nx"),
+        ("compute_endpoint_override", ["x"]),
+        ("pool_executor", 1),
+        (7, 1),
+    ],
+)
+def test_a_key_that_is_not_allowed_is_named(key: Any, value: Any) -> None:
+    data = {"clouds.yaml": yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, key: value}}})}
+    with pytest.raises(TransientCloudError, match=rf"clouds\.mine\.{key} ") as raised:
+        login_of(CLOUD, data, 0)
+    assert raised.value.reason == "CredentialsInvalid"
+    assert "/etc/passwd" not in str(raised.value)
+    assert "pw-x" not in str(raised.value)
+
+
+def test_keys_of_auth_are_checked_too_and_all_are_named() -> None:
+    entry = {"clouds": {"mine": {"auth": {**AUTH, "identity_provider": "x", "password": ["pw-x"]}, "profile": "p"}}}
+    with pytest.raises(BadEntry) as raised:
+        entry_of(yaml.safe_dump(entry), "mine")
+    for named in ("mine.profile", "mine.auth.identity_provider", "mine.auth.password takes a string"):
+        assert named in str(raised.value)
+    assert "pw-x" not in str(raised.value)
+
+
+def test_usual_content_of_clouds_yaml_is_allowed() -> None:
+    more = {"region_name": "R", "interface": "public", "identity_api_version": 3, "verify": False}
+    more |= {
+        "auth_type": "v3applicationcredential",
+        "compute_api_version": "2.79",
+        "volume_endpoint_override": "http://v",
+    }
+    assert entry_of(text(**more, regions=["R", "S"]), "mine") == {"auth": AUTH, **more}
+
+
+BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
+    f"{new}: &{new} [{','.join([f'*{old}'] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        BOMB,
+        "clouds: &c\n  mine: *c\n",
+        "clouds: {mine: {auth: &a {x: 1}, more: *a}}",
+        "x" * (LONGEST + 1),
+        "[" * 3000,
+        "{a: " * 15_000,
+        "a: 2026-99-99",
+        f"a: {'9' * 5000}",
+        "- a",
+        "3",
+        "clouds: 3",
+        "? [a]\n: b",
+        "!!python/object/apply:os.system [id]",
+        "",
+    ],
+)
+def test_an_invalid_text_is_rejected_at_little_cost(bad: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(TransientCloudError) as raised:
+            login_of(CLOUD, {"clouds.yaml": bad}, 0)
+        assert tracemalloc.get_traced_memory()[1] < 32_000_000
+    finally:
+        tracemalloc.stop()
+    assert raised.value.reason == "CredentialsInvalid"
+    assert len(str(raised.value)) < 500
+
+
+async def test_it_is_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = asyncio.get_running_loop()
+    seen = []
+
+    def parse(*_: Any) -> Login:
+        try:
+            seen.append(asyncio.get_running_loop() is inside)
+        except RuntimeError:
+            seen.append(False)
+        return Login("d", {}, "", 0.0)
+
+    async def secret(_: Any) -> dict[str, Any]:
+        return {"data": {}}
+
+    monkeypatch.setattr(login, "login_of", parse)
+    await Logins(secret).get(CLOUD)
+    assert seen == [False]
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(), BaseException("panic"), GeneratorExit()])
+async def test_an_exception_in_a_thread_is_an_error_of_the_call(raised: BaseException) -> None:
+    def library() -> None:
+        raise raised
+
+    with pytest.raises(LibraryFailed, match=type(raised).__name__):
+        await in_thread(library)
+
+
+async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
+    project = ProjectConnection(Login("d", {"auth": AUTH}, "", 0.0))
+
+    def leaves(_: Any) -> None:
+        raise SystemExit(1)
+
+    with pytest.raises(TransientCloudError, match="SystemExit") as told:
+        await asyncio.create_task(project.do("compute", leaves))
+    assert told.value.reason == "Unreachable"
+    project.close()
+
+
+@pytest.mark.parametrize("raised", [SystemExit(0), ValueError("no good: pw-x")])
+def test_a_client_that_cannot_be_created_is_reported_without_secrets(
+    monkeypatch: pytest.MonkeyPatch, raised: BaseException
+) -> None:
+    monkeypatch.setattr("openstack.connection.Connection", Mock(side_effect=raised))
+    with ExitStack() as files, pytest.raises(TransientCloudError) as told:
+        connection(Login("d", {"auth": AUTH}, "", 0.0), files)
+    assert told.value.reason == "CredentialsInvalid"
+    assert "pw-x" not in str(told.value)
+
+
+@pytest.mark.parametrize("where", ["region_name: ", "auth: {password: "])
+def test_a_number_without_end_is_refused_by_name(where: str) -> None:
+    """Python refuses to write down such a number; YAML has them in hexadecimal."""
+    end = "}" if "{" in where else ", auth: {}"
+    data = {"clouds.yaml": f"clouds: {{mine: {{{where}0x{'f' * 40_000}{end}}}}}"}
+    with pytest.raises(TransientCloudError, match="takes a string") as raised:
+        login_of(CLOUD, data, 0)
+    assert raised.value.reason == "CredentialsInvalid"

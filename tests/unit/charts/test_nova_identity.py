@@ -1,0 +1,108 @@
+"""A compute node that was installed again gets its identity in Nova back before nova-compute starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from support.paths import ROOT
+
+SCRIPT = ROOT / "charts/nova/bin/wait-for-placement.py"
+IDENTITY = "333d0a17-855c-4857-bcf7-3b11ef103fbc"
+TOKEN = "the token"
+
+
+@contextmanager
+def clouds(providers: dict[str, str]) -> Iterator[str]:
+    """Keystone and Placement on one port; resource provider → UUID. Returns the URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            endpoint = {"interface": "internal", "url": f"{url}/placement/"}
+            catalog = [{"type": "placement", "endpoints": [endpoint]}]
+            self._send({"token": {"catalog": catalog}}, {"X-Subject-Token": TOKEN})
+
+        def do_GET(self) -> None:
+            query = parse_qs(urlsplit(self.path).query)
+            if not query:
+                self._send({"versions": []})
+                return
+            assert urlsplit(self.path).path == "/placement/resource_providers"
+            assert self.headers["X-Auth-Token"] == TOKEN
+            (name,) = query["name"]
+            found = [{"name": name, "uuid": providers[name]}] if name in providers else []
+            self._send({"resource_providers": found})
+
+        def _send(self, content: object, headers: dict[str, str] | None = None) -> None:
+            body = json.dumps(content).encode()
+            self.send_response(200)
+            for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield url
+        server.shutdown()
+
+
+def start(folder: Path, providers: dict[str, str], *words: str) -> str:
+    """Runs the script of the init container on node1; returns its output."""
+    with clouds(providers) as url:
+        lines = ["[placement]", f"auth_url = {url}/v3", "username = nova", "password = p", "project_name = service"]
+        (folder / "nova.conf").write_text("\n".join(lines))
+        text = SCRIPT.read_text().replace("/etc/nova/", f"{folder}/")
+        (folder / SCRIPT.name).write_text(text)
+        command = [sys.executable, str(folder / SCRIPT.name), *words]
+        env = {"PATH": os.environ["PATH"], "NODE_NAME": "node1"}
+        return subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+@pytest.mark.parametrize("name", ["node1", socket.gethostname()])
+def test_a_node_that_nova_knows_gets_the_uuid_of_its_resource_provider(tmp_path: Path, name: str) -> None:
+    identity = tmp_path / "compute_id"
+    said = start(tmp_path, {name: IDENTITY, "node2": "another"}, str(identity))
+    assert identity.read_text() == IDENTITY
+    assert said == f"Nova knows this node: its identity {IDENTITY} is that of resource provider {name}\n"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("compute_id")) == ["compute_id"]
+
+
+def test_an_empty_file_counts_as_none(tmp_path: Path) -> None:
+    identity = tmp_path / "compute_id"
+    identity.touch()
+    start(tmp_path, {"node1": IDENTITY}, str(identity))
+    assert identity.read_text() == IDENTITY
+
+
+def test_a_new_node_gets_its_identity_from_nova(tmp_path: Path) -> None:
+    identity = tmp_path / "compute_id"
+    assert start(tmp_path, {"node2": IDENTITY}, str(identity)) == ""
+    assert not identity.exists()
+
+
+def test_an_identity_is_kept(tmp_path: Path) -> None:
+    identity = tmp_path / "compute_id"
+    identity.write_text("kept")
+    assert start(tmp_path, {"node1": IDENTITY}, str(identity)) == ""
+    assert identity.read_text() == "kept"
+
+
+def test_others_than_compute_nodes_only_wait(tmp_path: Path) -> None:
+    assert start(tmp_path, {"node1": IDENTITY}) == ""

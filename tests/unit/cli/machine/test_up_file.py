@@ -1,0 +1,106 @@
+"""`up -f` applies exactly the objects that the user confirmed, where the other commands look for them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stackwright.api.kinds import NAMESPACE
+from stackwright.cli.app import app
+from stackwright.cli.change import confirm
+from stackwright.cli.change.manifests import Manifest
+from stackwright.cli.machine.up import _applicable
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.objects import key_of
+from stackwright.local.cluster import bringup
+from stackwright.local.commands import LocalError
+from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
+
+CLOUD = {
+    "apiVersion": "lcm.mirantis.com/v1alpha1",
+    "kind": "OpenStackDeployment",
+    "metadata": {"name": "cloud"},
+    "spec": {"openstack_version": "epoxy", "preset": "core", "size": "single"},
+}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
+    memory = MemoryCluster()
+    memory.put(NAMESPACE, {"metadata": {"name": "openstack"}})
+    connect(monkeypatch, memory)
+    return memory
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Manifest]:
+    """The objects of the prompt."""
+    found: list[Manifest] = []
+
+    async def foreseen(cluster: Any, manifests: list[Manifest]) -> list[str]:
+        found.extend(manifests)
+        return [each.name for each in manifests if await cluster.get(each.kind, key_of(each.obj))]
+
+    monkeypatch.setattr(confirm, "foreseen_losses", foreseen)
+    return found
+
+
+def file(folder: Path, *documents: Any) -> Path:
+    path = folder / "cloud.yaml"
+    path.write_text(yaml.safe_dump_all(documents))
+    return path
+
+
+def applied(path: Path, *, ask: bool = True) -> list[dict[str, Any]]:
+    found = json.loads(_applicable(Path("kubeconfig"), path, ask=ask))
+    assert (found["apiVersion"], found["kind"]) == ("v1", "List")
+    return list(found["items"])
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("ask", [True, False])
+def test_prompt_and_change_have_the_same_namespace(
+    cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path, named: bool, ask: bool
+) -> None:
+    meta = {"name": "cloud", **({"namespace": "openstack"} if named else {})}
+    [found] = applied(file(tmp_path, {**CLOUD, "metadata": meta}), ask=ask)
+    assert found == {**CLOUD, "metadata": {"name": "cloud", "namespace": "openstack"}}
+    assert [each.obj for each in asked] == [found] * ask
+
+
+def test_a_second_apply_of_a_file_confirms_its_losses(
+    cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path
+) -> None:
+    path = file(tmp_path, CLOUD)
+    for each in applied(path):
+        cluster.put(OpenStackDeployment.KIND, each)
+    with pytest.raises(LocalError, match=r"The cloud was not changed\. .* --yes"):
+        applied(path)
+
+
+@pytest.mark.usefixtures("asked")
+def test_namespaces_are_created_as_by_apply(cluster: MemoryCluster, tmp_path: Path) -> None:
+    named = {**CLOUD, "metadata": {"name": "cloud", "namespace": "another"}}
+    assert [each["metadata"]["name"] for each in applied(file(tmp_path, named))] == ["another", "cloud"]
+    cluster.remove(NAMESPACE, ("", "openstack"))
+    with pytest.raises(LocalError, match="Namespace openstack does not exist; set"):
+        applied(file(tmp_path, CLOUD))
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "openstack"}}
+    assert [each["kind"] for each in applied(file(tmp_path, CLOUD, space))] == ["Namespace", "OpenStackDeployment"]
+
+
+def test_errors_in_a_file_are_reported_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bringup, "up", lambda *words: pytest.fail("it begins"))
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: nullcontext())
+    path = file(tmp_path, {**CLOUD, "spec": {"size": "huge"}})
+    result = CliRunner().invoke(app, ["up", "--yes", "--file", str(path)])
+    assert result.exit_code == 1
+    assert "spec.size" in result.stderr

@@ -1,0 +1,279 @@
+"""`restart`, `history`, `delete` and `report` on a cluster in memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, EVENT, NODE, POD, SECRET, STATEFULSET
+from stackwright.api.secrecy import blanked
+from stackwright.cli.app import app
+from stackwright.cli.operate import restart
+from stackwright.cli.operate.restart import RESTARTED
+from stackwright.cli.show import report
+from stackwright.cli.show.report import bundle, is_foreign, objects
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.ports import TerminalError
+from stackwright.runtime.memory import MemoryCluster
+from support.commands import connect
+
+SPACE = "openstack"
+CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
+    memory = MemoryCluster()
+    connect(monkeypatch, memory)
+    return memory
+
+
+def called(*words: str) -> Any:
+    return CliRunner().invoke(app, words)
+
+
+def workload(name: str, component: str, **spec: Any) -> dict[str, Any]:
+    labels = {"application": "nova", "component": component}
+    spec |= {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}
+    return {"metadata": {"namespace": SPACE, "name": name, "labels": labels}, "spec": spec}
+
+
+def test_a_restart_changes_only_the_named_workloads(cluster: MemoryCluster) -> None:
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    cluster.put(STATEFULSET, workload("nova-scheduler", "scheduler"))
+    cluster.put(STATEFULSET, workload("nova-compute-x", "compute", updateStrategy={"type": "OnDelete"}))
+    result = called("restart", "nova-scheduler", "--no-wait")
+    assert (result.exit_code, result.stdout) == (0, "StatefulSet nova-scheduler: restarted\n")
+    assert [(each.verb, each.key) for each in cluster.writes] == [("patch", (SPACE, "nova-scheduler"))]
+    result = called("restart", "compute", "--no-wait")
+    assert "StatefulSet nova-compute-x: not restarted" in result.stdout
+    assert "Deployment nova-api: restarted" in result.stdout
+    template = cluster.peek(DEPLOYMENT, (SPACE, "nova-api"))["spec"]["template"]  # type: ignore[index]
+    assert RESTARTED in template["metadata"]["annotations"]
+
+
+def test_a_restart_of_an_unknown_name_lists_the_known_ones(cluster: MemoryCluster) -> None:
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    result = called("restart", "heat")
+    assert result.exit_code == 1
+    assert "found: nova" in result.stderr
+
+
+def test_a_restart_that_never_gets_ready_ends_with_its_name(cluster: MemoryCluster) -> None:
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    result = called("restart", "nova", "--timeout", "0")
+    assert result.exit_code == 1
+    assert "Deployment nova-api" in result.stderr
+
+
+def test_history_lists_each_kept_revision(cluster: MemoryCluster) -> None:
+    for revision, state in ((1, "superseded"), (2, "deployed")):
+        labels = {"owner": "helm", "name": "openstack-nova", "version": str(revision), "status": state}
+        meta = {"namespace": SPACE, "name": f"sh.helm.release.v1.openstack-nova.v{revision}", "labels": labels}
+        cluster.put(SECRET, {"metadata": meta})
+    found = json.loads(called("history", "-o", "json").stdout)
+    assert [(each["release"], each["revision"], each["state"]) for each in found] == [
+        ("openstack-nova", 1, "superseded"),
+        ("openstack-nova", 2, "deployed"),
+    ]
+    result = called("history", "heat")
+    assert result.exit_code == 1
+    assert "found: openstack-nova" in result.stderr
+
+
+def test_delete_prompts_and_without_a_terminal_needs_yes(cluster: MemoryCluster) -> None:
+    cluster.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": CLOUD})
+    result = called("delete", "cloud")
+    assert result.exit_code == 1
+    assert "OpenStackDeployment openstack/cloud" in result.stderr
+    assert "virtual machines, which keep running" in result.stderr
+    assert "--yes" in result.stderr
+    assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert called("delete", "other", "--yes").exit_code == 1
+    assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert called("delete", "cloud", "--yes").exit_code == 0
+    assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud")) is None
+
+
+def test_a_cloud_created_during_the_prompt_is_not_deleted(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meta = {"namespace": SPACE, "name": "cloud"}
+    shown = cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    def others_meanwhile(*_: Any) -> None:
+        cluster.remove(OpenStackDeployment.KIND, (SPACE, "cloud"))
+        cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    monkeypatch.setattr("stackwright.cli.change.confirm.confirm", others_meanwhile)
+    result = called("delete", "cloud", "--no-wait")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "The cloud was replaced by another one of the same name. Nothing was deleted.\n",
+    )
+    found = cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert found
+    assert found["metadata"]["uid"] != shown["metadata"]["uid"]
+    assert "deletionTimestamp" not in found["metadata"]
+
+
+async def test_a_report_contains_no_secret(tmp_path: Path) -> None:
+    memory = MemoryCluster()
+    word = "s3cr3t-word"
+    memory.put(SECRET, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"password": word}})
+    memory.put(CONFIGMAP, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"text": word}})
+    key = f"-----BEGIN PRIVATE KEY-----\n{word}\n-----END PRIVATE KEY-----"
+    note = {"kubectl.kubernetes.io/last-applied-configuration": word}
+    event = {"metadata": {"namespace": SPACE, "name": "e", "annotations": note}, "message": f"amqp://user:{word}@host"}
+    memory.put(EVENT, event)
+    spec = {**CLOUD, "common": {"openstack": {"values": {"conf": {"db_password": word, "text": key}}}}}
+    memory.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": spec})
+    found = await objects(memory, SPACE)
+    assert not [name for name, text in found.items() if word in text]
+    assert "objects/openstack/openstackdeployments.json" in found
+    assert "amqp://***@host" in found["objects/openstack/events.json"]
+    bundle(tmp_path / "report.tar.gz", found)
+    assert (tmp_path / "report.tar.gz").stat().st_mode & 0o777 == 0o600
+    with tarfile.open(tmp_path / "report.tar.gz") as archive:
+        assert len(archive.getnames()) == len(found)
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {"customServiceConfig": "[DEFAULT]\nadmin_password = s3cr3t-word"},
+        {"env": [{"name": "DB_PASSWORD", "value": "s3cr3t-word"}]},
+        {"bind_pw": "s3cr3t-word"},
+        {"clouds": {"transport_url": "rabbit://u:s3cr3t-word@host"}},
+        {"ssl": {"api_cert": "s3cr3t-word"}},
+        {"serverMetadata": [{"key": "admin_password", "value": "s3cr3t-word"}]},
+        {"secrets": {"alice": {"of": ["s3cr3t-word"]}}},
+        {"message": "refused: user=a password=s3cr3t-word host=b"},
+        {"text": '{"password": "s3cr3t-word"}'},
+        {"url": "rabbit://u:a@h1,v:s3cr3t-word@h2/"},
+        {"spec": {"services": {"x": {"values": {"secret": "s3cr3t-word"}}}}},
+        {"values": {"a": [{"key": "s3cr3t-word"}]}},
+        {"message": "X-Auth-Token: s3cr3t-word"},
+        {"url": "redis://:s3cr3t-word@h/0"},
+        {"url": "mysql://u:p@s3cr3t-word@h/x"},
+    ],
+)
+def test_blanking_finds_secrets_by_name(obj: Any) -> None:
+    assert "s3cr3t-word" not in str(blanked(obj))
+
+
+def test_a_password_that_is_a_number_is_blanked_too() -> None:
+    obj = {"conf": {"nova": {"my_password": 12345678, "ok": 5}, "passwords": [1, 2.5], "password": None}, "config": 5}
+    nova = {"my_password": "***", "ok": 5}
+    assert blanked(obj) == {"conf": {"nova": nova, "passwords": ["***"] * 2, "password": None}, "config": 5}
+
+
+def test_a_bundle_that_was_readable_for_all_is_not_any_more(tmp_path: Path) -> None:
+    (tmp_path / "a.tar.gz").touch(mode=0o644)
+    bundle(tmp_path / "a.tar.gz", {"x": "y"})
+    assert (tmp_path / "a.tar.gz").stat().st_mode & 0o777 == 0o600
+
+
+def gzipped(name: str) -> bytes:
+    text = io.BytesIO()
+    with tarfile.open(fileobj=text, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"kind: OpenStackDeployment\n",
+        b"\x1f\x8b",
+        gzip.compress(b"a text"),
+        gzip.compress(b""),
+        gzipped("backup/a"),
+        gzipped("stackwright-report/a")[:40],
+    ],
+    ids=["manifest", "two-bytes", "text", "nothing", "backup", "half"],
+)
+def test_a_report_replaces_no_foreign_file(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
+    """`-f` names a manifest for other commands."""
+    path = tmp_path / "cloud.yaml"
+    path.write_bytes(content)
+    result = called("report", "-f", str(path))
+    assert result.exit_code == 1
+    assert f"--file {path}: exists and is not a report" in result.stderr
+    assert path.read_bytes() == content
+
+
+def test_a_report_replaces_an_earlier_one_and_an_empty_file(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def nothing(*_: Any) -> dict[str, str]:
+        return {}
+
+    monkeypatch.setattr(report, "_logs", nothing)
+    path, link = tmp_path / "a.tar.gz", tmp_path / "link"
+    path.touch()
+    link.symlink_to(path)
+    for _ in range(2):
+        assert called("report", "-f", str(link)).exit_code == 0
+    assert not is_foreign(path)
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar.gz", "link"], "and leaves nothing beside it"
+
+
+def test_masking_keeps_the_explanation() -> None:
+    obj = {"status": {"conditions": [{"type": "Ready", "message": "waits"}]}, "spec": {"api_key": "k", "list": ["a"]}}
+    assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}
+    kept = {"secretName": "a", "identityRef": {"name": "b"}, "storageClass": "c", "env": [{"name": "A", "value": "1"}]}
+    assert blanked(kept) == kept
+    reference = {"values": {"env": {"secretKeyRef": {"name": "a", "key": "b"}}}, "automountServiceAccountToken": False}
+    assert blanked(reference) == reference
+
+
+def test_a_restart_waits_only_for_pods_that_are_replaced(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    up = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1}
+    cluster.put(DEPLOYMENT, {**workload("nova-api", "api", replicas=1), "status": up})
+    cluster.put(STATEFULSET, workload("nova-compute-x", "compute", updateStrategy={"type": "OnDelete"}))
+    result = called("restart", "nova", "--timeout", "5")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1].endswith("✓ Deployment nova-api")
+
+
+def test_a_restart_does_not_wait_for_an_absent_node(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    counts = {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 1, "numberReady": 1}
+    obj = cluster.put(DAEMONSET, {**workload("nova-compute", "compute"), "status": counts})
+    for node, ready in (("node-1", "True"), ("node-2", "False")):
+        conditions = [{"type": "Ready", "status": ready}]
+        cluster.put(NODE, {"metadata": {"name": node}, "status": {"conditions": conditions}})
+        owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "nova-compute", "uid": obj["metadata"]["uid"]}
+        labels = {"application": "nova", "component": "compute"}
+        meta = {"namespace": SPACE, "name": f"nova-compute-{node}", "labels": labels, "ownerReferences": [owner]}
+        cluster.put(POD, {"metadata": meta, "spec": {"nodeName": node}, "status": {"conditions": conditions}})
+    result = called("restart", "nova", "--timeout", "5")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1].endswith("✓ DaemonSet nova-compute, without node node-2, which is not ready")
+
+
+def test_a_restart_needs_no_right_to_read_nodes(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    real = cluster.list
+
+    async def refusing(kind: Any, *more: Any) -> Any:
+        if kind == NODE:
+            raise TerminalError("nodes is forbidden")
+        return await real(kind, *more)
+
+    monkeypatch.setattr(cluster, "list", refusing)
+    result = called("restart", "nova", "--timeout", "0.05")
+    assert result.exit_code == 1 and "Not ready after" in result.stderr

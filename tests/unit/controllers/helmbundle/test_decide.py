@@ -1,0 +1,378 @@
+"""The lifecycle of Helm releases, from Helm's records and the state of workloads."""
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from stackwright.api.crd import crd
+from stackwright.api.services.helmbundle import RELEASES, HelmBundle
+from stackwright.controllers.helmbundle.decide import decide
+from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.helmbundle.step import RETRY_FAILED, SETTLE, release_digest
+from stackwright.controllers.validate import errors_of
+from stackwright.core.ages import Progress
+from stackwright.core.objects import FINALIZER
+from stackwright.core.plan import HelmRollback, HelmUpgrade
+from stackwright.core.ports import Release
+from stackwright.core.settings import Settings
+from tests.unit.controllers.builders import NAMESPACE, condition, makes_nothing, obj
+
+SETTINGS = Settings({}, {"memcached": "chart-digest"})
+WANTED = {"name": "mc", "chart": "memcached", "values": {"a": 1}, "timeout": 600}
+TARGET = release_digest(SETTINGS, WANTED)
+NOW = 10_000.0
+PENDING = {
+    "kind": "StatefulSet",
+    "metadata": {"name": "w", "generation": 1},
+    "spec": {"replicas": 1},
+    "status": {"observedGeneration": 1},
+}
+UP = {**PENDING, "status": {"observedGeneration": 1, "readyReplicas": 1, "currentRevision": "a", "updateRevision": "a"}}
+
+
+def bundle(status=None, **more):
+    thing = obj(HelmBundle.KIND, "b", {"releases": [WANTED]}, finalizers=[FINALIZER], **more)
+    return {**thing, "status": {"releaseStatuses": {"mc": status or {}}}}
+
+
+def record(state="deployed", digest=TARGET, age=50.0, revision=3):
+    return Release("mc", revision, NAMESPACE, state, digest, NOW - age, 2, f"sh.helm.release.v1.mc.v{revision}")
+
+
+def away(age):
+    """A rollback that failed because something was away."""
+    return replace(record("failed", "old", age=age), cause="etcdserver: request timed out")
+
+
+def seen(release=None, workloads=(), status=None, **more):
+    records = {"mc": release} if release else {}
+    ages = {name: NOW - each.updated for name, each in records.items()}
+    progress = {name: Progress({}, age) for name, age in ages.items()}
+    return Observed(SETTINGS, bundle(status, **more), records, ages, {"mc": tuple(workloads)}, progress=progress)
+
+
+@pytest.mark.parametrize(
+    ("what", "actions", "reason"),
+    [
+        (seen(), ["helm upgrade --install openstack/mc"], "Installing"),
+        (seen(record()), [], "Ready"),
+        (seen(record(), [UP]), [], "Ready"),
+        (seen(record(age=SETTLE / 2), [UP]), [], "Installing"),
+        (seen(record(), [PENDING]), [], "NotReady"),
+        (seen(record(digest="old")), ["helm upgrade --install openstack/mc"], "Upgrading"),
+        (seen(record("failed", age=10)), [], "BlockedFailed"),
+        (seen(record("failed", age=RETRY_FAILED)), ["helm upgrade --install openstack/mc"], "Upgrading"),
+        (seen(record("failed", "old", age=10)), ["helm upgrade --install openstack/mc"], "Upgrading"),
+        (
+            seen(record("pending-upgrade")),
+            ["delete Secret openstack/sh.helm.release.v1.mc.v3", "helm upgrade --install openstack/mc"],
+            "Upgrading",
+        ),
+        (
+            seen(record("uninstalling")),
+            ["delete Secret openstack/sh.helm.release.v1.mc.v3", "helm upgrade --install openstack/mc"],
+            "Upgrading",
+        ),
+        (seen(record(age=601), [PENDING]), [], "BlockedNotReady"),
+        (
+            seen(record(age=601), [PENDING], {"readyRevision": 2, "failedDigest": TARGET}),
+            ["helm rollback openstack/mc to revision 2"],
+            "RollingBack",
+        ),
+        (seen(record(age=601), [PENDING], {"readyRevision": 2}), [], "RollingBack"),
+        (seen(record("failed", "old"), [PENDING], {"failedDigest": TARGET}), [], "BlockedRollbackFailed"),
+        (seen(away(10), [PENDING], {"failedDigest": TARGET, "readyRevision": 2}), [], "RollingBack"),
+        (
+            seen(away(RETRY_FAILED), [PENDING], {"failedDigest": TARGET, "readyRevision": 2}),
+            ["helm rollback openstack/mc to revision 2"],
+            "RollingBack",
+        ),
+        (
+            seen(record("pending-rollback", "old", RETRY_FAILED), [UP], {"readyRevision": 1, "failedDigest": TARGET}),
+            [
+                "delete Secret openstack/sh.helm.release.v1.mc.v3",
+                "helm rollback openstack/mc to revision 1",
+            ],
+            "RollingBack",
+        ),
+        (
+            seen(record("pending-rollback", "old", 10), [UP], {"readyRevision": 1, "failedDigest": TARGET}),
+            [],
+            "RollingBack",
+        ),
+        (seen(record(age=601), [PENDING], {"readyRevision": 3}), [], "NotReady"),
+        (seen(record(age=601), [PENDING], {"readyRevision": 3, "success": False}), [], "NotReady"),
+        (seen(record(digest="old"), [UP], {"failedDigest": TARGET, "message": "m"}), [], "BlockedRolledBack"),
+        (seen(record(), [UP], {"failedDigest": TARGET}), [], "Ready"),
+        (
+            seen(record(digest="old"), [UP], {"failedDigest": "another"}),
+            ["helm upgrade --install openstack/mc"],
+            "Upgrading",
+        ),
+    ],
+)
+def test_each_state_of_a_release_has_its_step(what, actions, reason):
+    plan = decide(what)
+    assert [str(action) for action in plan.actions] == actions
+    assert condition(plan).reason == reason
+
+
+def test_the_newest_ready_revision_is_remembered_through_all_that_follows():
+    ready = decide(seen(record(), [UP])).status["releaseStatuses"]["mc"]
+    assert (ready["readyRevision"], ready["success"]) == (3, True)
+    later = decide(seen(record(revision=4), [PENDING], ready)).status["releaseStatuses"]["mc"]
+    assert (later["readyRevision"], later["success"]) == (3, False)
+    upgrading = decide(seen(record(digest="old"), [UP], later)).status["releaseStatuses"]["mc"]
+    assert upgrading["readyRevision"] == 3
+
+
+def test_a_digest_is_written_down_as_failed_before_anything_is_rolled_back():
+    first = decide(seen(record(age=601), [PENDING], {"readyRevision": 2}))
+    told = first.status["releaseStatuses"]["mc"]
+    assert (first.actions, told["failedDigest"], told["waited"]) == ((), TARGET, 600)
+    then = decide(seen(record(age=602), [PENDING], told))
+    assert [str(action) for action in then.actions] == ["helm rollback openstack/mc to revision 2"]
+    assert then.status == first.status
+
+
+def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_back_to():
+    plan = decide(seen(record(age=601), [PENDING]))
+    told = plan.status["releaseStatuses"]["mc"]
+    assert (told["success"], told["readyRevision"], told["failedDigest"]) == (False, 0, "")
+    assert told["message"].startswith("Release mc is not ready and made no progress for 600 s: ")
+    assert condition(plan).message == told["message"]
+    again = decide(seen(record(age=601, revision=4), [PENDING], told))
+    assert again.empty and condition(again).reason == "BlockedNotReady"
+
+
+def test_a_failure_is_reported_with_helms_cause_or_the_previous_report():
+    failed = record("failed", age=10)
+    for release, before, message in (
+        (replace(failed, cause="no space left"), {"message": "m"}, "Release mc failed: no space left"),
+        (failed, {"message": "Release mc failed: forbidden"}, "Release mc failed: forbidden"),
+        (failed, {}, "Release mc failed"),
+    ):
+        plan = decide(seen(release, (), before))
+        told = plan.status["releaseStatuses"]["mc"]
+        assert (condition(plan).message, told["message"], told["success"]) == (message, message, False)
+
+
+def test_a_restored_revision_becomes_the_next_rollback_target_when_ready():
+    before = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": "m"}
+    for workload, age, ready in ((PENDING, 50, 1), (UP, SETTLE / 2, 1), (UP, 50, 3)):
+        status = decide(seen(record(digest="old", age=age), [workload], before)).status["releaseStatuses"]["mc"]
+        assert (status["readyRevision"], status["success"]) == (ready, False)
+        assert status["message"] == "m; rolled back to revision 1"
+
+
+def test_the_cause_of_a_failed_rollback_is_reported_once():
+    release = replace(record("failed", "old"), cause="forbidden, at 2026-01-02 03:04:05")
+    status = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": "m"}
+    for _ in range(2):
+        status = decide(seen(release, [UP], status)).status["releaseStatuses"]["mc"]
+        assert status["message"].startswith("m; rolling back to revision 1 failed: forbidden")
+        assert status["message"].count("failed") == 1
+        assert (status["readyRevision"], status["failedDigest"]) == (1, TARGET)
+
+
+def test_a_rollback_is_described_from_the_facts_of_the_status_and_never_from_its_message():
+    cause = "m; rolling back to revision 9 failed: forbidden"
+    status = {"readyRevision": 1, "failedDigest": TARGET, "rollbackRevision": 1, "rollbackCause": cause}
+    for release, end in (
+        (replace(record("failed", "old"), cause="forbidden"), "rolling back to revision 1 failed: forbidden"),
+        (record("pending-rollback", "old", 10), "rolling back to revision 1"),
+        (record(digest="old"), "rolled back to revision 1"),
+        (record(digest="old"), "rolled back to revision 1"),
+    ):
+        plan = decide(seen(release, [UP], status))
+        status = plan.status["releaseStatuses"]["mc"]
+        assert condition(plan).message == status["message"] == f"{cause}; {end}"
+        assert (status["rollbackRevision"], status["rollbackCause"]) == (1, cause)
+    assert status["readyRevision"] == 3
+
+
+@pytest.mark.parametrize("end", ["rolling back", "rolled back"])
+@pytest.mark.parametrize("more", ["", "; retried when Node n is ready", " failed: forbidden"])
+def test_a_rollback_in_the_status_of_an_older_operator_is_known_from_its_message(end, more):
+    message = f"mc is not ready: a; b; {end} to revision 2{more}"
+    before = {"readyRevision": 1, "failedDigest": TARGET, "message": message}
+    for release, told in (
+        (record("pending-rollback", "old", 10), "rolling back to revision 2"),
+        (replace(record("failed", "old"), cause="no memory"), "rolling back to revision 2 failed: no memory"),
+        (record(digest="old"), "rolled back to revision 2"),
+    ):
+        status = decide(seen(release, [UP], before)).status["releaseStatuses"]["mc"]
+        assert status["message"] == f"mc is not ready: a; b; {told}"
+        assert (status["rollbackRevision"], status["rollbackCause"]) == (2, "mc is not ready: a; b")
+
+
+def test_a_rollback_without_a_recorded_revision_was_to_the_ready_one():
+    status = {"readyRevision": 1, "failedDigest": TARGET, "message": "m"}
+    for _ in range(2):
+        status = decide(seen(replace(record("failed", "old"), cause="forbidden"), [UP], status)).status[
+            "releaseStatuses"
+        ]["mc"]
+        assert status["message"] == "m; rolling back to revision 1 failed: forbidden"
+
+
+def test_a_release_with_remaining_time_is_reconciled_at_its_timeout():
+    assert decide(seen(record(age=590), [PENDING])).requeue == 10
+    assert decide(seen(record(age=100), [PENDING], {"readyRevision": 3})).requeue is None
+    assert decide(seen(record("failed", age=10))).requeue == RETRY_FAILED - 10
+
+
+def test_the_release_that_is_due_first_sets_the_next_reconcile():
+    what = seen(record("failed", age=10))
+    what.obj["spec"] = {"releases": [WANTED, {**WANTED, "name": "db"}]}
+    what.records["db"] = replace(record(age=SETTLE / 2), name="db")
+    what.ages["db"] = SETTLE / 2
+    what.workloads["db"] = ()
+    assert decide(what).requeue == SETTLE / 2
+
+
+def test_the_waited_time_is_recorded_once_a_minute_and_at_the_end():
+    told = {}
+    for age in (1, 59, 60, 119, 599, 600, 5000):
+        plan = decide(seen(record(age=age), [PENDING]))
+        told[age] = (plan.status["releaseStatuses"]["mc"]["waited"], plan.requeue)
+    assert told == {
+        1: (0, 59),
+        59: (0, 1),
+        60: (60, 60),
+        119: (60, 1),
+        599: (540, 1),
+        600: (600, None),
+        5000: (600, None),
+    }
+    assert decide(seen(record(age=5000), [UP])).status["releaseStatuses"]["mc"]["waited"] == 0
+
+
+def test_the_digest_changes_with_chart_version_and_values_and_with_nothing_else():
+    assert release_digest(SETTINGS, {**WANTED, "timeout": 30}) == TARGET
+    changed = [
+        release_digest(Settings({}, {"memcached": "new"}), WANTED),
+        release_digest(SETTINGS, {**WANTED, "version": "2"}),
+        release_digest(SETTINGS, {**WANTED, "values": {"a": 2}}),
+    ]
+    assert len({TARGET, *changed}) == 4
+
+
+def test_a_deleted_bundle_uninstalls_all_its_releases_before_it_ends():
+    thing = bundle(deleting=True)
+    thing["status"]["releaseStatuses"]["dropped"] = {}
+    plan = decide(Observed(SETTINGS, thing))
+    assert [str(action) for action in plan.actions] == [
+        "helm uninstall openstack/mc",
+        "helm uninstall openstack/dropped",
+        "finalizer off HelmBundle openstack/b",
+    ]
+    thing["metadata"]["finalizers"] = ["other"]
+    assert decide(Observed(SETTINGS, thing)).empty
+
+
+def test_a_release_that_the_spec_no_longer_names_is_uninstalled_and_forgotten():
+    what = seen(record(), [UP])
+    what.obj["status"]["releaseStatuses"]["dropped"] = {"digest": "d"}
+    plan = decide(what)
+    assert [str(action) for action in plan.actions] == ["helm uninstall openstack/dropped"]
+    assert plan.status["releaseStatuses"].keys() == {"mc"}
+
+
+def test_a_moved_release_ignores_its_history_in_the_old_namespace():
+    """Revisions and failures of one namespace mean nothing in another."""
+    there = {"namespace": "elsewhere", "readyRevision": 2, "failedDigest": TARGET}
+    plan = decide(seen(None, (), there))
+    assert plan.conditions[0].reason == "Installing"
+    plan = decide(seen(record(age=700), [PENDING], there))
+    assert plan.conditions[0].reason == "BlockedNotReady"
+    assert plan.status["releaseStatuses"]["mc"]["readyRevision"] == 0
+
+
+RECORDS = st.none() | st.builds(
+    Release,
+    st.just("mc"),
+    st.integers(1, 2),
+    st.just(NAMESPACE),
+    st.sampled_from(
+        [
+            "deployed",
+            "deployed",
+            "deployed",
+            "failed",
+            "pending-install",
+            "pending-rollback",
+            "uninstalling",
+            "superseded",
+            "unknown",
+        ]
+    ),
+    st.sampled_from([TARGET, TARGET, "old", ""]),
+    st.sampled_from([0.0, NOW - 700, NOW - 50, NOW, NOW + 5]),
+    st.integers(0, 3),
+    st.just("secret"),
+)
+STATUSES = st.fixed_dictionaries(
+    {},
+    optional={
+        "failedDigest": st.sampled_from([TARGET, TARGET, "old", ""]),
+        "readyRevision": st.integers(0, 2),
+        "success": st.booleans(),
+        "message": st.just("m"),
+        "rollbackRevision": st.integers(0, 2),
+        "rollbackCause": st.just("c"),
+        "revision": st.integers(0, 5),
+    },
+)
+
+
+@example(record(age=700), {"readyRevision": 3}, [PENDING], False)
+@given(RECORDS, STATUSES, st.lists(st.sampled_from([UP, PENDING]), max_size=2), st.booleans())
+def test_at_most_one_helm_runs_per_release_and_a_deleted_bundle_installs_nothing(release, status, workloads, deleting):
+    plan = decide(seen(release, workloads, status, deleting=deleting))
+    helm = [action for action in plan.actions if isinstance(action, HelmUpgrade | HelmRollback)]
+    assert len(helm) <= 1
+    assert not deleting or makes_nothing(plan)
+    if release and release.state == "deployed" and release.digest == TARGET:
+        assert not [action for action in helm if isinstance(action, HelmUpgrade)], (
+            "what is deployed is not deployed again"
+        )
+    if release and release.revision == status.get("readyRevision"):
+        assert not [action for action in helm if isinstance(action, HelmRollback)], "what was ready is not rolled back"
+
+
+def test_a_chart_gets_only_values_that_were_built_for_it():
+    old = seen(record(digest="old"))
+    for digest, actions in (("older", []), ("chart-digest", ["helm upgrade --install openstack/mc"])):
+        old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": digest}]
+        plan = decide(old)
+        assert [str(action) for action in plan.actions] == actions
+    old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": "older"}]
+    said = decide(old).conditions[0].message
+    assert said == "Waiting for the service object to write values for this version of the chart memcached"
+
+
+def test_the_time_of_a_decision_is_linear_in_the_releases():
+    """Admission bounds them; what got past it holds nothing up."""
+    many = 4000
+    releases = [{"name": f"a{number}", "chart": "memcached"} for number in range(many)]
+    thing = obj(HelmBundle.KIND, "b", {"releases": releases}, finalizers=[FINALIZER])
+    told = decide(Observed(SETTINGS, thing)).status
+    began = time.process_time()
+    plan = decide(Observed(SETTINGS, {**thing, "status": told}))
+    assert len(plan.actions) == many
+    assert time.process_time() - began < 2, "seconds; it was eight"
+
+
+def test_the_number_of_releases_of_a_helm_bundle_is_bounded():
+    def errors(many):
+        return errors_of(
+            obj(HelmBundle.KIND, "b", {"releases": [{"name": f"a{n}", "chart": "memcached"} for n in range(many)]})
+        )
+
+    assert errors(RELEASES) == []
+    assert errors(RELEASES + 1) == [f"spec.releases: must have at most {RELEASES} entries"]
+    releases = crd(HelmBundle)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    assert releases["releases"]["maxItems"] == RELEASES

@@ -1,0 +1,333 @@
+"""The lifecycle of an object's resources in an OpenStack: creation, record, marks, losses and deletion."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.controllers.infra.managed_resources import (
+    DesiredResource,
+    Owner,
+    plan_next,
+    plan_removal,
+    record_of,
+    remove,
+    written,
+)
+from stackwright.core.openstack.calls import PendingId, resolve_pending
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
+from stackwright.core.openstack.resources import (
+    ANSWERED,
+    CREATED,
+    CloudRef,
+    CloudResource,
+    ProjectView,
+    ResourceKey,
+    mark,
+)
+
+UID = "5b6c1d0e-0000-4000-8000-000000000001"
+OTHER = "5b6c1d0e-0000-4000-8000-000000000002"
+OWNER = Owner(CloudRef(("ns", "secret"), "cloud"), UID)
+PORT: ResourceKey = ("port", "web-0")
+DISK: ResourceKey = ("volume", "root")
+SERVER: ResourceKey = ("server", "")
+
+
+def thing(slot: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
+    return CloudResource(slot[0], id_, slot[1], state, mark(uid, slot), facts)
+
+
+def parts(*slots: ResourceKey) -> list[DesiredResource]:
+    return [DesiredResource(slot, lambda ids, slot=slot: {"of": slot[1], "ids": dict(ids)}) for slot in slots]  # type: ignore[misc]
+
+
+def test_one_resource_is_created_per_step_and_its_id_is_recorded() -> None:
+    found = plan_next(OWNER, parts(PORT, SERVER), {}, ProjectView())
+    (call,) = found.calls
+    assert (call.do, call.slot) == ("create", PORT)
+    assert found.record == {PORT: PendingId(PORT)}
+    assert resolve_pending(dict(found.record), {PORT: "p1"}) == {PORT: "p1"}
+
+
+def test_later_resources_use_the_ids_of_earlier_ones() -> None:
+    found = plan_next(OWNER, parts(PORT, SERVER), {PORT: "p1"}, ProjectView((thing(PORT, "p1"),)))
+    assert found.calls[0].body["ids"] == {PORT: "p1"}
+
+
+def test_a_resource_of_an_earlier_process_is_adopted_by_its_mark() -> None:
+    found = plan_next(OWNER, parts(PORT), {}, ProjectView((thing(PORT, "p1"),)))
+    assert (found.calls, found.record, found.whole) == ((), {PORT: "p1"}, True)
+
+
+def test_a_resource_of_another_object_is_not_adopted_by_its_name() -> None:
+    found = plan_next(
+        OWNER, parts(PORT), {}, ProjectView((thing(PORT, "p1", uid=OTHER), CloudResource("port", "p2", "web-0")))
+    )
+    assert found.calls[0].do == "create"
+
+
+def test_nothing_is_created_while_an_earlier_request_may_take_effect() -> None:
+    found = plan_next(OWNER, parts(PORT), {}, ProjectView(settled=False))
+    assert found.calls == ()
+    assert found.wait
+
+
+def test_duplicates_are_deleted() -> None:
+    found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, ProjectView((thing(PORT, "p1"), thing(PORT, "p2"))))
+    assert [(call.do, call.id) for call in found.calls] == [("delete", "p2")]
+
+
+def test_a_lost_resource_is_reported_and_not_silently_recreated() -> None:
+    found = plan_next(OWNER, parts(PORT, SERVER), {PORT: "p1", SERVER: "s1"}, ProjectView((thing(PORT, "p1"),)))
+    assert found.lost == (SERVER,)
+    assert found.calls == ()
+
+
+def test_a_soft_deleted_server_is_lost() -> None:
+    look = ProjectView((thing(SERVER, "s1", "SOFT_DELETED"),))
+    assert plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look).lost == (SERVER,)
+
+
+def test_a_desired_resource_waits_for_the_earlier_ones() -> None:
+    (disk, server) = parts(DISK, SERVER)
+    waiting = DesiredResource(server.slot, server.body, lambda things: f"volume is {things[DISK].state}")
+    found = plan_next(OWNER, [disk, waiting], {DISK: "v1"}, ProjectView((thing(DISK, "v1", "creating"),)))
+    assert (found.calls, found.wait) == ((), "volume is creating")
+
+
+def test_a_resource_that_is_no_longer_desired_is_deleted_and_not_missed() -> None:
+    record = {PORT: "p1", SERVER: "s1"}
+    found = plan_next(OWNER, parts(PORT), record, ProjectView((thing(PORT, "p1"), thing(SERVER, "s1"))))
+    assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
+    assert found.record == record, "until it is gone"
+    found = plan_next(OWNER, parts(PORT), record, ProjectView((thing(PORT, "p1"),)))
+    assert (found.record, found.whole) == ({PORT: "p1"}, True)
+
+
+def test_deletion_uses_record_and_marks_and_starts_with_dependents() -> None:
+    look = ProjectView((thing(PORT, "p1"), thing(DISK, "v1"), thing(SERVER, "s1", "ACTIVE")))
+    record = {PORT: "p1", SERVER: "s1"}
+    found = plan_removal(OWNER, record, look)
+    assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
+    found = plan_removal(OWNER, record, ProjectView((thing(PORT, "p1"), thing(DISK, "v1"))))
+    assert [call.id for call in found.calls] == ["p1"]
+    assert found.record == {PORT: "p1"}
+    assert [call.id for call in plan_removal(OWNER, {}, ProjectView((thing(DISK, "v1"),))).calls] == ["v1"]
+    assert plan_removal(OWNER, record, ProjectView()).whole
+
+
+def test_resources_that_are_only_observed_are_not_deleted() -> None:
+    address = CloudResource("floating-ip", "users")
+    assert plan_removal(OWNER, {}, ProjectView((address,))).whole
+    (call,) = plan_removal(OWNER, {("floating-ip", "api"): "users"}, ProjectView((address,))).calls
+    assert call.id == "users"
+
+
+def test_undesired_resources_are_deleted_in_reverse_order() -> None:
+    group, rule = ("security-group", "b"), ("security-group-rule", "b-1")
+    record = {group: "g", rule: "r"}
+    found = plan_next(OWNER, [], record, ProjectView((thing(group, "g"), thing(rule, "r"))))  # type: ignore[arg-type]
+    assert [call.id for call in found.calls] == ["r", "g"]
+
+
+def test_a_record_in_a_status_and_back() -> None:
+    record = {PORT: "p1", DISK: "v1"}
+    assert record_of(written(record)) == record
+    assert record_of({}) == record_of({"resources": None}) == {}
+
+
+def test_a_deletion_in_progress_is_not_requested_again() -> None:
+    look = ProjectView((thing(SERVER, "s1", "ACTIVE", task_state="deleting"), thing(PORT, "p1")))
+    found = plan_removal(OWNER, {SERVER: "s1"}, look)
+    assert found.calls == ()
+    assert not found.whole
+
+
+@pytest.mark.parametrize("state", ["deleting", "SOFT-DELETING", "soft-deleting"])
+def test_no_resource_that_reports_its_deletion_is_deleted_again(state: str) -> None:
+    by_task = thing(SERVER, "s1", "ACTIVE", task_state=state)
+    by_state = thing(SERVER, "s1", state)
+    assert [remove(OWNER, SERVER, each) for each in (by_task, by_state)] == [None, None]
+    assert plan_removal(OWNER, {SERVER: "s1"}, ProjectView((by_task,))).wait == "Waiting for server s1 to be deleted"
+
+
+def test_an_unobserved_resource_is_not_lost() -> None:
+    record = {PORT: "p1", SERVER: "s1"}
+    look = ProjectView((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
+    found = plan_next(OWNER, parts(PORT, SERVER), record, look)
+    assert (found.lost, found.calls, found.record, found.whole) == ((), (), record, True)
+
+
+def test_an_undesired_resource_leaves_the_record_only_after_all_requests() -> None:
+    record = {PORT: "p1", SERVER: "s1"}
+    found = plan_next(OWNER, parts(PORT), record, ProjectView((thing(PORT, "p1"),), settled=False))
+    assert (found.record, found.whole) == (record, False)
+
+
+@pytest.mark.parametrize("look", [ProjectView(settled=False), ProjectView(unseen=frozenset({"volume"}))])
+def test_a_resource_that_may_still_exist_is_not_reported_as_lost(look: ProjectView) -> None:
+    found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, look)
+    assert (found.lost, found.calls, found.wait) == ((), (), "Checking that no resource is missing")
+
+
+@pytest.mark.parametrize("state", TYPES["server"].gone)
+def test_a_deleted_duplicate_is_not_deleted_again(state: str) -> None:
+    look = ProjectView((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
+    found = plan_next(OWNER, parts(SERVER), {SERVER: "s1"}, look)
+    assert (found.calls, found.whole) == ((), True)
+
+
+@pytest.mark.parametrize("state", TYPES["server"].gone)
+def test_resources_other_than_servers_exist_while_they_are_listed(state: str) -> None:
+    """A cloud that reports this for each new port would cause endless creations."""
+    look = ProjectView((thing(PORT, "p1", state),))
+    assert plan_next(OWNER, parts(PORT), {PORT: "p1"}, look).whole
+    assert [call.id for call in plan_removal(OWNER, {PORT: "p1"}, look).calls] == ["p1"]
+
+
+def test_absence_is_accepted_only_when_the_view_is_settled() -> None:
+    assert not plan_removal(OWNER, {PORT: "p1"}, ProjectView(settled=False)).whole
+
+
+slots = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
+states = st.sampled_from(["", "ACTIVE", "ERROR", "DELETED", "SOFT_DELETED", "available", "deleting", "odd"])
+look_of = st.builds(
+    lambda found, settled: ProjectView(tuple({(t.what, t.id): t for t in found}.values()), settled),
+    st.lists(st.builds(thing, slots, st.sampled_from(["1", "2", "3"]), states, st.sampled_from([UID, OTHER]))),
+    st.booleans(),
+)
+records = st.dictionaries(slots, st.sampled_from(["1", "2", "3"]), max_size=4)
+
+
+@given(records, look_of)
+def test_deletion_never_creates_a_resource_and_ends(record: dict[ResourceKey, str], look: ProjectView) -> None:
+    found = plan_removal(OWNER, record, look)
+    assert all(call.do == "delete" for call in found.calls)
+    if found.whole:
+        assert look.settled
+
+
+@given(st.lists(slots, unique=True, max_size=4), records, look_of)
+def test_a_step_creates_at_most_one_resource_and_only_an_absent_one(
+    wanted: list[ResourceKey], record: dict[ResourceKey, str], look: ProjectView
+) -> None:
+    found = plan_next(OWNER, parts(*wanted), record, look)
+    made = [call for call in found.calls if call.do == "create"]
+    assert len(made) <= 1
+    for call in made:
+        assert call.slot not in record
+        assert not [t for t in look.marked(UID, call.slot) if t.state not in ("DELETED", "SOFT_DELETED")]
+        assert look.settled
+
+
+def disk(id_: str, made: float | None, answered: bool = True, **facts: Any) -> CloudResource:
+    return thing(DISK, id_, "available", **{CREATED: made, ANSWERED: answered, **facts})
+
+
+@pytest.mark.parametrize("made", [700.0, 1300.0])
+def test_a_duplicate_volume_is_deleted(made: float) -> None:
+    look = ProjectView((disk("v1", 1000.0), disk("v2", made, answered=False)))
+    for found in (plan_next(OWNER, parts(DISK), {DISK: "v1"}, look), plan_removal(OWNER, {DISK: "v1"}, look)):
+        assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "v2", "duplicate")]
+    assert found.record == {DISK: "v1"}, "what it is known by lasts as long"
+
+
+COPIES = pytest.mark.parametrize(
+    ("ours", "copy"),
+    [
+        (disk("v1", 1000.0), disk("v2", 1301.0)),
+        (disk("v1", 1000.0), disk("v2", 1001.0, attachments=[{"server_id": "s2"}])),
+        (disk("v1", 1000.0), disk("v2", None)),
+        (disk("v1", None), disk("v2", 1000.0)),
+        (None, disk("v2", 1000.0)),
+        (disk("v1", 1000.0, answered=False), disk("v2", 1100.0, answered=False)),
+    ],
+)
+
+
+@COPIES
+def test_a_copy_of_our_volume_is_not_treated_as_a_duplicate(ours: CloudResource | None, copy: CloudResource) -> None:
+    """A backup, for example, contains the mark; after the loss of ours, its copy may be all that exists."""
+    found = plan_next(OWNER, parts(DISK), {DISK: "v1"}, ProjectView((*filter(None, [ours]), copy)))
+    assert (found.calls, found.record) == ((), {DISK: "v1"})
+    assert found.lost == (() if ours else (DISK,))
+
+
+@COPIES
+def test_a_copy_of_our_volume_outlives_it_and_is_reported(ours: CloudResource | None, copy: CloudResource) -> None:
+    record, gone = {DISK: "v1"}, []
+    things = [*filter(None, [ours]), copy]
+    while not (found := plan_removal(OWNER, record, ProjectView(tuple(things)))).whole:
+        gone += [call.id for call in found.calls]
+        things = [each for each in things if each.id not in gone]
+        record = dict(found.record)
+    assert gone == (["v1"] if ours else [])
+    assert found.copies == (copy,)
+
+
+def test_the_oldest_of_several_volumes_with_one_mark_is_adopted() -> None:
+    """Among those with a response to their request, which are no copies."""
+    look = ProjectView((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
+    found = plan_next(OWNER, parts(DISK), {}, look)
+    assert found.record == {DISK: "v3"}
+    assert plan_next(OWNER, parts(DISK), found.record, look).calls == ()
+
+
+def test_volumes_with_one_mark_are_neither_adopted_nor_deleted_if_none_is_surely_ours() -> None:
+    """One of them may be older than ours and belong to another client."""
+    both = disk("ours", 9000.0, answered=False), disk("users", 1000.0, answered=False)
+    found = plan_next(OWNER, parts(DISK, SERVER), {}, ProjectView(both))
+    assert (found.calls, found.record, found.ambiguous, found.copies) == ((), {}, both[::-1], ())
+    assert not found.whole
+    assert (
+        found.wait
+        == "Several volumes have the mark of this server, and which one belongs to it is unknown: users, ours"
+    )
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_without_a_record_only_a_volume_with_a_unique_mark_is_deleted(answered: bool) -> None:
+    both = disk("v1", 1000.0, answered=answered), disk("v2", 9000.0, answered=False)
+    found = plan_removal(OWNER, {}, ProjectView((*both, thing(PORT, "p1"))))
+    assert [call.id for call in found.calls] == ["p1"]
+    found = plan_removal(OWNER, {}, ProjectView(both))
+    assert (found.calls, found.whole, found.copies, found.ambiguous) == ((), True, both, ())
+    assert [call.id for call in plan_removal(OWNER, {}, ProjectView(both[:1])).calls] == ["v1"], (
+        "made when a process died"
+    )
+
+
+def test_a_resource_of_two_slots_remains_while_one_is_desired() -> None:
+    """Neutron returns an existing equal rule for a new one."""
+    one: ResourceKey = ("security-group-rule", "one")
+    other: ResourceKey = ("security-group-rule", "other")
+    look = ProjectView((CloudResource("security-group-rule", "r1"),))
+    found = plan_next(OWNER, parts(other), {one: "r1", other: "r1"}, look)
+    assert (found.record, found.calls) == ({other: "r1"}, ())
+    assert [call.id for call in plan_next(OWNER, [], found.record, look).calls] == ["r1"]
+
+
+def test_a_copy_of_an_undesired_volume_outlives_that_volume() -> None:
+    copy = disk("copy", 9000.0, answered=False)
+    found = plan_next(OWNER, [], {DISK: "v1"}, ProjectView((disk("v1", 1000.0), copy)))
+    assert [call.id for call in found.calls] == ["v1"]
+    found = plan_next(OWNER, [], found.record, ProjectView((copy,)))
+    assert (found.whole, found.calls) == (True, ())
+    found = plan_removal(OWNER, dict(found.record), ProjectView((copy,)))
+    assert (found.whole, found.calls, found.copies) == (True, (), (copy,))
+
+
+def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:
+    slots: list[ResourceKey] = [("floating-ip", str(number)) for number in range(5_000)]
+    look = ProjectView(tuple(thing(slot, f"id-{slot[1]}") for slot in slots))
+    record = {slot: f"id-{slot[1]}" for slot in slots}
+    began = time.process_time()
+    for known in ({}, record):
+        assert plan_next(OWNER, parts(*slots), known, look).record == record
+        assert plan_removal(OWNER, known, look).calls
+    assert time.process_time() - began < 2, "seconds"

@@ -1,0 +1,83 @@
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from stackwright.local import tools
+from stackwright.local.commands import LocalError, quiet
+from stackwright.local.config import LocalCluster
+from support.paths import ROOT
+
+CLUSTER = LocalCluster(Path("/s"), Path("/c"))
+KUBERNETES = next(tool for tool in tools.TOOLS if tool.module == "kubernetes")
+GO_MOD = "require (\n\tk8s.io/kubernetes v1.36.3\n)\n"
+
+
+def test_kubernetes_reports_the_version_it_is_pinned_to() -> None:
+    flags = tools.ldflags(KUBERNETES, GO_MOD)
+    assert "-X k8s.io/component-base/version.gitVersion=v1.36.3" in flags
+    assert "gitMajor=1" in flags
+    assert "gitMinor=36" in flags
+
+
+def test_an_unpinned_tool_is_rejected_with_the_file_to_edit() -> None:
+    with pytest.raises(LocalError, match=r"tools/kubernetes/go\.mod"):
+        tools.ldflags(KUBERNETES, "module x\n")
+
+
+def test_all_kubernetes_programs_are_one_binary_under_several_names() -> None:
+    places = {tools.binary(name, CLUSTER).parent for name in tools.KUBE_NAMES}
+    assert len(places) == 1
+    assert tools.binary("kubectl", CLUSTER).name == "kubectl"
+
+
+def test_an_unknown_program_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        tools.binary("emacs", CLUSTER)
+
+
+def test_every_tool_has_its_source_and_its_own_digest() -> None:
+    digests = {tools.digest(tool) for tool in tools.TOOLS}
+    assert len(digests) == len(tools.TOOLS)
+
+
+def test_a_wait_for_another_build_of_a_tool_ends_with_the_built_tool(tmp_path: Path) -> None:
+    """A starting cloud and concurrent tests build with the same cache."""
+    go, calls = tmp_path / "go", tmp_path / "calls"
+    # go build -trimpath -ldflags FLAGS -o PLACE PACKAGE
+    go.write_text(f'#!/bin/sh\necho "$7" >> {calls}\nsleep 0.3\ntouch "$6"\n')
+    go.chmod(0o755)
+    cluster = LocalCluster(tmp_path / "s", tmp_path / "c")
+    tool = next(tool for tool in tools.TOOLS if tool.module == "etcd")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: tools.build(cluster, tool, go, quiet), range(2)))
+    assert len(calls.read_text().splitlines()) == 1
+    assert tools.binary("etcd", cluster).exists()
+
+
+def test_only_named_and_missing_tools_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, built = LocalCluster(tmp_path / "s", tmp_path / "c"), []
+    monkeypatch.setattr(tools, "find_go", lambda *_: Path("go"))
+    monkeypatch.setattr(tools, "build", lambda cluster, tool, go, report: built.append(tool.module))
+    tools.folder(cluster, "helm").mkdir(parents=True)
+    tools.build_all(cluster, quiet, ["etcd", "helm"])
+    assert built == ["etcd"]
+    with pytest.raises(KeyError, match="emacs"):
+        tools.build_all(cluster, quiet, ["emacs"])
+    assert built == ["etcd"]
+    tools.build_all(cluster)
+    assert built == ["etcd", *(tool.module for tool in tools.TOOLS if tool.module != "helm")]
+
+
+def test_functional_tests_wait_for_the_programs_that_they_start() -> None:
+    """`make functional` builds no others."""
+    texts = [path.read_text() for path in (ROOT / "tests/functional").rglob("*.py")]
+    started = {name for text in texts for name in re.findall(r'tools\.binary\("(.+?)"\)', text)}
+    started |= {"etcd", "kube-apiserver"}  # of control_plane
+    wanted = {tool.module for tool in tools.TOOLS if tool.names() & started}
+    assert wanted > {"helm", "etcd"}
+    makefile = (ROOT / "Makefile").read_text()
+    assert re.search(r"^functional: \S+ server ##", makefile, re.MULTILINE)
+    (named,) = re.findall(r"^server: .*\n\t@\$\(BUILD\) (.*)$", makefile, re.MULTILINE)
+    assert set(named.split()) == wanted

@@ -1,0 +1,257 @@
+"""Checks of accounts at a provider that is ready but does not respond."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from stackwright.api.kinds import SECRET
+from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
+from stackwright.core.ports import TerminalError, TransientError
+from stackwright.runtime import accounts
+from stackwright.runtime.accounts import FEW, KEPT, LONGEST, QUIET, SHARES, AccountChecks
+from stackwright.runtime.memory import FrozenClock, MemoryBroker, MemoryCluster, MemoryIdentity, MemorySql
+from support.ports import memory_ports
+
+pytestmark = pytest.mark.looptime
+ADMIN = ("n", "root")
+
+
+class Sql(MemorySql):
+    """Hangs, fails or responds. `asked` has the user of each query, and whether it had a password."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, bool]] = []
+        self.error: Exception | None = None
+        self.hangs = True
+        self.lost = ""
+
+    async def missing(self, action: Any, admin: Any, password: Any) -> str:
+        self.asked.append((action.username, password is not None))
+        if self.hangs:
+            await asyncio.sleep(3600)
+        if self.error:
+            raise self.error
+        return self.lost
+
+
+def b64(text: bytes) -> str:
+    return base64.b64encode(text).decode()
+
+
+def account(name: str) -> SqlAccount:
+    return SqlAccount("db.n.svc", ADMIN, name, name, ("ALL PRIVILEGES",), ("n", name))
+
+
+def checks(sql: Sql, now: float = 1000.0, names: Iterable[str] = "abcdefgh") -> AccountChecks:
+    clock = FrozenClock(now)
+    cluster = MemoryCluster(clock=clock)
+    for name in ("root", *names):
+        data = {"password": base64.b64encode(b"p").decode()}
+        cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": data})
+    return AccountChecks(memory_ports(cluster, clock, sql=sql))
+
+
+async def looks(made: AccountChecks, provider: str = "p") -> int:
+    """All accounts at once, as by an event of their provider; how many got no answer."""
+    found = await asyncio.gather(
+        *(made.missing(account(name), provider) for name in "abcdefgh"), return_exceptions=True
+    )
+    silent = [each for each in found if isinstance(each, TransientError)]
+    assert all(each == "" for each in found if each not in silent)
+    return len(silent)
+
+
+async def test_a_hanging_provider_occupies_each_worker_once_and_later_one_at_a_time() -> None:
+    sql, now = Sql(), asyncio.get_running_loop().time
+    made, start = checks(sql), now()
+    assert await looks(made) == 8
+    assert now() - start == pytest.approx(LONGEST)
+    for _ in range(20):
+        assert await looks(made) == 8
+    assert now() - start == pytest.approx(LONGEST), "nobody waits for it again"
+    assert len(sql.asked) == 8
+    await asyncio.sleep(QUIET)
+    assert await looks(made) == 8
+    assert len(sql.asked) == 9, "one look asks for all"
+    sql.hangs = False
+    await asyncio.sleep(QUIET)
+    assert await looks(made) == 0
+    assert len(sql.asked) == 9 + 8
+
+
+async def test_a_new_or_restarted_provider_is_checked_at_once() -> None:
+    sql = Sql()
+    made = checks(sql)
+    await looks(made)
+    sql.hangs = False
+    assert await looks(made, "p since later") == 0
+    assert len(sql.asked) == 16
+
+
+async def test_a_failed_check_is_reported_with_its_cause_unless_creation_reports_it() -> None:
+    sql = Sql()
+    sql.hangs, sql.error = False, TransientError("Galera is not ready")
+    made = checks(sql)
+    for _ in range(2):
+        with pytest.raises(TransientError, match="Galera"):
+            await made.missing(account("a"), "p")
+    assert len(sql.asked) == 1
+    sql.error = TerminalError("no access")
+    assert await made.missing(account("a"), "another") is None, "nobody has seen it"
+
+
+async def test_a_changed_account_is_checked_by_name_only() -> None:
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    assert await made.missing(account("a"), "p", changed=True) == ""
+    assert await made.missing(account("a"), "p") == ""
+    assert sql.asked == [("a", False), ("a", True)], "an answer of the one kind is none of the other"
+
+
+async def test_an_observation_of_an_earlier_process_counts_as_a_response_of_the_start() -> None:
+    """Otherwise a restart with 5,000 accounts would send 5,000 queries at once."""
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    for name in "abcdefgh":
+        assert await made.missing(account(name), "p", before=True) == ""
+    early = len(sql.asked)
+    assert early < 4, "some are asked at each start"
+    assert await made.missing(account("h"), "p2", before=False) == ""
+    assert sql.asked[early:] == [("h", True)], "of this one nobody knows"
+    await asyncio.sleep(KEPT)
+    for name in "abcdefg":
+        assert await made.missing(account(name), "p", before=True) == ""
+    assert len(sql.asked) == early + 8
+
+
+async def test_each_start_checks_some_accounts_so_that_all_are_checked_in_time() -> None:
+    """An operator that never lives for long would notice no loss."""
+    sql, starts = Sql(), 200
+    sql.hangs = False
+    for start in range(starts):
+        made = checks(sql, 1000.0 + 230 * start)
+        for name in "abcdefgh":
+            await made.missing(account(name), "p", before=True)
+    counts = [sql.asked.count((name, True)) for name in "abcdefgh"]
+    assert all(starts / SHARES / 3 < count < starts / SHARES * 3 for count in counts), counts
+
+
+async def test_a_start_checks_only_a_few_accounts_per_provider() -> None:
+    names = [f"a{index}" for index in range(20 * SHARES)]
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql, names=names)
+    for provider in ("p", "another"):
+        sql.asked.clear()
+        for _ in range(2):
+            for name in names:
+                assert await made.missing(account(name), provider, before=True) == ""
+        assert 1 <= len(sql.asked) <= FEW
+
+
+async def test_checks_of_one_account_do_not_use_up_the_budget_of_a_start() -> None:
+    names = [f"a{index}" for index in range(20 * SHARES)]
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql, names=names)
+    for name in names:
+        for _ in range(FEW):
+            assert await made.missing(account(name), "p", before=True) == ""
+    assert len(sql.asked) == FEW
+
+
+async def test_accounts_that_cannot_be_checked_cost_a_start_no_more_than_others() -> None:
+    names = [f"a{index}" for index in range(20 * SHARES)]
+    made = checks(Sql(), names=names)
+    reads: list[Any] = []
+    cluster = made._ports.cluster
+    get = cluster.get
+
+    async def counted(kind: Any, key: Any) -> Any:
+        reads.append(key)
+        return None if key == ADMIN else await get(kind, key)
+
+    cluster.get = counted  # type: ignore[method-assign]
+    for name in names:
+        await made.missing(account(name), "p", before=True)
+    assert 1 <= len(reads) <= 2 * FEW
+
+
+async def test_after_a_loss_all_accounts_are_checked() -> None:
+    sql = Sql()
+    sql.hangs, sql.lost = False, "user"
+    made = checks(sql)
+    assert await made.missing(account("a"), "p") == "user"
+    sql.asked.clear()
+    for name in "abcdefgh":
+        assert await made.missing(account(name), "p", before=True) == "user"
+    assert len(sql.asked) == 8
+
+
+async def test_an_account_that_cannot_be_checked_counts_as_unchecked() -> None:
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    assert await made.missing(account("nobody"), "p") is None
+    assert sql.asked == []
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_a_check_uses_the_password_of_the_account_unless_it_changes(
+    changed: bool,
+) -> None:
+    """A provider that came back from an old backup may have the user, with the password of then."""
+    cluster, clock = MemoryCluster(), FrozenClock(1000.0)
+    for name, password in (("root", b"admin"), ("a", b"new")):
+        cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": {"password": b64(password)}})
+    sql, broker, identity = MemorySql(), MemoryBroker(), MemoryIdentity()
+    sql.users["host", "a"] = identity.users["a"] = "old"
+    made = AccountChecks(memory_ports(cluster, clock, sql=sql, broker=broker, identity=identity))
+    spec = {"serviceName": "s", "serviceType": "t", "username": "a", "endpoints": {}}
+    sql_account = SqlAccount("host", ADMIN, "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
+    entry, at_broker = CatalogEntry(ADMIN, spec, ("n", "a")), BrokerAccount("host", ADMIN, "v", "a", ("n", "a"))
+    old = "" if changed else "user a"
+    assert [await made.missing(each, "p", changed) for each in (sql_account, entry)] == [old, old]
+    assert await made.missing(at_broker, "p", changed) == "user a"
+    sql.users["host", "a"] = identity.users["a"] = broker.users["host", "a"] = "new"
+    assert [await made.missing(each, "p", changed) for each in (sql_account, entry, at_broker)] == [""] * 3
+
+
+async def test_without_the_administrators_password_no_check_runs() -> None:
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    nobody = SqlAccount("db.n.svc", ("n", "gone"), "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
+    assert await made.missing(nobody, "p") is None
+    assert sql.asked == []
+
+
+async def test_old_responses_are_dropped_without_a_scan_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 5,000 accounts a look at all answers for each question would be 25 million looks."""
+    looked = 0
+
+    class Counting(accounts._Answer):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal looked
+            looked += name == "until"
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr(accounts, "_Answer", Counting)
+    sql, count = Sql(), 300
+    sql.hangs = False
+    made = checks(sql, names=["another", *(f"a{index}" for index in range(count))])
+    for provider in ("p", "again"):
+        for index in range(count):
+            await made.missing(account(f"a{index}"), provider)
+    assert looked <= 3 * 2 * count
+    await asyncio.sleep(KEPT)
+    await made.missing(account("another"), "p")
+    assert len(made._there) == 1

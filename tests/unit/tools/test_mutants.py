@@ -1,0 +1,64 @@
+"""The output of `make mutants` about its mutants."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import mutants
+import pytest
+
+from support.paths import ROOT
+
+
+def test_only_a_test_that_failed_or_had_no_end_has_noticed_a_mutant() -> None:
+    """Not one that could not run: 0 passed, 2 interrupted, 4 wrong words, 5 no tests; None was not tried."""
+    codes = [1, 1, 3, 36, 0, 2, 4, 5, None, None]
+    told = mutants.table({"core": dict(zip("abcdefghij", codes, strict=True)), "services": {"x": None}})
+    head, _, core, services, every = told.splitlines()
+    assert head == "| folder | mutants | tried | noticed | out of time | not noticed | score |"
+    assert core == "| core | 10 | 8 | 3 | 1 | 4 | 50 % |"
+    assert services == "| services | 1 | 0 | 0 | 0 | 0 | - |"
+    assert every == "| all | 11 | 8 | 3 | 1 | 4 | 50 % |"
+
+
+def test_a_sample_has_as_many_of_each_folder_and_is_the_same_for_a_seed() -> None:
+    found = {"core": dict.fromkeys(map(str, range(100))), "services": dict.fromkeys(map(str, range(100, 103)))}
+    drawn = mutants.sample(found, 20, 7)
+    assert len(set(drawn)) == len(drawn) == 13
+    assert sum(name in found["services"] for name in drawn) == 3
+    assert drawn == mutants.sample(found, 20, 7)
+    assert drawn != mutants.sample(found, 20, 8)
+
+
+@pytest.mark.parametrize("folder", mutants.FOLDERS)
+def test_each_folder_exists_and_its_results_are_found(tmp_path: Path, folder: str) -> None:
+    sources = [path for path in ROOT.glob(mutants.FOLDERS[folder]) if path.suffix == ".py"]
+    assert sources
+    meta = tmp_path / "mutants" / f"{sources[-1].relative_to(ROOT)}.meta"
+    meta.parent.mkdir(parents=True)
+    meta.write_text(json.dumps({"exit_code_by_key": {"a": 1}}))
+    assert mutants.results(tmp_path) == {name: ({"a": 1} if name == folder else {}) for name in mutants.FOLDERS}
+
+
+def test_excluded_tests_exist() -> None:
+    assert [name for name in mutants.LEFT_OUT if not (ROOT / "tests/unit" / name).exists()] == []
+
+
+def test_the_copy_is_a_separate_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that read the commit would fail in it, and without their success no mutant runs."""
+    source, to = tmp_path / "source", tmp_path / "copy"
+    for folder in (source, to):
+        folder.mkdir()
+    (source / "tracked").write_text("a")
+    (source / "other").write_text("b")
+    for words in (["init", "--quiet"], ["add", "tracked"]):
+        subprocess.run(["git", *words], cwd=source, check=True)
+    monkeypatch.setattr(mutants, "ROOT", source)
+    mutants.copy(to)
+    asked = subprocess.run(
+        ["git", "ls-tree", "--name-only", "HEAD"], cwd=to, check=True, capture_output=True, text=True
+    )
+    assert asked.stdout.split() == ["tracked"]
+    assert not (to / "other").exists()

@@ -1,0 +1,186 @@
+"""Every end-to-end test belongs to the core or to one pack; a run takes the packs whose sources changed."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import packs
+import pytest
+from packs import Pack, Run
+
+from support.paths import ROOT
+
+E2E = ROOT / "tests/e2e"
+NEEDS = {
+    "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},
+    "full": {"full_cloud", "vms", "pair"},
+    "small": {"cloud"},
+}
+"""Cloud: the fixtures that start it."""
+SOURCES = ("src", "charts", "images", "examples")
+IGNORED = {"__pycache__", "__init__.py", "README.md"}
+CORE_ONLY = (
+    "src/stackwright/smoke/**",
+    "src/stackwright/assets.py",
+    "src/stackwright/simulate.py",
+    "src/stackwright/turns.py",
+    "src/stackwright/adapters/public_api.py",
+    "charts/keystoneclient/**",
+    "charts/ovn/**",  # rendered only
+    "images/**",
+    "examples/cloud.yaml",
+    "examples/identity.yaml",
+    "examples/overrides.yaml",
+    "examples/control-plane.yaml",
+)
+"""Sources that no pack is about: the core runs them in each `make test`, or unit and golden tests do."""
+ONE = Pack("one", 1, "small", ("src/a/**",))
+TWO = Pack("two", 1, "storage", ("src/b/*.py", "src/a/x.py"))
+THREE = Pack("three", 1, "full", ("charts/*/values.yaml",))
+
+
+def fixtures(folder: Path) -> set[str]:
+    """Fixtures that its tests and its own fixtures use."""
+    found = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                marked = any("fixture" in ast.unparse(each) for each in node.decorator_list)
+                if marked or node.name.startswith("test_"):
+                    found |= {each.arg for each in node.args.args}
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("usefixtures"):
+                found |= {each.value for each in node.args if isinstance(each, ast.Constant)}  # type: ignore[misc]
+    return found
+
+
+def test_every_end_to_end_test_belongs_to_the_core_or_to_one_pack() -> None:
+    declared = {pack.folder for pack in packs.load() if not pack.also}
+    elsewhere = [path for pack in packs.load() for path in pack.also]
+    assert len(elsewhere) == len(set(elsewhere))
+    assert all((ROOT / path).is_file() for path in elsewhere)
+    homes = {path.parent for path in E2E.rglob("test_*.py")}
+    assert homes == declared | {packs.CORE}
+
+
+def test_every_pack_names_existing_paths() -> None:
+    nothing = [(pack.name, glob) for pack in packs.load() for glob in pack.paths if not any(ROOT.glob(glob))]
+    assert nothing == []
+
+
+def test_every_source_belongs_to_a_pack_or_only_to_the_core() -> None:
+    """A folder that is new belongs to one of both."""
+    found = (path for source in SOURCES for path in (ROOT / source).rglob("*") if path.is_file())
+    files = [path.relative_to(ROOT).as_posix() for path in found if not IGNORED & {*path.parts, path.name}]
+    known = [*packs.load(), Pack("core", 1, "storage", CORE_ONLY)]
+    assert len(files) > 500
+    assert [path for path in files if not any(packs.selects(pack, [path]) for pack in known)] == []
+
+
+@pytest.mark.parametrize("pack", packs.load(), ids=lambda pack: pack.name)
+def test_a_pack_declares_the_cloud_that_its_tests_need(pack: Pack) -> None:
+    asked = fixtures(pack.folder)
+    needed = {cloud for cloud, names in NEEDS.items() if asked & names}
+    assert pack.cloud in (needed or {"none"})
+    assert needed <= {pack.cloud, pack.leaves}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ('minutes = 6\ncloud = "small"\npaths = ["a"]', "up to 5"),
+        ('minutes = 0\ncloud = "small"\npaths = ["a"]', "up to 5"),
+        ('minutes = 1\ncloud = "large"\npaths = ["a"]', "storage, small, none, full"),
+        ('minutes = 1\ncloud = "small"\npaths = []', "list of globs"),
+        ('minutes = 1\ncloud = "small"\npaths = ["a"]\nalso = "tests/x.py"', "list of files"),
+        ('minutes = 1\ncloud = "small"\npaths = ["a"]\nleaves = "large"', "leaves is 'large'"),
+        ('minutes = 1\ncloud = "small"', "takes minutes, cloud, paths, also"),
+        ('minutes = 1\ncloud = "small"\npaths = ["a"]\nmore = 1', "takes minutes, cloud, paths, also"),
+    ],
+)
+def test_a_wrong_declaration_is_named(text: str, part: str) -> None:
+    with pytest.raises(ValueError, match=part):
+        packs.parse("one", text)
+
+
+PASSED = {"one": Run("passed"), "two": Run("passed"), "three": Run("passed")}
+YOUNG = {"one": 3, "two": 12, "three": 7}
+ALL = [ONE, TWO, THREE]
+
+
+def chosen(
+    changed: dict[str, list[str]], ages: dict[str, int | None], record: packs.Record = PASSED, count: int = 0
+) -> list[str]:
+    return [pack.name for pack in packs.choose(ALL, record, changed, ages, count)]
+
+
+def test_a_run_has_at_most_two_packs_with_changed_sources_oldest_first() -> None:
+    changed = {"one": ["src/a/deep/y.py"], "two": ["src/a/x.py"], "three": ["charts/nova/values.yaml"]}
+    assert chosen(changed, {**YOUNG}) == ["two", "three"]
+
+
+def test_without_a_change_packs_rotate_by_the_count_of_commits() -> None:
+    turns = [chosen({"one": ["docs/x.md"]}, {**YOUNG}, count=count) for count in range(4)]
+    assert turns == [["one"], ["two"], ["three"], ["one"]]
+
+
+def test_a_nearly_overdue_pack_runs_before_those_with_changed_sources() -> None:
+    """Otherwise changes elsewhere would displace it until `make test` fails because it never ran."""
+    changed = {"one": ["src/a/y.py"], "two": ["src/b/x.py"]}
+    assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS + 1}) == ["three", "two"]
+    assert chosen(changed, {"one": 3, "two": 12, "three": packs.DUE_COMMITS}) == ["two", "one"]
+    assert chosen(changed, {"one": 3, "two": 12, "three": None}) == ["three", "two"], "not known to be young"
+
+
+@pytest.mark.parametrize("record", [{**PASSED, "one": Run("failed")}, {"two": Run("passed"), "three": Run("passed")}])
+def test_a_pack_that_failed_or_never_ran_runs_first(record: packs.Record) -> None:
+    assert chosen({"three": ["charts/nova/values.yaml"]}, {"one": 0, "two": 40, "three": 9}, record) == ["one", "two"]
+
+
+def test_a_star_stays_within_a_folder_and_a_pack_selects_itself() -> None:
+    assert packs.selects(TWO, ["src/b/x.py"])
+    assert not packs.selects(TWO, ["src/b/deep/x.py"])
+    assert not packs.selects(THREE, ["charts/nova/templates/values.yaml"])
+    assert packs.selects(THREE, ["tests/e2e/packs/three/test_three.py"])
+
+
+def test_a_pack_that_passed_more_than_40_commits_ago_is_overdue() -> None:
+    assert packs.overdue({"one": 40, "two": 41, "three": None}) == ["two"]
+
+
+@pytest.mark.parametrize(("minutes", "late"), [(1.0, False), (1.5, False), (1.6, True)])
+def test_a_pack_is_late_if_it_takes_1_5_times_its_declared_minutes(minutes: float, late: bool) -> None:
+    assert packs.is_late(ONE, minutes) is late
+
+
+def test_packs_of_one_cloud_run_after_each_other() -> None:
+    last = Pack("conversion", 1, "full", ("a",), leaves="storage")
+    assert [pack.name for pack in packs.in_order([last, THREE, ONE, TWO])] == ["two", "one", "three", "conversion"]
+
+
+def test_the_record_is_read_as_it_was_written_and_names_packs_only() -> None:
+    record = {"one": Run("failed", "abc", "2026-01-01T00:00:00Z", 1.5, "def"), "two": Run()}
+    assert packs.read(packs.write(record)) == record
+    assert set(packs.read(packs.RECORD.read_text())) <= {pack.name for pack in packs.load()}
+
+
+def test_the_table_shows_a_pack_that_never_ran() -> None:
+    told = packs.table([ONE, TWO], {"one": Run("passed", "a" * 40, "", 1.25, "a" * 40)}, {"one": 3, "two": None})
+    one, two = told.splitlines()[1:]
+    assert one.split() == ["one", "passed", "1.2", "3", "a" * 12]
+    assert two.split() == ["two", "never", "run", "-", "unknown", "-"]
+
+
+def test_durations_are_summed_by_tier_with_the_slowest_first() -> None:
+    cases = {
+        "core": [{"name": "slow", "time": "90"}, {"name": "fast", "time": "30"}],
+        "unit": [{"name": "x", "time": "60"}],
+    }
+    told = packs.durations(cases, slowest=2)
+    assert [line.split() for line in told.splitlines() if line] == [
+        ["2.0", "min", "core"],
+        ["1.0", "min", "unit"],
+        ["3.0", "min", "in", "all"],
+        ["90.0", "s", "core:", "slow"],
+        ["60.0", "s", "unit:", "x"],
+    ]
