@@ -98,6 +98,13 @@ def web() -> Iterator[Web]:
     made.close()
 
 
+def session_of(web: Web, files: ExitStack) -> Any:
+    """The session of a connection, kept until `files` are closed: the garbage collector ends its sessions."""
+    made = connection(web.login, files)
+    files.callback(lambda: made)
+    return made.session
+
+
 async def asked(web: Web) -> TransientCloudError:
     project = ProjectConnection(web.login)
     try:
@@ -116,7 +123,7 @@ def test_a_response_is_read_only_up_to_the_limit(web: Web, encoding: str) -> Non
         body = gzip.compress(body)
     web.otherwise = (200, {"Content-Encoding": encoding}, body)
     with ExitStack() as files, pytest.raises(exceptions.ConnectionError) as raised:
-        connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
+        session_of(web, files).get(f"http://127.0.0.1:{web.port}/", authenticated=False)
     assert "4 MiB" in describe_error(raised.value, "compute")
 
 
@@ -145,7 +152,7 @@ def test_many_concurrent_responses_fit_in_the_operators_memory(web: Web, body: s
     limit = int(chart["pod"]["resources"]["operator"]["limits"]["memory"].removesuffix("Mi")) << 20
     web.otherwise = (200, {"Content-Encoding": "gzip"}, gzip.compress(body.encode()))
     with ExitStack() as files:
-        session = connection(web.login, files).session
+        session = session_of(web, files)
         tracemalloc.start()
         try:
             assert json_of(session.get(f"http://127.0.0.1:{web.port}/", authenticated=False))
@@ -167,7 +174,7 @@ def test_json_is_read_in_the_encoding_in_which_its_values_are_counted(web: Web, 
     headers = {"Content-Type": f"application/json; charset={charset}"}
     web.answers = {"/own": (200, headers, body), "/utf-8": (200, headers, LIST.encode())}
     with ExitStack() as files:
-        session = connection(web.login, files).session
+        session = session_of(web, files)
         own, utf8 = (session.get(f"http://127.0.0.1:{web.port}{path}", authenticated=False) for path in web.answers)
     assert json_of(utf8) == json.loads(LIST)
     with pytest.raises((LibraryFailed, RequestException)):
@@ -179,7 +186,7 @@ def test_a_response_of_the_usual_size_is_read_unchanged(web: Web) -> None:
     body = b"[" + b'"%s",' % (b"x" * (LARGEST // values - 4)) * values + b"1]"
     web.otherwise = (200, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
     with ExitStack() as files:
-        answer = connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
+        answer = session_of(web, files).get(f"http://127.0.0.1:{web.port}/", authenticated=False)
     assert answer.content == body
     assert len(answer.json()) == values + 1
 
@@ -198,7 +205,7 @@ def test_a_slow_response_is_aborted(web: Web, monkeypatch: pytest.MonkeyPatch, b
     monkeypatch.setattr(responses, "LONGEST", 0.3)
     web.drips = begin, bit
     with ExitStack() as files, pytest.raises(exceptions.ConnectTimeout) as raised:
-        connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
+        session_of(web, files).get(f"http://127.0.0.1:{web.port}/", authenticated=False)
     assert describe_error(raised.value, "compute") == "no response in time"
 
 
@@ -206,7 +213,7 @@ def test_each_response_of_a_connection_has_the_full_timeout(web: Web, monkeypatc
     monkeypatch.setattr(responses, "LONGEST", 0.3)
     web.otherwise = (200, {}, b"yes")
     with ExitStack() as files:
-        session = connection(web.login, files).session
+        session = session_of(web, files)
         for _ in range(2):
             assert session.get(f"http://127.0.0.1:{web.port}/", authenticated=False).text == "yes"
             time.sleep(0.4)
@@ -259,7 +266,7 @@ async def test_no_redirect_to_another_host_is_followed(web: Web, status: int, lo
 def test_a_redirect_on_the_same_host_is_followed(web: Web) -> None:
     web.answers = {"/v2": (302, {"Location": f"http://127.0.0.1:{web.port}/v2/"}, b""), "/v2/": (200, {}, b"yes")}
     with ExitStack() as files:
-        answer = connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/v2", authenticated=False)
+        answer = session_of(web, files).get(f"http://127.0.0.1:{web.port}/v2", authenticated=False)
     assert answer.text == "yes"
 
 
