@@ -178,9 +178,16 @@ class Cloud:
     def empty(self) -> None:
         """Of virtual machines and images."""
         client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
-        computes = (*client, "compute", "service", "list", "--service", "nova-compute", "-f", "value", "-c", "State")
+        words = ("compute", "service", "list", "--service", "nova-compute", "-f", "json", "-c", "Host", "-c", "State")
+        nodes = {name.removeprefix("node/") for name in self.kubectl("get", "nodes", "-o", "name").split()}
+
+        def serve() -> bool:
+            """Those of nodes; a removed one leaves its service."""
+            found = json.loads(self.kubectl(*client, *words))
+            return {each["State"] for each in found if each["Host"] in nodes} == {"up"}
+
         # Without a service for a node, Nova deletes a machine only from its database.
-        eventually(lambda: set(self.kubectl(*computes).split()) == {"up"}, limit=300, pause=2)
+        eventually(serve, limit=300, pause=2)
         for thing, *more in (("server", "--all-projects"), ("image",)):
             found = self.kubectl(*client, thing, "list", *more, "-f", "value", "-c", "ID").split()
             wait = ["--wait"] if thing == "server" else []

@@ -75,8 +75,14 @@ def attempt(account: configparser.SectionProxy, identity: Path | None) -> str:
 
 
 def restore(identity: Path, placement: str, token: str) -> None:
-    """Writes the UUID of the resource provider of this host, if there is one. Its name is the host's name in libvirt."""
-    for name in dict.fromkeys((socket.gethostname(), socket.getfqdn(), os.environ["NODE_NAME"])):
+    """Writes the UUID of the node's resource provider, if there is one. Its name is the host's name in libvirt.
+
+    A host whose name differs from the node's by more than the domain gets none: another node may have that host name.
+    """
+    node = os.environ["NODE_NAME"]
+    for name in dict.fromkeys((socket.gethostname(), socket.getfqdn(), node)):
+        if name.partition(".")[0] != node.partition(".")[0]:
+            continue
         found = json.loads(get(f"{placement}/resource_providers?{urllib.parse.urlencode({'name': name})}", token))
         for provider in found["resource_providers"]:
             text = str(uuid.UUID(provider["uuid"]))
