@@ -78,6 +78,19 @@ async def test_a_read_without_a_response_is_ended_and_repeated(cluster):
     assert logs[0]["cause"] == "no response within 5 s"
 
 
+async def test_a_slow_api_ends_it_too(cluster):
+    """Each response takes longer than the first limit."""
+    get = cluster.get
+
+    async def slow(kind, key):
+        await asyncio.sleep(12)
+        return await get(kind, key)
+
+    cluster.get = slow
+    await cluster.delete(POD, KEY)
+    assert await ends(cluster, 60)
+
+
 async def test_a_pod_that_is_not_there_ends_nothing(cluster):
     assert not await ends(cluster, 600, (KEY[0], "another"))
 
