@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -29,8 +30,11 @@ def clouds(providers: dict[str, str]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            endpoint = {"interface": "internal", "url": f"{url}/placement/"}
-            catalog = [{"type": "placement", "endpoints": [endpoint]}]
+            endpoints = [
+                {"interface": "internal", "region": "another", "url": f"{url}/another/"},
+                {"interface": "internal", "region": "here", "url": f"{url}/placement/"},
+            ]
+            catalog = [{"type": "placement", "endpoints": endpoints}]
             self._send({"token": {"catalog": catalog}}, {"X-Subject-Token": TOKEN})
 
         def do_GET(self) -> None:
@@ -62,10 +66,22 @@ def clouds(providers: dict[str, str]) -> Iterator[str]:
         server.shutdown()
 
 
+class Forgetful(dict[str, str]):
+    """Knows node1, but its UUID only when asked again."""
+
+    def __init__(self) -> None:
+        super().__init__(node1=IDENTITY)
+        self.answers = iter([None])
+
+    def __getitem__(self, name: str) -> Any:
+        return next(self.answers, IDENTITY)
+
+
 def start(folder: Path, providers: dict[str, str], *words: str, host: str = "node1") -> str:
     """Runs the script of the init container on the node node1 with this host name; returns its output."""
     with clouds(providers) as url:
         lines = ["[placement]", f"auth_url = {url}/v3", "username = nova", "password = p", "project_name = service"]
+        lines.append("region_name = here")
         (folder / "nova.conf").write_text("\n".join(lines))
         text = SCRIPT.read_text().replace("/etc/nova/", f"{folder}/")
         text = text.replace("socket.gethostname()", repr(host)).replace("socket.getfqdn()", repr(host))
@@ -108,6 +124,14 @@ def test_an_identity_is_kept(tmp_path: Path) -> None:
     identity.write_text("kept")
     assert start(tmp_path, {"node1": IDENTITY}, str(identity)) == ""
     assert identity.read_text() == "kept"
+
+
+def test_a_wrong_answer_is_asked_for_again(tmp_path: Path) -> None:
+    """Null in place of a UUID, first."""
+    identity, providers = tmp_path / "compute_id", Forgetful()
+    said = start(tmp_path, providers, str(identity))
+    assert identity.read_text() == IDENTITY
+    assert said.startswith("Waiting for Placement: ")
 
 
 def test_others_than_compute_nodes_only_wait(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ class WholeList:
 
     def need(self, settled: float) -> float:
         """Let a list begin at `settled` or later; returns when it is expected to have ended."""
+        settled = float(math.ceil(settled))  # which bounds the number of times, however many requests are uncertain
         self.needed.add(settled)
         begins = self.tried
         for time in sorted(self.needed):
