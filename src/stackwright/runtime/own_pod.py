@@ -25,16 +25,22 @@ log = structlog.get_logger()
 
 
 async def until_deleted(reader: Reader, key: Key) -> None:
-    """Return when the pod is being deleted. Only a pod that is read counts: without the API no action is possible.
+    """Return when the pod is being deleted, or is absent twice in a row after it was read: it was deleted by force.
 
-    Failures, of whatever class, are logged once per class until a success: meanwhile nothing ends the operator.
+    Nothing else counts: without the API no action is possible. Failures, of whatever class, are logged once per class
+    until a success.
     """
     pod, told, (limit, longest) = "/".join(key), set[str](), LIMITS
+    absences: int | None = None  # in a row; None before the first success
     while True:
         try:
             async with asyncio.timeout(limit):  # the client's own timeout would delay the end by a minute
                 read = await reader.get(POD, key)
-            if is_deleting(read):
+            if read:
+                absences = 0
+            elif absences is not None:
+                absences += 1
+            if is_deleting(read) or absences == 2:
                 log.warning("the operator ends, because its pod is being deleted", pod=pod)
                 return
             failure, cause = ("", "") if read else ("absent", "there is no such pod")
