@@ -20,7 +20,8 @@ from aiohttp import web
 from stackwright.runtime import listener, metrics
 from stackwright.runtime.health import Health
 from stackwright.runtime.listener import FEW, HANDSHAKES, SHARE, Server
-from support.tls_clients import PATIENCE, connected, contexts, until
+from support.tls_clients import connected, contexts
+from support.waiting import PATIENCE, until
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 LONG = 2 * PATIENCE  # seconds: a test that waits so long fails

@@ -93,14 +93,14 @@ def test_prune_removes_images_without_a_recipe(cache):
 
 
 class FakeBuilder:
-    """Takes a moment for each image, and notes what ran."""
+    """Takes a moment for each image, and notes what ran. The images `meet` are built together, or not at all."""
 
-    def __init__(self, failing: str = "") -> None:
+    def __init__(self, failing: str = "", meet: tuple[str, ...] = ()) -> None:
         plain = {"title": "t", "version": "1", "licenses": "MIT", "user": "1:1"}
         bases = {"alone": None, "base": None, "python": "base", "keystone": "python", "glance": "python"}
         recipes = {name: plain | {"base": base} for name, base in bases.items()}
         self.catalogue = Catalogue.model_validate({"refreshed": "", "images": recipes})
-        self.failing = failing
+        self.failing, self.meet = failing, dict.fromkeys(meet, threading.Barrier(max(1, len(meet)), timeout=60))
         self.log: list[str] = []
         self.running = self.most = 0
         self.lock = threading.Lock()
@@ -109,6 +109,8 @@ class FakeBuilder:
         with self.lock:
             self.running += 1
             self.most = max(self.most, self.running)
+        if name in self.meet:
+            self.meet[name].wait()
         time.sleep(0.005)
         with self.lock:
             self.running -= 1
@@ -118,7 +120,7 @@ class FakeBuilder:
 
 
 def test_images_are_built_two_at_a_time_after_their_bases():
-    builder, said = FakeBuilder(), []
+    builder, said = FakeBuilder(meet=("alone", "base")), []
     images._build_in_order(builder, ["keystone", "glance", "base", "python", "alone"], said.append)
     assert sorted(builder.log) == ["alone", "base", "glance", "keystone", "python"]
     assert builder.log.index("base") < builder.log.index("python") < builder.log.index("keystone")

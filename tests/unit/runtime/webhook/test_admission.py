@@ -28,7 +28,8 @@ from stackwright.main import Options, settings
 from stackwright.runtime import listener
 from stackwright.runtime.webhook import admission
 from stackwright.runtime.webhook.admission import LARGEST, Admission
-from support.tls_clients import connected, contexts, until
+from support.tls_clients import connected, contexts
+from support.waiting import until
 
 SECRET_TEXT = "hunter2"
 Ask = Callable[..., Any]
