@@ -108,7 +108,7 @@ async def test_all_endpoints_are_queried_concurrently(authority: dict[str, str])
     cloud.put("os-services", {"binary": "nova-compute", "host": "node1", "state": "up", "status": "enabled"})
     services = frozenset({"identity", "image", "compute", "networking", "dashboard"})
     try:
-        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
+        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services), limit=60)
     finally:
         cloud.close()
     assert [each.service for each in live.endpoints] == ["keystone", "glance", "neutron", "nova", "horizon"]
@@ -160,7 +160,7 @@ async def test_an_answer_that_is_none_of_openstack_is_told(
     cloud = Odd({path: said})
     services = frozenset({"identity", "compute", "networking"})
     try:
-        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
+        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services), limit=60)
     finally:
         cloud.close()
     assert (live.agents, live.problem) == ((), told)
@@ -171,7 +171,9 @@ async def test_names_that_are_no_texts_are_shown_as_texts(authority: dict[str, s
     known = {"state": "up", "status": "enabled"}
     cloud = Odd({COMPUTES: {"services": [{"binary": None, "host": 5, **known}, {"binary": "b", "host": "a", **known}]}})
     try:
-        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], frozenset({"compute"})))
+        live = await check_endpoints(
+            Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], frozenset({"compute"})), limit=60
+        )
     finally:
         cloud.close()
     assert live.problem == ""
