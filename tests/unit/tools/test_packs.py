@@ -23,7 +23,6 @@ IGNORED = {"__pycache__", "__init__.py", "README.md"}
 CORE_ONLY = (
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
-    "src/stackwright/simulate.py",
     "src/stackwright/turns.py",
     "src/stackwright/adapters/public_api.py",
     "charts/keystoneclient/**",

@@ -12,9 +12,9 @@ from stackwright.cli import common
 
 if TYPE_CHECKING:
     from stackwright.cli.change.manifests import Manifest
-    from stackwright.cli.change.plan_render import Entry
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
+    from stackwright.forecast.entries import Entry
 
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask for confirmation before data is lost; for scripts.")
@@ -26,9 +26,9 @@ def losses(found: Iterable[Entry]) -> list[str]:
     and the data that is lost with them or by a change. Accounts are not data.
     """
     from stackwright.api.services.contracts import DatabaseAccount
-    from stackwright.cli.change.plan_render import DELETE, NOTE
     from stackwright.cloud.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
     from stackwright.core.openstack.resource_types import TYPES
+    from stackwright.forecast.entries import DELETE, NOTE
 
     precious = {what for what, facts in TYPES.items() if facts.precious}
     own = (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)
@@ -50,11 +50,11 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     """
     from stackwright.api.kinds import SECRET
     from stackwright.cli.change.manifests import Manifest
-    from stackwright.cli.change.plan import foresee
-    from stackwright.cli.change.plan_render import CUT_OFF
+    from stackwright.cli.foresee import foresee
     from stackwright.cloud.registry import RESOURCES, STILL
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict, TerminalError, TransientError
+    from stackwright.forecast.entries import CUT_OFF
 
     kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
     asked = [each for each in manifests if each.kind in kinds]
@@ -87,7 +87,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
 
 def unforeseen(found: Iterable[Entry]) -> list[str]:
     """Where a plan is incomplete: later steps may lose data."""
-    from stackwright.cli.change.plan_render import FAIL
+    from stackwright.forecast.entries import FAIL
 
     return [_unknown(entry.what, entry.why) for entry in found if entry.does == FAIL and entry.verb == "fail"]
 

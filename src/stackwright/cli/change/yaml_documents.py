@@ -16,7 +16,8 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-DEEPEST = 100
+from stackwright.core.bounds import DEEPEST
+
 # Limits of one document; each alias counts with its expansion.
 MOST = 100_000  # values
 LONGEST = 16 << 20  # characters of all its texts; a file has no more bytes

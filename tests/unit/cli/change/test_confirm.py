@@ -12,10 +12,10 @@ from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
 from stackwright.cli.change.confirm import confirm, foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
-from stackwright.cli.change.plan_render import CHANGE, DELETE, Entry
 from stackwright.cli.cluster import CliError
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.forecast.entries import CHANGE, DELETE, Entry
 from stackwright.runtime.memory import MemoryCluster
 
 KEY = ("openstack", "cloud")
@@ -79,7 +79,7 @@ async def test_an_unpredictable_change_counts_as_a_loss(monkeypatch: pytest.Monk
     async def fails(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("stackwright.cli.change.plan.foresee", fails)
+    monkeypatch.setattr("stackwright.cli.foresee.foresee", fails)
     cluster = MemoryCluster()
     there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
     cluster.put(OpenStackDeployment.KIND, there)
@@ -94,7 +94,7 @@ async def test_clouds_are_queried_with_the_credentials_in_the_same_file(monkeypa
         asked.append(manifests)
         return [], {}
 
-    monkeypatch.setattr("stackwright.cli.change.plan.foresee", foresee)
+    monkeypatch.setattr("stackwright.cli.foresee.foresee", foresee)
     cluster = MemoryCluster()
     there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
     cluster.put(OpenStackDeployment.KIND, there)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.cli.change import plan
+from stackwright.cli import foresee
 from stackwright.cli.change.manifests import Manifest, load
-from stackwright.cli.change.plan_render import BUILT, Entry, source_of
 from stackwright.cli.cluster import _explained
 from stackwright.core.ports import NotServed, secret_data
+from stackwright.forecast.entries import BUILT, Entry, source_of
 from stackwright.runtime.memory import MemoryCluster
 
 FILE = """\
@@ -28,14 +28,14 @@ async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: 
     file, cluster, asked = tmp_path / "m.yaml", MemoryCluster(), []
     file.write_text(FILE)
     cluster.put(SECRET, {"metadata": {"name": "other", "namespace": "demo"}, "data": {"clouds.yaml": "b2xk"}})
-    outside = plan.outside
+    outside = foresee.outside
 
     def spied(reader: Any, namespace: str) -> Any:
         asked.append(reader)
         return outside(reader, namespace)
 
-    monkeypatch.setattr(plan, "outside", spied)
-    await plan.foresee(cluster, load(file, "demo"), "demo")
+    monkeypatch.setattr(foresee, "outside", spied)
+    await foresee.foresee(cluster, load(file, "demo"), "demo")
     (reader,) = asked
     told = [secret_data(await reader.get(SECRET, ("demo", name))) for name in ("clouds", "other")]
     assert told == [{"clouds.yaml": "new"}, {"clouds.yaml": "old"}]
@@ -51,8 +51,8 @@ async def test_equal_notes_of_two_namespaces_are_both_shown(monkeypatch: pytest.
     async def forecast(*_: Any) -> Any:
         return [shared, restart], {}
 
-    monkeypatch.setattr(plan, "forecast", forecast)
-    found, _ = await plan.foresee(MemoryCluster(), given, "a")
+    monkeypatch.setattr(foresee, "forecast", forecast)
+    found, _ = await foresee.foresee(MemoryCluster(), given, "a")
     assert found == [shared, restart, restart]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP
-from stackwright.cli.change.costs import objects
 from stackwright.core.plan import Apply, HelmUninstall, SqlAccount
-from stackwright.impact import Facts, Restart, lost, restarts
-from stackwright.simulate import Step
+from stackwright.forecast.costs import objects
+from stackwright.forecast.impact import Facts, Restart, lost, restarts
+from stackwright.forecast.simulate import Step
 
 SURGE = "new pods start before old ones end"
 NOBODY = "the service is interrupted"

@@ -1,4 +1,4 @@
-"""What a plan costs, as entries that follow its steps: lost data, restarts, what is missing (`stackwright.impact`).
+"""What a plan costs, as entries that follow its steps: lost data, restarts, what is missing (`impact`).
 
 The pods that an upgrade restarts follow from the manifests in Helm's records and from those that the charts of this
 program render from the new values. Only `helm template` is run, without a cluster.
@@ -7,52 +7,33 @@ program render from the new values. Only `helm template` is run, without a clust
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
-from stackwright.cli import common
+import yaml
+from pydantic import ValidationError
+from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
+
+from stackwright.api.kinds import POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
+from stackwright.api.meta import Kind
+from stackwright.api.services.contracts import DatabaseAccount
+from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.cloud.support import Untested, untested, untested_settings
+from stackwright.core.bounds import DEEPEST
+from stackwright.core.helm.records import SELECTOR, manifest, revisions
 from stackwright.core.plan import HelmUpgrade, Key, Object
-
-if TYPE_CHECKING:
-    from stackwright.api.meta import Kind
-    from stackwright.cli.change.plan_render import Entry
-    from stackwright.core.ports import Reader
-    from stackwright.impact import Facts, Restart
-    from stackwright.simulate import Forecast
+from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.forecast.entries import FAIL, RELEASE, Entry, notes, unproven
+from stackwright.forecast.impact import Facts, Restart, lost, missing, restarts
+from stackwright.forecast.simulate import Forecast
+from stackwright.services.registry import SERVICES
 
 Render = Callable[[HelmUpgrade], Awaitable[str]]
 
 
-@contextmanager
-def rendering() -> Iterator[Render | None]:
-    """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm."""
-    import shutil
-
-    from stackwright.adapters.helm.command import HelmCli
-    from stackwright.local.tools import binary
-
-    built = binary("helm")
-    program = str(built) if built.is_file() else shutil.which("helm")
-    if program is None:
-        common.echo("Note: the program helm was not found, so the plan does not list the pods that restart.", err=True)
-        yield None
-        return
-    helm = HelmCli(binary=program)
-    try:
-        yield lambda action: helm.render(action.chart, action.values, action.release, action.version)
-    finally:
-        helm.close()
-
-
 async def costs(reader: Reader, result: Forecast, namespace: str, render: Render | None) -> list[Entry]:
     """The entries. What the user may not read is omitted, without an error."""
-    from stackwright.api.kinds import SECRET
-    from stackwright.cli.change.plan_render import FAIL, RELEASE, Entry, notes
-    from stackwright.core.helm.records import SELECTOR, revisions
-    from stackwright.core.ports import TerminalError, TransientError
-    from stackwright.impact import lost, missing
-
     if not result.steps:
         return []
     facts = await _facts(reader, namespace)
@@ -82,13 +63,6 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
 
 async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
     """Untested values of the planned clouds, and of services without a cloud or with other values than their cloud."""
-    from pydantic import ValidationError
-
-    from stackwright.cli.change.plan_render import unproven
-    from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-    from stackwright.cloud.support import Untested, untested, untested_settings
-    from stackwright.services.registry import SERVICES
-
     found = list[Untested]()
     owners = await result.world.list(OpenStackDeployment.KIND, namespace)
     for cloud in owners:
@@ -106,18 +80,12 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
 async def _restarts(
     reader: Reader, secret: str, action: HelmUpgrade, render: Render, pods: Sequence[Object] = ()
 ) -> tuple[Restart, ...]:
-    from stackwright.api.kinds import SECRET
-    from stackwright.core.helm.records import manifest
-    from stackwright.impact import restarts
-
     record, text = await asyncio.gather(reader.get(SECRET, (action.release[0], secret)), render(action))
     return restarts(objects(manifest(record)), objects(text) or (), pods)
 
 
 def objects(text: str | None) -> list[Object] | None:
     """The objects of manifests in YAML; None if they are not valid manifests of Helm."""
-    import yaml
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         if text is None or not _plain(yaml.parse(text, loader)):
@@ -129,10 +97,6 @@ def objects(text: str | None) -> list[Object] | None:
 
 def _plain(events: Iterable[Any]) -> bool:
     """Whether the text has no aliases, which may expand without limit, no tags, and few levels."""
-    from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
-
-    from stackwright.cli.change.yaml_documents import DEEPEST
-
     depth = 0
     for event in events:
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
@@ -142,11 +106,6 @@ def _plain(events: Iterable[Any]) -> bool:
 
 
 async def _facts(reader: Reader, namespace: str) -> Facts:
-    from stackwright.api.kinds import POD, PV, PVC, STATEFULSET, STORAGE_CLASS
-    from stackwright.api.services.contracts import DatabaseAccount
-    from stackwright.core.ports import TerminalError, TransientError
-    from stackwright.impact import Facts
-
     async def listed(kind: Kind) -> list[Object] | None:
         try:
             return await reader.list(kind, namespace if kind.namespaced else "")

@@ -9,7 +9,7 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.plan import Plan
-from stackwright.simulate import LONG_AGO
+from stackwright.forecast.simulate import LONG_AGO
 from tests.scenario.world import NAMESPACE, SETTINGS, START, UNREADY, World, ready_world
 
 pytestmark = pytest.mark.looptime

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from stackwright.cli.change.plan_render import Background, entries, summary
 from stackwright.cli.ui.steps import lines
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.plan import SetStatus
 from stackwright.core.secrets.writes import EnsureSecret
-from stackwright.simulate import Step
+from stackwright.forecast.background import Background
+from stackwright.forecast.entries import entries, summary
+from stackwright.forecast.simulate import Step
 
 KEY = ("demo", "s")
 

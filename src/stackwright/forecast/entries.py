@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.kinds import SECRET
-from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
 from stackwright.cloud.registry import BY_KIND
 from stackwright.cloud.support import Untested
+from stackwright.core.diff import ABSENT, Change, Path, changes
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object, SetStatus
@@ -28,9 +28,10 @@ from stackwright.core.secrets.writes import (
     RotateKeys,
     SecretWrite,
 )
-from stackwright.impact import Restart
+from stackwright.forecast.background import Background, Deployed
+from stackwright.forecast.impact import Restart
+from stackwright.forecast.simulate import Step
 from stackwright.services.ingress.features import referenced
-from stackwright.simulate import Step
 
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
 SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
@@ -73,31 +74,6 @@ class Entry:
                 {**each.change.as_dict(), **({"source": each.source} if each.source else {})} for each in self.changes
             ]
         return shown
-
-
-@dataclass(frozen=True)
-class Deployed:
-    """A release in the cluster. `known` is False if the HelmBundle differs from what was deployed last."""
-
-    chart: str
-    values: Mapping[str, Any]
-    known: bool = True
-
-
-@dataclass
-class Background:
-    """What the steps are compared with.
-
-    releases  those in the cluster
-    failures  release → its last error, if it has one
-    services  HelmBundle → the service object's overrides, before and after
-    secrets   Secrets that exist
-    """
-
-    releases: dict[Key, Deployed] = field(default_factory=dict)
-    failures: dict[Key, str] = field(default_factory=dict)
-    services: dict[Key, tuple[Sequence[Object], Sequence[Object]]] = field(default_factory=dict)
-    secrets: set[Key] = field(default_factory=set)
 
 
 def entries(steps: Iterable[Step], background: Background) -> list[Entry]:

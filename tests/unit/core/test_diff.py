@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.api.secrecy import hidden
-from stackwright.cli.ui.diff import ABSENT, changes, dotted, masked, shown
+from stackwright.core.diff import ABSENT, changes, dotted, masked, shown
 from tests.unit.api.test_secrecy import SECRETS
 
 

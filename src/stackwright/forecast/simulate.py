@@ -9,7 +9,6 @@ release counts as ready when it is installed, and the next level continues.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,12 +26,13 @@ from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
 from stackwright.core.settings import Settings
+from stackwright.forecast.clouds import ForecastClouds
+from stackwright.forecast.snapshot import Snapshot
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.cycle.cycle import Cycle, Failure
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.cycle.report import report
 from stackwright.runtime.memory import (
-    ForecastClouds,
     FrozenClock,
     MemoryBroker,
     MemoryCluster,
@@ -43,7 +43,6 @@ from stackwright.runtime.memory import (
     SeededEntropy,
     ceph,
 )
-from stackwright.runtime.memory.snapshot import Snapshot
 from stackwright.services.ceph.values import REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
@@ -282,10 +281,3 @@ class _Simulation:
                     message = str(entry.get("message") or reason)
                     self.forecast.stuck[name] = message
                     self.forecast.reasons[message] = reason
-
-
-def images(configmap: Object | None) -> dict[str, str]:
-    """Image references from the ConfigMap that the operator gets them from."""
-    text = ((configmap or {}).get("data") or {}).get("images.json")
-    found: dict[str, str] = json.loads(text) if text else {}
-    return found

@@ -6,13 +6,10 @@ from typing import Any
 
 import pytest
 
-from stackwright import simulate
 from stackwright.api.kinds import NODE
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import MANAGER, Manifest
-from stackwright.cli.change.plan import forecast
-from stackwright.cli.change.plan_render import CUT_OFF, Entry
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
@@ -20,10 +17,13 @@ from stackwright.core.openstack.calls import REMOVALS
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TransientError
+from stackwright.forecast import simulate
+from stackwright.forecast.entries import CUT_OFF, Entry
+from stackwright.forecast.plan import forecast
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.glance.kind import Glance
 from tests.scenario.capi_world import BASTION, CLUSTERS, IN_CLOUD, MACHINES, MANAGED, Clusters, asking
-from tests.scenario.cli.test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, overridden
+from tests.scenario.forecast.test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, overridden
 from tests.scenario.pool_world import POOLS, pools
 from tests.scenario.server_world import KIND as SERVERS
 from tests.scenario.server_world import SPEC, VOLUMES, made

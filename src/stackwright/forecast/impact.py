@@ -16,10 +16,10 @@ from stackwright.api.kinds import STATEFULSET, WORKLOADS
 from stackwright.core.helm.rollouts import node_of
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.forecast.simulate import Step
 from stackwright.services.declaration import Service
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
-from stackwright.simulate import Step
 
 INSTANCE = "app.kubernetes.io/instance"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"

@@ -14,7 +14,7 @@ from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Late, Reason
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView, ResourceKey
-from stackwright.runtime.memory.forecast import PATIENCE, ForecastClouds
+from stackwright.forecast.clouds import PATIENCE, ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 IDS = frozenset({("server", "s"), ("port", "p"), ("volume", "v")})

@@ -16,8 +16,6 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.change.confirm import losses
-from stackwright.cli.change.plan import forecast
-from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of
@@ -26,10 +24,12 @@ from stackwright.core.openstack.resources import CloudResource, ProjectView
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
+from stackwright.forecast.entries import FAIL, NOTE, Entry, summary
+from stackwright.forecast.plan import forecast
+from stackwright.forecast.simulate import Outside, Request, simulate
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.neutron.kind import Neutron
-from stackwright.simulate import Outside, Request, simulate
 from support.paths import GOLDEN, ROOT
 from tests.scenario.world import SETTINGS as WORLD_SETTINGS
 from tests.scenario.world import cloud_object, ready_world
