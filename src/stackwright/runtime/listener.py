@@ -18,7 +18,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from stackwright.turns import Turns
+from stackwright.slots import FairSlots
 
 FEW = 64  # connections of a port that a few programs poll
 CONNECTIONS = 640  # three API servers, each with its default limit of concurrent writes, 200
@@ -62,7 +62,7 @@ class Server(web.Server):
         self._there: dict[str, dict[_Connection, None]] = {}
         self._known: dict[web.RequestHandler, _Connection] = {}
         self._count, self._most = 0, connections or CONNECTIONS
-        self._turns, self._numbers = Turns(HANDSHAKES, SHARE), itertools.count()
+        self._slots, self._numbers = FairSlots(HANDSHAKES, SHARE), itertools.count()
 
     async def listen(self, port: int, context: ssl.SSLContext | None) -> None:
         """Until cancelled."""
@@ -111,7 +111,7 @@ class Server(web.Server):
     async def _connect(self, made: _Connection, context: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
         try:
-            async with self._turns.of(made.address, loop.time() + LINE, rank=-next(self._numbers)):
+            async with self._slots.of(made.address, loop.time() + LINE, rank=-next(self._numbers)):
                 made.protocol = protocol = self()
                 self._known[protocol] = made
                 await loop.connect_accepted_socket(

@@ -97,7 +97,7 @@ async def listening(port: int, folder: Path) -> AsyncIterator[Listening]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert made.server._count == 0 and not made.server._known
-        assert made.server._turns._shares.unused
+        assert made.server._slots._shares.unused
 
 
 @asynccontextmanager

@@ -301,7 +301,7 @@ async def test_a_client_that_disconnects_during_the_response_is_no_fault(
         writer.transport.abort()
     await asyncio.sleep(1)
     assert served._server._count == 0
-    assert served._turns._shares.unused
+    assert served._slots._shares.unused
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert not caplog.records

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from stackwright.core.shares import Shares
 
 
-class Turns:
+class FairSlots:
     """The waiting for `core.shares.Shares`."""
 
     def __init__(self, total: int, share: int) -> None:
