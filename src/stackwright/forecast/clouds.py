@@ -33,20 +33,18 @@ CREDENTIALS = (Reason.CREDENTIALS_MISSING, Reason.CREDENTIALS_INVALID)
 
 
 class ForecastClouds:
-    """asked     the port to the real clouds; None means that no cloud is asked
+    """real      the port to the real clouds; None means that no cloud is queried
     assuming  whether clouds without valid credentials count as unreachable
     """
 
-    def __init__(self, asked: Clouds | None = None, *, assuming: bool = False) -> None:
-        self._asked = asked
+    def __init__(self, real: Clouds | None = None, *, assuming: bool = False) -> None:
+        self._clouds = real
         self._assuming = assuming
         self._refused: dict[str, TransientCloudError | TerminalCloudError] = {}  # uid → error of its credentials
-        self._things: dict[tuple[str, str], CloudResource | None] = {}  # changed here; None means deleted
-        self._seen: dict[tuple[str, str], CloudResource] = {}  # as last read
-        self._views: dict[
-            str, tuple[Subscription, ProjectView]
-        ] = {}  # uid → the object as last looked for, and what was seen
-        self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked → cause
+        self._changed: dict[tuple[str, str], CloudResource | None] = {}  # None means deleted
+        self._seen: dict[tuple[str, str], CloudResource] = {}  # as read last
+        self._views: dict[str, tuple[Subscription, ProjectView]] = {}  # uid → the last look of the object
+        self.unreachable: dict[CloudRef, str] = {}  # cloud → the error of its queries
         self._registered: dict[str, tuple[CloudRef, Subscription]] | None = None  # by uid, within `together`
         self._patience, self._few = _Patience(PATIENCE), asyncio.Semaphore(AT_ONCE)
 
@@ -55,7 +53,7 @@ class ForecastClouds:
 
     @asynccontextmanager
     async def together(self) -> AsyncIterator[None]:
-        """Within it, objects only register, and get Late. At its end, all of them look at once and wait together."""
+        """Within it, objects only register, and get Late. At its end, the looks of all of them run concurrently."""
         self._registered = {}
         try:
             yield
@@ -65,7 +63,7 @@ class ForecastClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         # As an object that waits, it has all types listed: for others, a new process lists servers only.
-        real = replace(asker, ids=asker.ids - self._things.keys(), waits=True, begun=False)
+        real = replace(asker, ids=asker.ids - self._changed.keys(), waits=True, begun=False)
         before, _ = self._views.get(asker.uid, (None, None))
         if before and real.ids <= before.ids and real.kinds == before.kinds:
             return
@@ -77,39 +75,41 @@ class ForecastClouds:
     async def _look(self, cloud: CloudRef, asker: Subscription) -> None:
         found = await self._real(cloud, asker)
         self._views[asker.uid] = asker, found
-        self._seen.update({(thing.what, thing.id): thing for thing in found.things})
+        self._seen.update({(each.what, each.id): each for each in found.things})
 
     def view(self, asker: Subscription) -> ProjectView:
         if error := self._refused.get(asker.uid):
             raise error
         _, real = self._views[asker.uid]
-        found = {(thing.what, thing.id): thing for thing in real.things}
+        found = {(each.what, each.id): each for each in real.things}
         own = f":{asker.uid}:"
-        for key, thing in self._things.items():
-            if thing is None:
+        for key, resource in self._changed.items():
+            if resource is None:
                 found.pop(key, None)
-            elif key in asker.ids or own in thing.mark:
-                found[key] = thing
+            elif key in asker.ids or own in resource.mark:
+                found[key] = resource
         return replace(real, things=tuple(found.values()))
 
     async def _real(self, cloud: CloudRef, asker: Subscription) -> ProjectView:
-        if self._asked is not None and cloud not in self.unheard:
+        if self._clouds is not None and cloud not in self.unreachable:
             try:
-                return await self._patiently(partial(look, self._asked, cloud, asker), lambda found: found.certain)
+                return await self._patiently(partial(look, self._clouds, cloud, asker), lambda found: found.certain)
             except (TransientCloudError, TerminalCloudError) as error:
                 if self._is_refusal(error):
                     self._refused[asker.uid] = error
                 else:
-                    self.unheard[cloud] = str(error)
+                    self.unreachable[cloud] = str(error)
         return ProjectView(tuple(CloudResource(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids)))
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True) -> T:
-        """The answer once it suffices. An operator would be reconciled again instead, but a forecast asks once."""
+    async def _patiently(
+        self, query: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True
+    ) -> T:
+        """The response once it is `enough`. The operator would reconcile again instead."""
         with ExitStack() as waits:
             while True:
                 try:
                     async with self._few:
-                        found = await ask()
+                        found = await query()
                     if enough(found) or self._patience.is_over:
                         return found
                 except Late:
@@ -118,38 +118,38 @@ class ForecastClouds:
                 waits.enter_context(self._patience.waiting())
                 await asyncio.sleep(PAUSE)
 
-    async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
-        if self._asked is not None and cloud not in self.unheard:
+    async def find(self, cloud: CloudRef, query: Query) -> tuple[CloudResource, ...]:
+        if self._clouds is not None and cloud not in self.unreachable:
             try:
-                return await self._patiently(partial(self._asked.find, cloud, asked))
+                return await self._patiently(partial(self._clouds.find, cloud, query))
             except (TransientCloudError, TerminalCloudError) as error:
                 if self._is_refusal(error):
                     raise
-                self.unheard[cloud] = str(error)
-        where: dict[str, Any] = dict(asked.where)
+                self.unreachable[cloud] = str(error)
+        where: dict[str, Any] = dict(query.where)
         return (
-            CloudResource(asked.what, _id(asked.what, f"(id of {asked})"), str(where.get("name") or ""), facts=where),
+            CloudResource(query.what, _id(query.what, f"(id of {query})"), str(where.get("name") or ""), facts=where),
         )
 
     def _is_refusal(self, error: TransientCloudError | TerminalCloudError) -> bool:
         return error.cause in CREDENTIALS and not self._assuming
 
-    async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
-        return [await self.find(cloud, each) for each in asked]
+    async def find_all(self, cloud: CloudRef, queries: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
+        return [await self.find(cloud, each) for each in queries]
 
     async def submit(self, call: CloudCall) -> Done | Deferred:
         what, name = call.slot
         if call.do == "create":
-            made = self._new(what, f"new {what} {name}".rstrip(), call.uid)
-            address = {"floating_ip_address": f"(address of {made})"} if what == "floating-ip" else {}
+            id_ = self._new(what, f"new {what} {name}".rstrip(), call.uid)
+            address = {"floating_ip_address": f"(address of {id_})"} if what == "floating-ip" else {}
             facts = {**call.body, **TYPES[what].detached, **address}
             known = mark(call.uid, call.slot)
-            self._things[what, made] = CloudResource(
-                what, made, str(call.body.get("name") or ""), TYPES[what].built, known, facts
+            self._changed[what, id_] = CloudResource(
+                what, id_, str(call.body.get("name") or ""), TYPES[what].built, known, facts
             )
-            return Done(made)
+            return Done(id_)
         if call.do == "delete":
-            self._things[what, call.id] = None
+            self._changed[what, call.id] = None
         elif port := call.body.get(ADD_INTERFACE):
             self._change(("port", port), device_id=call.id)
         elif ADD_PORT in call.body or ADD_VOLUME in call.body:
@@ -161,25 +161,25 @@ class ForecastClouds:
     def _new(self, what: str, text: str, uid: str) -> str:
         """A new id; a number distinguishes resources with the same name."""
         names = chain([f"({text})"], (f"({text} {number})" for number in count(2)))
-        return next(id_ for id_ in (_id(what, each, uid) for each in names) if (what, id_) not in self._things)
+        return next(id_ for id_ in (_id(what, each, uid) for each in names) if (what, id_) not in self._changed)
 
     def _now(self, key: tuple[str, str]) -> CloudResource | None:
-        return self._things[key] if key in self._things else self._seen.get(key)
+        return self._changed[key] if key in self._changed else self._seen.get(key)
 
     def _attach(self, server: tuple[str, str], body: Mapping[str, Any]) -> None:
         """Attach a port or volume, and update the server as Nova would report it."""
-        thing = self._now(server)
-        if thing is None:
+        resource = self._now(server)
+        if resource is None:
             return
         if volume := body.get(ADD_VOLUME):
-            self._change(server, volumes=[*thing.facts["volumes"], volume])
+            self._change(server, volumes=[*resource.facts["volumes"], volume])
         elif port := self._now(("port", body[ADD_PORT])):
             entry = {"addr": "(its address)", "OS-EXT-IPS-MAC:mac_addr": port.facts.get("mac_address")}
-            self._change(server, addresses={**thing.facts["addresses"], port.name: [entry]})
+            self._change(server, addresses={**resource.facts["addresses"], port.name: [entry]})
 
     def _change(self, key: tuple[str, str], **facts: Any) -> None:
-        if thing := self._now(key):
-            self._things[key] = replace(thing, facts={**thing.facts, **facts})
+        if resource := self._now(key):
+            self._changed[key] = replace(resource, facts={**resource.facts, **facts})
 
 
 class _Patience:
@@ -209,5 +209,5 @@ class _Patience:
 def _id(what: str, text: str, uid: str = "") -> str:
     if not TYPES[what].named:
         return text
-    made = digest(text, uid)
-    return f"00000000-0000-4000-{made[:4]}-{made[4:]}"
+    number = digest(text, uid)
+    return f"00000000-0000-4000-{number[:4]}-{number[4:]}"

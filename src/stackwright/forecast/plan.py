@@ -25,7 +25,7 @@ async def forecast(
     """
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await background(result, settings, request.namespace))
-    for cloud, why in result.unheard.items():
+    for cloud, why in result.unreachable.items():
         assumed = "the plan assumes that all recorded resources exist"
         found.insert(0, Entry(NOTE, "ask", f"{cloud} cannot be queried from here: {why}", assumed))
     if not result.settled:

@@ -1,9 +1,9 @@
-"""What would happen: the real controllers on a copy of the cluster, with every step assumed to succeed.
+"""Runs the real controllers on a copy of the cluster, and assumes that every action succeeds.
 
 The cycle is that of the operator (runtime/cycle/cycle.py), with ports in memory. This module adds what a plan needs:
-the order of the controllers, the actions and waits of each turn, and the end, when nothing changes any more. Objects
-are read from the real cluster once; nothing is written there and no program is started. Workloads are not read, so a
-release counts as ready when it is installed, and the next level continues.
+the order of the controllers, the actions and waits of each reconcile, and the end, when nothing changes any more.
+Objects are read from the real cluster once; nothing is written there and no program is started. Workloads are not
+read, so a release counts as ready when it is installed, and the next level continues.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ from stackwright.runtime.memory import (
 )
 from stackwright.services.ceph.values import REQUESTS
 
-# Those whose plans change something outside; the others only tell, or follow pods.
+# The roles whose controllers change external systems; the others only write status, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets", "servers")
 ROUNDS = 60
-LONG_AGO = 24 * 3600.0  # since when what is there has been there: no pause is still to be waited for
+LONG_AGO = 24 * 3600.0  # age in seconds of all existing objects, so that no controller waits for a minimum age
 EVERY_NODE = 100_000
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that would be done, or (action None) waited for.
+    """One action that the operator would execute, or one wait (`action` is None).
 
     about    the object whose controller does it: "Keystone openstack/keystone"
-    before   the object of an Apply as it was at that moment, or None
-    removed  an object that goes because its owner goes
+    before   the object of an Apply before this action, or None
+    removed  an object that is deleted because its owner is deleted
     """
 
     round: int
@@ -72,11 +72,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: objects to apply, as which field manager, objects whose specs are replaced whole, and objects to
-    delete, before the operator's turn.
+    """The changes of the user, which precede those of the operator.
 
-    resumed   what would be done if nothing were paused
-    assuming  what would be done if the credentials of all OpenStacks were valid
+    apply     objects to apply
+    delete    objects to delete
+    manager   the field manager of the user
+    replace   objects whose whole specs are replaced
+    resumed   as if nothing were paused
+    assuming  as if the credentials of all OpenStacks were valid
     """
 
     namespace: str
@@ -90,10 +93,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Outside:
-    """What is asked beside the cluster.
+    """The external systems that a forecast reads.
 
-    contents  what users have in back ends that would go; without it, they count as empty
-    clouds    the OpenStacks in which objects have something; without it, none is asked
+    contents  the users' data in back ends that would be deleted; without it, they count as empty
+    clouds    the OpenStacks in which objects have resources; without it, none is queried
     """
 
     contents: Contents | None = None
@@ -102,12 +105,13 @@ class Outside:
 
 @dataclass
 class Forecast:
-    """steps    in the order of the operator
-    stuck    object → why it would not get ready, at the end, as message
-    reasons  message → its reason
-    base     the cluster as it is;  world  as it would be
-    settled  False when the rounds ended before the changes did
-    unheard  cloud → why it could not be asked what is in it
+    """steps        in the order of the operator
+    stuck        object that would not become ready → its message at the end
+    reasons      message → its reason
+    base         the present cluster
+    world        the cluster after all steps
+    settled      False if the changes did not end within ROUNDS
+    unreachable  cloud → the error of the queries of its resources
     """
 
     base: Snapshot
@@ -116,13 +120,13 @@ class Forecast:
     stuck: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     settled: bool = False
-    unheard: dict[str, str] = field(default_factory=dict)
+    unreachable: dict[str, str] = field(default_factory=dict)
 
 
 async def simulate(
     reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
 ) -> Forecast:
-    """Apply and delete what is asked, then let the controllers work until nothing changes."""
+    """Executes the changes of the request, then runs the controllers until nothing changes."""
     return await _Simulation(Snapshot(reader), settings, request, now, outside or Outside()).run()
 
 
@@ -151,40 +155,40 @@ class _Simulation:
         self.round = 0
         self.about = ""
         self._waits: dict[tuple[Kind, Key], Wait | None] = {}  # what Ready of an object waits for
-        self._told: set[tuple[str, Wait | str]] = set()
+        self._noted: set[tuple[str, Wait | str]] = set()
 
     async def run(self) -> Forecast:
-        await self._hold()
+        await self._copy_dependents()
         self.world.subscribe(self._on_change)
-        await self._ask()
-        await self._look()
+        await self._change()
+        await self._query_clouds()
         for self.round in range(1, ROUNDS + 1):
             before = len(self.world.writes), len(self.forecast.steps)
             for controller in self.controllers:
                 for obj in await self.world.list(controller.kind, self.request.namespace):
-                    await self._turn(controller, key_of(obj))
-            self.clock.forward(2.0)  # longer than a release is given to settle
+                    await self._reconcile(controller, key_of(obj))
+            self.clock.forward(2.0)  # longer than the time that a release may take to settle
             if before == (len(self.world.writes), len(self.forecast.steps)):
                 self.forecast.settled = True
                 break
-        await self._stuck()
-        self.forecast.unheard = {str(cloud): why for cloud, why in self.clouds.unheard.items()}
+        await self._note_stuck()
+        self.forecast.unreachable = {str(cloud): why for cloud, why in self.clouds.unreachable.items()}
         return self.forecast
 
-    async def _hold(self) -> None:
-        """Bring what may become garbage into memory: the collector there sees nothing that lies below."""
+    async def _copy_dependents(self) -> None:
+        """Copies objects with an owner into memory, because garbage collection in memory ignores the base."""
         for kind in (*(resource.KIND for resource in RESOURCES), SECRET):
             for obj in await self.world.list(kind, self.request.namespace):
                 if obj["metadata"].get("ownerReferences"):
-                    with contextlib.suppress(TerminalError):  # an object of an older version; it stays below
+                    with contextlib.suppress(TerminalError):  # an object of an older version; it stays in the base only
                         await self.world.patch(kind, key_of(obj), {})
 
-    async def _ask(self) -> None:
-        """The user's own changes are the first steps."""
+    async def _change(self) -> None:
+        """Executes the user's changes and records them as the first steps."""
         self.about = "you"
-        asked = [(self.world.apply, each) for each in self.request.apply]
-        asked += [(partial(replace_spec, self.world), each) for each in self.request.replace]
-        for write, (kind, obj) in asked:
+        writes = [(self.world.apply, each) for each in self.request.apply]
+        writes += [(partial(replace_spec, self.world), each) for each in self.request.replace]
+        for write, (kind, obj) in writes:
             before = await self.world.get(kind, key_of(obj))
             after = await write(kind, obj, self.request.manager)
             if before is None or before.get("spec") != after.get("spec"):
@@ -193,32 +197,32 @@ class _Simulation:
             await self.world.delete(kind, key)
         self.world.writes.clear()
 
-    async def _look(self) -> None:
-        """Let all objects look at their OpenStacks together: to confirm that something is gone takes some seconds."""
+    async def _query_clouds(self) -> None:
+        """Observes all objects with resources in OpenStacks together: to confirm deletions takes seconds."""
         async with self.clouds.together():
             for controller in self.controllers:
                 for obj in await self.world.list(controller.kind, self.request.namespace) if controller.remote else ():
-                    with contextlib.suppress(TransientError, TerminalError, Conflict):  # its turn reports it
+                    with contextlib.suppress(TransientError, TerminalError, Conflict):  # its reconcile reports it
                         await controller.observe(self.world, key_of(obj), self.clock.now())
 
-    async def _turn(self, controller: Controller, key: Key) -> None:
+    async def _reconcile(self, controller: Controller, key: Key) -> None:
         with contextlib.suppress(Conflict):  # its step reports it, and the next round decides again
             await self.cycle.run(controller, key)
 
     async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
-        """The Executor of the cycle: runs the actions one by one, and records each as a step."""
+        """The Executor of the cycle: executes the actions in order, and records each as a step."""
         self.about = f"{controller.kind.kind} {'/'.join(key)}"
-        made: dict[ResourceKey, str] = {}
+        created: dict[ResourceKey, str] = {}
         for action in actions:
             before = await self._before(action)
             try:
-                made |= await execute([action], self.ports, controller.manager)
+                created |= await execute([action], self.ports, controller.manager)
             except (TransientError, TerminalError, Conflict) as error:
                 self._note_failure(action, str(error))
                 raise
             self._note(action, before)
-            self._held(action)
-        return made
+            self._simulate_effect(action)
+        return created
 
     async def _report(self, controller: Controller, plan: Plan, current: Object, failure: Failure | None) -> bool:
         """The Reporter of the cycle, for the object after the actions, unless they deleted it."""
@@ -226,8 +230,8 @@ class _Simulation:
         after = await self.world.get(controller.kind, key_of(current))
         return after is not None and await report(controller, plan, after, self.world, self.clock.now())
 
-    def _held(self, action: Action) -> None:
-        """The nodes fetch the images that they are told to hold, and a Ceph of the cloud's own does as it is asked."""
+    def _simulate_effect(self, action: Action) -> None:
+        """The effect of other programs: nodes pull the images of DaemonSets, a cloud's own Ceph fulfils requests."""
         if not isinstance(action, Apply):
             return
         meta = action.obj["metadata"]
@@ -247,8 +251,8 @@ class _Simulation:
 
     def _note_failure(self, action: Action, error: str) -> None:
         """Records a failure once, although each round repeats an action that cannot succeed."""
-        if (self.about, error) not in self._told:
-            self._told.add((self.about, error))
+        if (self.about, error) not in self._noted:
+            self._noted.add((self.about, error))
             self.forecast.steps.append(Step(self.round, self.about, action, error=error))
 
     def _note_waits(self, controller: Controller, plan: Plan, key: Key) -> None:
@@ -257,8 +261,8 @@ class _Simulation:
             wait = self._wait_of(condition)
             if condition.type == READY:
                 self._waits[controller.kind, key] = wait
-            elif condition.type != PROGRESSING and wait is not None and (self.about, wait) not in self._told:
-                self._told.add((self.about, wait))
+            elif condition.type != PROGRESSING and wait is not None and (self.about, wait) not in self._noted:
+                self._noted.add((self.about, wait))
                 self.forecast.steps.append(Step(self.round, self.about, wait=wait))
 
     def _wait_of(self, condition: Condition) -> Wait | None:
@@ -271,7 +275,7 @@ class _Simulation:
         if event == "DELETED" and not (kind == SECRET and (obj["metadata"].get("labels") or {}).get("owner") == "helm"):
             self.forecast.steps.append(Step(self.round, self.about, removed=(kind, key_of(obj))))
 
-    async def _stuck(self) -> None:
+    async def _note_stuck(self) -> None:
         for resource in RESOURCES:
             for obj in await self.world.list(resource.KIND, self.request.namespace):
                 entry = find(obj)

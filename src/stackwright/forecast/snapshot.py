@@ -24,7 +24,7 @@ UNSEEN = (*WORKLOADS, JOB, POD)
 
 
 class Snapshot:
-    """A Reader that asks another one once for each kind and namespace. Secrets come without their values."""
+    """A Reader that reads each kind and namespace once from another Reader. Its Secrets have no values."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -41,16 +41,16 @@ class Snapshot:
         return self._single[kind, key]
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
-        if kind in UNSEEN and not (kind == POD and labels):  # a service may ask its own pods what they found out
+        if kind in UNSEEN and not (kind == POD and labels):  # a service may read the state of its own pods
             return []
         if labels and _ours(kind):
             every = await self.list(kind, namespace)
             return [obj for obj in every if labels.items() <= (obj["metadata"].get("labels") or {}).items()]
-        question = (kind, namespace, tuple(sorted((labels or {}).items())))
-        if question not in self._lists:
+        query = (kind, namespace, tuple(sorted((labels or {}).items())))
+        if query not in self._lists:
             found = await self._reader.list(kind, namespace, labels)
-            self._lists[question] = [blank for obj in found if (blank := _blank(kind, obj)) is not None]
-        return self._lists[question]
+            self._lists[query] = [blank for obj in found if (blank := _blank(kind, obj)) is not None]
+        return self._lists[query]
 
 
 def _ours(kind: Kind) -> bool:
@@ -60,14 +60,14 @@ def _ours(kind: Kind) -> bool:
 def _blank(kind: Kind, obj: Object | None) -> Object | None:
     if obj is None or kind != SECRET:
         return obj
-    # kubectl repeats an applied Secret in an annotation: its values would come in by another door.
+    # kubectl repeats an applied Secret, with its values, in an annotation.
     notes = obj["metadata"].get("annotations") or {}
     notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
     meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
     blanks = {**dict.fromkeys(obj.get("data") or {}, BLANK), **cause_only(obj)}
     if meta["name"] == KEYS:
         blanks = ceph.blank(blanks)
-    if "ca.key" in blanks:  # certificates are issued in a forecast too, by an authority of its own
-        made = x509.authority("forecast", time.time())
-        blanks |= {name: base64.b64encode(text.encode()).decode() for name, text in made.items()}
+    if "ca.key" in blanks:  # certificates are issued in a forecast too, by a CA of its own
+        authority = x509.authority("forecast", time.time())
+        blanks |= {name: base64.b64encode(text.encode()).decode() for name, text in authority.items()}
     return {**obj, "metadata": meta, "data": blanks}

@@ -74,7 +74,7 @@ async def test_a_long_list_is_waited_for_and_so_is_certainty() -> None:
     slow = Slow()
     clouds = ForecastClouds(slow)  # type: ignore[arg-type]
     assert (await look(clouds, CLOUD, ASKER)).certain
-    assert (slow.asked, clouds.unheard) == (3, {})
+    assert (slow.asked, clouds.unreachable) == (3, {})
     await look(clouds, CLOUD, ASKER)
     assert slow.asked == 3, "one look will do"
 
@@ -95,7 +95,7 @@ async def test_a_forecast_has_one_patience_for_all_objects() -> None:
     for asker in (*askers, ASKER):
         assert not (await look(clouds, CLOUD, asker)).certain
     assert PATIENCE <= loop.time() < PATIENCE + 5
-    assert clouds.unheard == {}
+    assert clouds.unreachable == {}
 
 
 @pytest.mark.looptime
@@ -105,4 +105,4 @@ async def test_only_waits_use_up_the_patience() -> None:
     clouds = ForecastClouds(slow)  # type: ignore[arg-type]
     await asyncio.sleep(2 * PATIENCE)
     assert (await look(clouds, CLOUD, ASKER)).certain
-    assert clouds.unheard == {}
+    assert clouds.unreachable == {}

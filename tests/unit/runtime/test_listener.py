@@ -49,7 +49,7 @@ class Counting(Server):
 
     def count(self, answered: Callable[[Any], object]) -> int:
         """Connections at present of which this is true."""
-        return sum(bool(answered(each)) for there in self._there.values() for each in there)
+        return sum(bool(answered(each)) for there in self._by_address.values() for each in there)
 
 
 class Listening:
