@@ -7,7 +7,6 @@ Ready, and the other fields keep their values, because those of the plan assume 
 from __future__ import annotations
 
 import copy
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +17,9 @@ from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, fin
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import Cluster, TerminalError
+from stackwright.core.ports import Cluster, TerminalError, UndeclaredStatus
 
 log = structlog.get_logger()
-# How API servers name a field of a status that the CRD does not have.
-_UNDECLARED = re.compile(r"\.?\bstatus((?:\.[^\s.:]+)+): field not declared in schema")
 
 
 def after_failure(controller: Controller, plan: Plan, current: Object, error: Exception) -> Plan:
@@ -119,8 +116,8 @@ async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> li
         try:
             await cluster.apply_status(kind, {**body, "status": _without(body["status"], lacking)}, manager)
             return lacking
-        except TerminalError as error:
-            found = sorted({*_UNDECLARED.findall(str(error))} - {*lacking})
+        except UndeclaredStatus as error:
+            found = sorted({*error.fields} - {*lacking})
             if not found:
                 raise
             log.warning("CRD of another version", kind=kind.kind, lacks=found)
@@ -133,7 +130,7 @@ def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
         return status
     fewer = copy.deepcopy(status)
     for path in paths:
-        *above, name = path.removeprefix(".").split(".")
+        *above, name = path.split(".")
         place: Any = fewer
         for part in above:
             place = place.get(part) if isinstance(place, dict) else None
