@@ -15,9 +15,9 @@ from stackwright.adapters.openstack.inventory import PublicContents
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cli import common
-from stackwright.cli.change.manifests import MANAGER, Manifest
+from stackwright.cli.access import reachable_login, read_access
 from stackwright.cli.cluster import OPERATOR_NAMESPACE, CliError, the_cloud
-from stackwright.cli.use.access import reachable_login, read_access
+from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.secrecy import blanked
-from stackwright.cli.change.manifests import BadManifest, load
+from stackwright.cli.manifests.load import BadManifest, load
 from stackwright.cli.ui.steps import lines as lines_of
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide

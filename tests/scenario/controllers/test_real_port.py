@@ -16,8 +16,8 @@ from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.send import CloudState, request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
-from stackwright.cli.change.confirm import foreseen_losses, losses
-from stackwright.cli.change.manifests import Manifest
+from stackwright.cli.confirm import foreseen_losses, losses
+from stackwright.cli.manifests.load import Manifest
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import CREATED, CloudResource

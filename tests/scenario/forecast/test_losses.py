@@ -8,8 +8,8 @@ import pytest
 
 from stackwright.api.kinds import NODE
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.cli.change.confirm import foreseen_losses, losses
-from stackwright.cli.change.manifests import MANAGER, Manifest
+from stackwright.cli.confirm import foreseen_losses, losses
+from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN

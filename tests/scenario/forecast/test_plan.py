@@ -15,7 +15,7 @@ import yaml
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.cli.change.confirm import losses
+from stackwright.cli.confirm import losses
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of

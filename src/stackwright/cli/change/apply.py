@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.change.confirm import YesOption
 from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import nothing, say
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
-    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.manifests.load import Manifest
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader
 
@@ -59,9 +59,9 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
-    from stackwright.cli.change.confirm import confirm, foreseen_losses
-    from stackwright.cli.change.manifests import BadManifest, check_changes, load_all
     from stackwright.cli.cluster import connected, fail, run
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.manifests.load import BadManifest, check_changes, load_all
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
@@ -89,7 +89,7 @@ def apply(
 async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
     """Raises BadManifest for a namespace that does not exist and that no manifest names."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.change.manifests import BadManifest
+    from stackwright.cli.manifests.load import BadManifest
 
     asked = {
         m.obj["metadata"]["namespace" if m.placed else "name"]
@@ -108,7 +108,7 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
     Each manifest is validated alone, as if the others were not applied.
     """
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.change.manifests import MANAGER, BadManifest
+    from stackwright.cli.manifests.load import MANAGER, BadManifest
     from stackwright.core.ports import Conflict, NotServed, TerminalError
 
     there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
@@ -132,7 +132,7 @@ async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = sa
 async def ordered(reader: Reader, manifests: list[Manifest]) -> list[Manifest]:
     """All objects to apply, in order."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.manifests.load import Manifest
 
     given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
     wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
@@ -146,7 +146,7 @@ def _namespace(name: str) -> Object:
 
 
 async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
-    from stackwright.cli.change.manifests import MANAGER
+    from stackwright.cli.manifests.load import MANAGER
     from stackwright.core.objects import key_of
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
@@ -176,7 +176,7 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     """Prints the applied objects in the format of `status`."""
     from stackwright.cli.output import Format, dumped
-    from stackwright.cli.show.resource_tree import described
+    from stackwright.cli.ui.resource_tree import described
     from stackwright.core.objects import key_of
 
     rows = []

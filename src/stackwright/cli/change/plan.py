@@ -12,7 +12,7 @@ from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, OnlyNamespaceOp
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
-    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.manifests.load import Manifest
     from stackwright.forecast.entries import Entry
 
 EXIT_CHANGES = 2
@@ -44,8 +44,8 @@ def plan(
 
       stackwright plan --delete cloud
     """
-    from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail, run
+    from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cli.ui.steps import lines
     from stackwright.forecast.entries import summary
 
@@ -87,9 +87,9 @@ async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, str]]:
     from stackwright.cli.change.apply import check_namespaces, ordered
-    from stackwright.cli.change.manifests import check_changes
     from stackwright.cli.cluster import connected
     from stackwright.cli.foresee import foresee
+    from stackwright.cli.manifests.load import check_changes
 
     async with connected(kubeconfig) as cluster:
         await check_namespaces(cluster, manifests)

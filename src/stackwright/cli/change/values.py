@@ -61,8 +61,8 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail
+    from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cloud.deployment import OpenStackDeployment
 
     try:

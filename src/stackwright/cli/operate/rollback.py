@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import completion
-from stackwright.cli.change.confirm import YesOption
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -42,9 +42,9 @@ def rollback(
 
       stackwright rollback cloud 3 --yes --no-wait
     """
-    from stackwright.cli.change.confirm import confirm, foreseen_losses
-    from stackwright.cli.change.manifests import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.cluster import CliError, connected, run, the_cloud
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.operate.wait import Patience, follow
     from stackwright.cloud.registry import CLOUD_KINDS, kind_of
     from stackwright.runtime.cluster.specs import replace_spec

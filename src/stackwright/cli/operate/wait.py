@@ -95,7 +95,7 @@ def wait(
 async def _print(obj: Object | None, output: Data) -> None:
     """Prints the object in the format of `status`; null if it does not exist."""
     from stackwright.cli.output import Format, dumped
-    from stackwright.cli.show.resource_tree import described
+    from stackwright.cli.ui.resource_tree import described
 
     common.data(dumped(None if obj is None else described(obj), Format(output.value)))
 
@@ -192,7 +192,7 @@ def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str,
 async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
     """The tree of objects that are not ready, and a line if no operator runs."""
     from stackwright.api.kinds import DEPLOYMENT
-    from stackwright.cli.show.resource_tree import read, tree
+    from stackwright.cli.ui.resource_tree import read, tree
     from stackwright.cli.ui.tree import lines, troubles
 
     bad = troubles(tree(await read(reader, namespace, time.time()), obj)) if obj else None

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.access import replace
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.use.access import replace
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster

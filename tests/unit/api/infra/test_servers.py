@@ -19,7 +19,7 @@ from stackwright.api.infra.machine import OpenStackMachineSpec, flavor_of
 from stackwright.api.infra.ports import PortOpts
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.rules import ERRORS
-from stackwright.cli.change.manifests import check
+from stackwright.cli.manifests.load import check
 from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of

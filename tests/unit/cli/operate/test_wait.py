@@ -11,8 +11,8 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
 from stackwright.cli import object_names
 from stackwright.cli.change.apply import _wait as apply_wait
-from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
+from stackwright.cli.manifests.load import Manifest
 from stackwright.cli.operate import wait
 from stackwright.cli.operate.wait import Goal, Patience, follow
 from stackwright.cloud.controlplane import OpenStackControlPlane

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
-from stackwright.cli.change import confirm
+from stackwright.cli import confirm
 from stackwright.cli.change.apply import check_namespaces
-from stackwright.cli.change.manifests import BadManifest, Manifest
+from stackwright.cli.manifests.load import BadManifest, Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.plan import Object
 from stackwright.core.ports import Conflict, NotServed, TerminalError

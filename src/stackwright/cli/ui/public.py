@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 async def read_live(reader: Reader, namespace: str) -> Live | None:
     """The public side; None for a cloud without public endpoints."""
     from stackwright.adapters.public_api import Live, check_endpoints
+    from stackwright.cli.access import read_access
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.use.access import read_access
     from stackwright.core.ports import TerminalError
 
     try:

@@ -117,7 +117,7 @@ async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
 
 
 def _documents(path: Path) -> Iterator[Any]:
-    from stackwright.cli.change.yaml_documents import BadDocument, documents
+    from stackwright.cli.manifests.yaml_documents import BadDocument, documents
 
     try:
         if str(path) == "-":
@@ -143,7 +143,7 @@ def _documents(path: Path) -> Iterator[Any]:
 def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     """One document: the manifest, or its errors."""
     from stackwright.api.errors import printable
-    from stackwright.cli.change.envelope import envelope_errors
+    from stackwright.cli.manifests.envelope import envelope_errors
 
     if not isinstance(document, dict):
         return None, ["is not a mapping; write apiVersion, kind, metadata and spec"]

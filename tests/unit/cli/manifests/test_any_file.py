@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stackwright.api.errors import model_in
-from stackwright.cli.change.manifests import COMPANIONS, BadManifest, load
+from stackwright.cli.manifests.load import COMPANIONS, BadManifest, load
 from stackwright.cloud.registry import BY_KIND
 from stackwright.runtime.memory import MemoryCluster
 from tests.unit.cli.test_commands import called, cluster

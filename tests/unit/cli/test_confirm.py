@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
-from stackwright.cli.change.confirm import confirm, foreseen_losses, losses
-from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
+from stackwright.cli.confirm import confirm, foreseen_losses, losses
+from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.forecast.entries import CHANGE, DELETE, Entry

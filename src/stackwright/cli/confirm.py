@@ -11,7 +11,7 @@ import typer
 from stackwright.cli import common
 
 if TYPE_CHECKING:
-    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.manifests.load import Manifest
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
     from stackwright.forecast.entries import Entry
@@ -49,8 +49,8 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     reason, credentials that are missing count as valid.
     """
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.change.manifests import Manifest
     from stackwright.cli.foresee import foresee
+    from stackwright.cli.manifests.load import Manifest
     from stackwright.cloud.registry import RESOURCES, STILL
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict, TerminalError, TransientError

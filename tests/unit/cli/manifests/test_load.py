@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackwright.cli.change.manifests import LARGEST, BadManifest, check, load
-from stackwright.cli.change.yaml_documents import BadDocument, documents
+from stackwright.cli.manifests.load import LARGEST, BadManifest, check, load
+from stackwright.cli.manifests.yaml_documents import BadDocument, documents
 from stackwright.controllers.infra.clusterapi import CLUSTER
 from support.paths import ROOT
 
