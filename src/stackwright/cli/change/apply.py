@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import nothing, say
 from stackwright.cli.confirm import YesOption
+from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.cli.manifests.load import Manifest
-    from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader
 
 Tell = Callable[[str], None]
@@ -62,6 +61,7 @@ def apply(
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests.load import BadManifest, check_changes, load_all
+    from stackwright.cli.manifests.namespaces import check_namespaces
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
@@ -84,22 +84,6 @@ def apply(
         run(work(load_all(file, namespace)))
     except BadManifest as error:
         fail(f"{error}\nNothing was applied.")
-
-
-async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
-    """Raises BadManifest for a namespace that does not exist and that no manifest names."""
-    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.manifests.load import BadManifest
-
-    asked = {
-        m.obj["metadata"]["namespace" if m.placed else "name"]
-        for m in manifests
-        if m.placed or m.kind == NAMESPACE_KIND
-    }
-    needed = {m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} - asked
-    if missing := [name for name in sorted(needed) if await reader.get(NAMESPACE_KIND, ("", name)) is None]:
-        hint = "set metadata.namespace to it, or add a manifest of kind Namespace"
-        raise BadManifest("\n".join(f"Namespace {name} does not exist; {hint}" for name in missing))
 
 
 async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
@@ -126,23 +110,9 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
     """Applies namespaces first, also those that other manifests only mention; then the rest in its order."""
+    from stackwright.cli.manifests.namespaces import ordered
+
     return [(manifest, await _one(cluster, manifest, tell)) for manifest in await ordered(cluster, manifests)]
-
-
-async def ordered(reader: Reader, manifests: list[Manifest]) -> list[Manifest]:
-    """All objects to apply, in order."""
-    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.manifests.load import Manifest
-
-    given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
-    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
-    missing = [name for name in wanted if await reader.get(NAMESPACE_KIND, ("", name)) is None]
-    spaces = [Manifest(NAMESPACE_KIND, _namespace(name)) for name in missing]
-    return [*spaces, *sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND)]
-
-
-def _namespace(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
@@ -190,7 +160,7 @@ async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tel
     """Waits for each object with a condition Ready, in order; the timeout is for all together."""
     import time
 
-    from stackwright.cli.operate.wait import Patience, follow
+    from stackwright.cli.follow import Patience, follow
     from stackwright.cloud.registry import BY_KIND, STILL
 
     end = time.monotonic() + timeout

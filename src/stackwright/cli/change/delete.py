@@ -38,7 +38,7 @@ def delete(
     """
     from stackwright.cli.cluster import connected, run
     from stackwright.cli.confirm import confirm
-    from stackwright.cli.operate.wait import Goal, Patience, follow
+    from stackwright.cli.follow import Goal, Patience, follow
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:

@@ -86,10 +86,10 @@ def _text(found: list[Entry], stuck: dict[str, str], lines: list[str]) -> list[s
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, str]]:
-    from stackwright.cli.change.apply import check_namespaces, ordered
     from stackwright.cli.cluster import connected
     from stackwright.cli.foresee import foresee
     from stackwright.cli.manifests.load import check_changes
+    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
 
     async with connected(kubeconfig) as cluster:
         await check_namespaces(cluster, manifests)

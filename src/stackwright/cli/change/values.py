@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common, completion
-from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import OnlyNamespaceOption
+from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object

@@ -141,10 +141,10 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
-    from stackwright.cli.change.apply import check_namespaces, ordered
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests.load import BadManifest
+    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
     from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 

@@ -73,7 +73,7 @@ def history(
 async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
     """(number, time, paths of the changed fields) of each stored revision, the oldest first."""
     from stackwright.cli.cluster import CliError, connected, the_cloud
-    from stackwright.cli.operate.rollback import kept, spec_of
+    from stackwright.cli.revisions import kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.diff import changes
 

@@ -9,8 +9,8 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
 from stackwright.cli import confirm
-from stackwright.cli.change.apply import check_namespaces
 from stackwright.cli.manifests.load import BadManifest, Manifest
+from stackwright.cli.manifests.namespaces import check_namespaces
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.plan import Object
 from stackwright.core.ports import Conflict, NotServed, TerminalError

@@ -12,9 +12,8 @@ from stackwright.api.meta import Kind, Resource
 from stackwright.cli import object_names
 from stackwright.cli.change.apply import _wait as apply_wait
 from stackwright.cli.cluster import CliError
+from stackwright.cli.follow import Goal, Patience, follow
 from stackwright.cli.manifests.load import Manifest
-from stackwright.cli.operate import wait
-from stackwright.cli.operate.wait import Goal, Patience, follow
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
@@ -77,7 +76,7 @@ QUICK = Patience(every=0.001, timeout=5)
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time does not pass, however busy the machine is."""
-    monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 0.0))
+    monkeypatch.setattr("stackwright.cli.follow.time", SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 0.0))
 
 
 async def test_each_cause_is_printed_until_the_cloud_is_ready(still: None) -> None:
@@ -219,7 +218,7 @@ async def test_the_time_of_apply_is_that_of_all_objects_together(monkeypatch: py
         clock.now += 40
 
     monkeypatch.setattr("time.monotonic", clock.monotonic)
-    monkeypatch.setattr("stackwright.cli.operate.wait.follow", follow)
+    monkeypatch.setattr("stackwright.cli.follow.follow", follow)
     manifests = [Manifest(Keystone.KIND, {"metadata": {"namespace": "n", "name": name}}) for name in "abc"]
     await apply_wait(Held(), manifests, 60)  # type: ignore[arg-type]
     assert left == [60, 20, 0]
@@ -251,7 +250,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(wait, "time", made)
+    monkeypatch.setattr("stackwright.cli.follow.time", made)
     return made
 
 
