@@ -14,6 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.kinds import SECRET
 from stackwright.api.secrecy import blanked
 from stackwright.cli.manifests.load import BadManifest, load
@@ -21,7 +22,6 @@ from stackwright.cli.ui.steps import lines as lines_of
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import Observed
-from stackwright.controllers.validate import errors_of
 from stackwright.core.objects import belongs
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets.writes import ExtractSecret

@@ -92,8 +92,8 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
 
 async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     """Raises BadManifest with each change of an immutable field."""
-    from stackwright.controllers.validate import change_errors
-    from stackwright.controllers.voters import KINDS
+    from stackwright.admission.validate import change_errors
+    from stackwright.admission.voters import KINDS
     from stackwright.core.objects import key_of
     from stackwright.core.ports import TerminalError
     from stackwright.runtime.cluster.specs import replace_spec
@@ -201,8 +201,8 @@ def _spec_errors(document: Object, name: str) -> list[str]:
     from pydantic import ValidationError
 
     from stackwright.adapters.helm.command import chart_schemas
+    from stackwright.admission.validate import errors_of, values_errors_of
     from stackwright.api.errors import messages
-    from stackwright.controllers.validate import errors_of, values_errors_of
     from stackwright.core.settings import Settings
 
     spec = document["spec"]

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.crd import crd
 from stackwright.api.services.helmbundle import RELEASES, HelmBundle
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.rollback import UNKNOWN
 from stackwright.controllers.helmbundle.step import RETRY_FAILED, SETTLE, release_digest
-from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Progress
 from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import HelmRollback, HelmUpgrade

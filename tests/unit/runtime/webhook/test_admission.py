@@ -19,10 +19,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.errors import ERRORS, LONG, MORE
 from stackwright.cloud.controlplane import STAGE
 from stackwright.cloud.registry import ADMITTED
-from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings
 from stackwright.runtime import listener

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from stackwright.admission.voters import voter_errors
 from stackwright.api.errors import bounded, printable
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.controlplane import OpenStackControlPlane
@@ -16,7 +17,6 @@ from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.controlplane.validate import stage_errors
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
-from stackwright.controllers.voters import voter_errors
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
