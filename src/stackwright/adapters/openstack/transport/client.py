@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from stackwright.adapters.openstack.transport.deadline import TIMEOUT
 from stackwright.core.plan import Key
 from stackwright.core.ports import TerminalError
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 AUTH = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
-TIMEOUT = 30
 
 
 def demand(admin: Mapping[str, str], secret: Key) -> None:
