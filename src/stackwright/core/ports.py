@@ -47,9 +47,13 @@ class StillMissing(TransientError):
 
 
 class TerminalError(Exception):
-    """A terminal error: an external system rejects the request until it is changed; the text says what to change."""
+    """A terminal error: an external system rejects the request until it is changed; the text says what to change.
+
+    Retried slowly, or after `after` seconds.
+    """
 
     reason = "BlockedRefused"
+    after: float | None = None
 
 
 class UndeclaredStatus(TerminalError):
@@ -62,6 +66,8 @@ class UndeclaredStatus(TerminalError):
 
 class Conflict(Exception):
     """An object changed concurrently: the reconcile is retried, and that object (`kind`, `key`) is read again."""
+
+    reason = "Waiting"
 
     def __init__(self, text: str, kind: Kind, key: Key) -> None:
         super().__init__(text)

@@ -17,12 +17,12 @@ from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, fin
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import Cluster, TerminalError, UndeclaredStatus
+from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError, UndeclaredStatus
 
 log = structlog.get_logger()
 
 
-def after_failure(controller: Controller, plan: Plan, current: Object, error: Exception) -> Plan:
+def after_failure(controller: Controller, plan: Plan, current: Object, error: TransientError | TerminalError) -> Plan:
     """The report of a plan after one of its actions failed."""
     status = current.get("status") or {}
     kept = {name: status[name] for name in plan.status if name in status}
@@ -36,9 +36,9 @@ def after_failure(controller: Controller, plan: Plan, current: Object, error: Ex
     return Plan((), (ready, progressing, *(_unless_new(c, status) for c in stages)), kept)
 
 
-def failed(error: Exception) -> tuple[Condition, Condition]:
+def failed(error: TransientError | TerminalError | Conflict) -> tuple[Condition, Condition]:
     """Ready and Progressing after an error of an external system."""
-    reason, message = str(getattr(error, "reason", "Waiting")), str(error)
+    reason, message = error.reason, str(error)
     ready = Condition(READY, False, reason, message)
     return ready, Condition(PROGRESSING, not isinstance(error, TerminalError), reason, message)
 
