@@ -154,7 +154,7 @@ def _queue() -> KeyedQueue[Item]:
 
 async def operate(options: Options, evicted: Callable[[], None] = lambda: None) -> None:
     """Run the operator until it is cancelled or a part of it ends; `evicted` is called if its pod is being deleted."""
-    from stackwright.controllers.validate import errors_of
+    from stackwright.admission.validate import errors_of
     from stackwright.runtime.webhook.admission import Admission
     from stackwright.runtime.webhook.certificate import Certificate
 

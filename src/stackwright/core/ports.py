@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -47,13 +47,27 @@ class StillMissing(TransientError):
 
 
 class TerminalError(Exception):
-    """A terminal error: an external system rejects the request until it is changed; the text says what to change."""
+    """A terminal error: an external system rejects the request until it is changed; the text says what to change.
+
+    Retried slowly, or after `after` seconds.
+    """
 
     reason = "BlockedRefused"
+    after: float | None = None
+
+
+class UndeclaredStatus(TerminalError):
+    """The installed CRD lacks fields of a written status; `fields` are their paths, without `status`."""
+
+    def __init__(self, text: str, fields: Sequence[str]) -> None:
+        super().__init__(text)
+        self.fields = fields
 
 
 class Conflict(Exception):
     """An object changed concurrently: the reconcile is retried, and that object (`kind`, `key`) is read again."""
+
+    reason = "Waiting"
 
     def __init__(self, text: str, kind: Kind, key: Key) -> None:
         super().__init__(text)
@@ -92,7 +106,7 @@ class Cluster(Reader, Protocol):
         """A new object. Raises Conflict if one of its name exists."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply of the status subresource."""
+        """Server-side apply of the status subresource. Raises UndeclaredStatus if the CRD lacks some of its fields."""
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         """JSON merge patch; if it contains metadata.resourceVersion, it raises Conflict when the object changed."""

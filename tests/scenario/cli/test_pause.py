@@ -13,8 +13,8 @@ from stackwright.core.objects import owner_reference
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import Delete, Plan
 from stackwright.core.settings import Settings
+from stackwright.forecast.simulate import Request, simulate
 from stackwright.runtime.cycle.pausing import EVERY, held, stackwright_pause_cause
-from stackwright.simulate import Request, simulate
 from tests.scenario.world import NAMESPACE, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime

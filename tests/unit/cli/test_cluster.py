@@ -133,7 +133,7 @@ def test_help_and_status_import_only_needed_modules() -> None:
     code = (
         "import sys, stackwright.cli.app as app, stackwright.cli.cluster, stackwright.cli.output\n"
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
-        "import stackwright.cli.show.status, stackwright.cli.show.resource_tree\n"
+        "import stackwright.cli.show.status, stackwright.cli.ui.resource_tree\n"
         "import stackwright.adapters.kubernetes.client\n"
         f"assert not {heavy} & sys.modules.keys(), {heavy} & sys.modules.keys()\n"
     )

@@ -15,13 +15,13 @@ from stackwright import cli
 from stackwright.cli import common
 from stackwright.cli.app import app
 from stackwright.cli.change.plan import _text
-from stackwright.cli.change.plan_render import DELETE, Entry
 from stackwright.cli.output import Format, dumped
 from stackwright.cli.show.status import Answer, _changed_lines
 from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node
 from stackwright.core.ports import TerminalError
+from stackwright.forecast.entries import DELETE, Entry
 from support.commands import connect
 from tests.unit.cli.show.test_pods import cluster, pod
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.cli.change.manifests import load
+from stackwright.cli.manifests.load import load
 from stackwright.cloud.registry import BY_KIND
 from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.selection import wanted_services

@@ -50,7 +50,7 @@ class Counting(Server):
 
     def count(self, answered: Callable[[Any], object]) -> int:
         """Connections at present of which this is true."""
-        return sum(bool(answered(each)) for there in self._there.values() for each in there)
+        return sum(bool(answered(each)) for there in self._by_address.values() for each in there)
 
 
 class Listening:
@@ -98,7 +98,7 @@ async def listening(port: int, folder: Path) -> AsyncIterator[Listening]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert made.server._count == 0 and not made.server._known
-        assert made.server._turns._shares.unused
+        assert made.server._slots._shares.unused
 
 
 @asynccontextmanager

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.controllers.validate import errors_of
 from stackwright.services import ceph, etcd, mariadb
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.context import Context

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.voters import DEFAULT
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.controllers.validate import errors_of
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.mariadb.kind import MariaDB

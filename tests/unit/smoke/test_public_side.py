@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.public_api import Endpoint, Live, check_endpoints
-from stackwright.cli.show.public import nodes
+from stackwright.cli.ui.public import nodes
 from stackwright.cli.ui.tree import lines
 from stackwright.core.openstack.access import Access
 from stackwright.core.openstack.agents import Agent

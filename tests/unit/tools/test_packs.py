@@ -23,8 +23,7 @@ IGNORED = {"__pycache__", "__init__.py", "README.md"}
 CORE_ONLY = (
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
-    "src/stackwright/simulate.py",
-    "src/stackwright/turns.py",
+    "src/stackwright/slots.py",
     "src/stackwright/adapters/public_api.py",
     "charts/keystoneclient/**",
     "charts/ovn/**",  # rendered only

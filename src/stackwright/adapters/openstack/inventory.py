@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import connect, demand, message_of
+from stackwright.adapters.openstack.transport.client import connect, demand, message_of
 from stackwright.adapters.threads import in_thread
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Inventory

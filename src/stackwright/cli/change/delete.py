@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import completion
-from stackwright.cli.change.confirm import YesOption
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -36,9 +36,9 @@ def delete(
 
       stackwright delete cloud --yes --no-wait
     """
-    from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import connected, run
-    from stackwright.cli.operate.wait import Goal, Patience, follow
+    from stackwright.cli.confirm import confirm
+    from stackwright.cli.follow import Goal, Patience, follow
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common, completion
-from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import OnlyNamespaceOption
+from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -61,8 +61,8 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail
+    from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.cloud.deployment import OpenStackDeployment
 
     try:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.change.confirm import YesOption
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
-    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.manifests.load import Manifest
     from stackwright.local.steps.context import Context
 
 INTERRUPTED = (
@@ -108,8 +108,8 @@ def up(
 
 def _ask_about_nodes(context: Context) -> None:
     """Asks for confirmation before nodes are removed. Raises LocalError if refused."""
-    from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import CliError, is_stopped
+    from stackwright.cli.confirm import confirm
     from stackwright.local.commands import LocalError
     from stackwright.local.steps.kubernetes.leaving import losses
 
@@ -123,8 +123,8 @@ def _ask_about_nodes(context: Context) -> None:
 
 def _loaded(file: Path) -> list[Manifest]:
     """The manifests, read as by `apply`; default namespace: that of the commands. Raises LocalError."""
-    from stackwright.cli.change.manifests import BadManifest, load
     from stackwright.cli.cluster import NAMESPACE
+    from stackwright.cli.manifests.load import BadManifest, load
     from stackwright.local.commands import LocalError
 
     try:
@@ -141,10 +141,10 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
-    from stackwright.cli.change.apply import check_namespaces, ordered
-    from stackwright.cli.change.confirm import confirm, foreseen_losses
-    from stackwright.cli.change.manifests import BadManifest
     from stackwright.cli.cluster import CliError, connected
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.manifests.load import BadManifest
+    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
     from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 

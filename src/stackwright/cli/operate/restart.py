@@ -62,7 +62,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.show.logs import applications, full
+    from stackwright.cli.pods import applications, full
     from stackwright.core.objects import label
 
     lists = await asyncio.gather(*(reader.list(kind, namespace) for kind in WORKLOADS))

@@ -97,7 +97,7 @@ class Answer:
         }
 
     def nodes(self) -> list[Node]:
-        from stackwright.cli.show.public import nodes
+        from stackwright.cli.ui.public import nodes
 
         return [*self.clouds, *([self.operator] if self.operator else []), *(nodes(self.live) if self.live else [])]
 
@@ -150,8 +150,8 @@ def _local_state() -> dict[str, Any] | None:
 async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.show.public import read_live
-    from stackwright.cli.show.resource_tree import World, read, trees, workload
+    from stackwright.cli.ui.public import read_live
+    from stackwright.cli.ui.resource_tree import World, read, trees, workload
 
     world, told, pods, deployments = await asyncio.gather(
         read(cluster, question.namespace, time.time()),

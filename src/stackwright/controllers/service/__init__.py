@@ -20,14 +20,14 @@ from stackwright.services.registry import SERVICES
 
 
 def _by_chart(declared: Service) -> Keys:
-    """The objects of a service in the namespace of one of its pods."""
+    """Maps a pod of a service to the service objects in its namespace."""
     charts = {chart.name for chart in declared.charts}
     every = all_in_namespace(declared.kind)
     return lambda obj, lookup: every(obj, lookup) if label(obj, "application") in charts else ()
 
 
 def _by_application(declared: Service) -> Keys:
-    """The object at which others have accounts, of one of the pods that answer them."""
+    """Maps a pod that serves accounts to the service object of these accounts."""
 
     def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
         if label(obj, "component") != declared.serves["component"]:
@@ -39,7 +39,7 @@ def _by_application(declared: Service) -> Keys:
 
 
 def _by_authority(declared: Service) -> Keys:
-    """The objects of a service that may have certificates of the cloud's CA."""
+    """Maps the Secret of the cloud's CA to the service objects that may have certificates of it."""
     every = all_in_namespace(declared.kind)
     return lambda obj, lookup: every(obj, lookup) if obj["metadata"]["name"] == CLOUD_AUTHORITY else ()
 

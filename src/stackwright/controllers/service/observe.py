@@ -19,7 +19,7 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.api.wording import choices
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
-from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
+from stackwright.core.objects import OPTIONS, OWNER, annotation, mapping, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
@@ -157,17 +157,13 @@ def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
         for chart, values in override.values.items():
             conf_file = declared.conf_files.get(chart)
             clean, sections = cut(values, conf_file)
-            for section, options in _mapping(_mapping(clean.get("conf")).get(conf_file)).items():
-                for option in _mapping(options):
+            for section, options in mapping(mapping(clean.get("conf")).get(conf_file)).items():
+                for option in mapping(options):
                     found.get(chart, {}).get(section, {}).pop(option, None)
             for section, options in sections.items():
                 found.setdefault(chart, {}).setdefault(section, {}).update(options)
     cleaned = {chart: {name: o for name, o in sections.items() if o} for chart, sections in found.items()}
     return {chart: sections for chart, sections in cleaned.items() if sections}
-
-
-def _mapping(value: Any) -> Mapping[Any, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...]]:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.adapters.helm.command import chart_schemas
-from stackwright.cli.change.manifests import check
-from stackwright.controllers.validate import errors_of
+from stackwright.admission.validate import errors_of
+from stackwright.cli.manifests.load import check
 from stackwright.core.helm.chart_schema import KEYWORDS, value_errors
 from stackwright.core.settings import Settings
 from support.paths import ROOT

@@ -19,10 +19,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.errors import ERRORS, LONG, MORE
 from stackwright.cloud.controlplane import STAGE
 from stackwright.cloud.registry import ADMITTED
-from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings
 from stackwright.runtime import listener
@@ -311,7 +311,7 @@ async def test_a_client_that_disconnects_during_the_response_is_no_fault(
         writer.transport.abort()
     await until(lambda: not served._server._count)
     await asyncio.sleep(0.5)
-    assert served._turns._shares.unused
+    assert served._slots._shares.unused
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert not caplog.records
