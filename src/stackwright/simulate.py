@@ -101,11 +101,21 @@ class Outside:
     clouds: Clouds | None = None
 
 
+@dataclass(frozen=True)
+class Cause:
+    """Message and reason of a condition Ready."""
+
+    message: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.reason})"
+
+
 @dataclass
 class Forecast:
     """steps    in the order of the operator
-    stuck    object → why it would not get ready, at the end, as message
-    reasons  message → its reason
+    stuck    object → why it would not get ready, at the end
     base     the cluster as it is;  world  as it would be
     settled  False when the rounds ended before the changes did
     unheard  cloud → why it could not be asked what is in it
@@ -114,8 +124,7 @@ class Forecast:
     base: Snapshot
     world: MemoryCluster
     steps: list[Step] = field(default_factory=list)
-    stuck: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
+    stuck: dict[str, Cause] = field(default_factory=dict)
     settled: bool = False
     unheard: dict[str, str] = field(default_factory=dict)
 
@@ -279,9 +288,7 @@ class _Simulation:
                 if entry and entry["status"] != "True":
                     name = f"{resource.KIND.kind} {'/'.join(key_of(obj))}"
                     reason = str(entry.get("reason") or "")
-                    message = str(entry.get("message") or reason)
-                    self.forecast.stuck[name] = message
-                    self.forecast.reasons[message] = reason
+                    self.forecast.stuck[name] = Cause(str(entry.get("message") or reason), reason)
 
 
 def images(configmap: Object | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What a plan costs, as entries that follow its steps: lost data, restarts, what is missing (`stackwright.impact`).
+"""What a plan costs, as entries that follow its steps: lost and kept data, restarts, what is missing (`impact`).
 
 The pods that an upgrade restarts follow from the manifests in Helm's records and from those that the charts of this
 program render from the new values. Only `helm template` is run, without a cluster.
@@ -51,7 +51,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
     from stackwright.cli.change.plan_render import FAIL, RELEASE, Entry, notes
     from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import TerminalError, TransientError
-    from stackwright.impact import lost, missing
+    from stackwright.impact import kept, lost, missing
 
     if not result.steps:
         return []
@@ -76,7 +76,8 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
             else:
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
-    effects = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
+    data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
+    effects = notes(data, found, missing(result.steps, known, facts))
     return [*failed, *effects, *await _unproven(result, namespace)]
 
 

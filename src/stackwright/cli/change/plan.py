@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from stackwright.core.openstack.access import Access
     from stackwright.core.ports import Reader
     from stackwright.core.settings import Settings
-    from stackwright.simulate import Forecast, Outside, Request
+    from stackwright.simulate import Cause, Forecast, Outside, Request
 
 EXIT_CHANGES = 2
 IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its images
@@ -67,7 +67,7 @@ def plan(
     if output is not Format.TABLE:
         from stackwright.cli.output import dumped
 
-        data = {"changes": [entry.as_dict() for entry in found], "stuck": stuck}
+        data = {"changes": [entry.as_dict() for entry in found], "stuck": {name: str(cause) for name, cause in stuck.items()}}
         common.data(dumped(data, output))
     else:
         common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=common.coloured()))), painted=True)
@@ -75,27 +75,25 @@ def plan(
         raise typer.Exit(EXIT_CHANGES)
 
 
-def _text(found: list[Entry], stuck: dict[str, str], lines: list[str]) -> list[str]:
-    from stackwright.cli.change.plan_render import DELETE, summary
+def _text(found: list[Entry], stuck: dict[str, Cause], lines: list[str]) -> list[str]:
+    from stackwright.cli.change.plan_render import summary
+    from stackwright.core.kubernetes.workload_health import causes
 
-    total = summary(found)
-    text = [*lines, "", total] if lines else ["No changes."]
-    if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
-        text.append(
-            "Databases of services remain in the database server; generated passwords are deleted with their Secrets."
-        )
+    text = [*lines, "", summary(found)] if lines else ["No changes."]
     if stuck:
+        by_message = {cause.message: cause for cause in stuck.values()}
+        shared = causes({name: cause.message for name, cause in stuck.items()})
         text += [
             "",
             "These objects would not become ready:",
-            *(common.safe(f"  {name}: {message}") for name, message in sorted(stuck.items())),
+            *(common.safe(f"  {names}: {by_message[message]}") for names, message in sorted(shared.items())),
         ]
     return text
 
 
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
-) -> tuple[list[Entry], dict[str, str]]:
+) -> tuple[list[Entry], dict[str, Cause]]:
     from stackwright.cli.change.apply import check_namespaces, ordered
     from stackwright.cli.change.manifests import check_changes
     from stackwright.cli.cluster import connected
@@ -114,7 +112,7 @@ async def foresee(
     *,
     resumed: bool = False,
     assuming: bool = False,
-) -> tuple[list[Entry], dict[str, str]]:
+) -> tuple[list[Entry], dict[str, Cause]]:
     """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
     resumed   as if nothing were paused
@@ -126,7 +124,7 @@ async def foresee(
 
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
-    stuck: dict[str, str] = {}
+    stuck: dict[str, Cause] = {}
     known = await operator_settings(cluster)
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
@@ -224,14 +222,13 @@ async def forecast(
     now: float,
     outside: Outside | None = None,
     render: Render | None = None,
-) -> tuple[list[Entry], dict[str, str]]:
-    """The steps and their costs, and the objects that would not be ready after them, with cause and reason.
+) -> tuple[list[Entry], dict[str, Cause]]:
+    """The steps and their costs, and the objects that would not be ready after them, each with its cause.
 
     render  renders a chart to manifests; without it, restarts of pods are not known
     """
     from stackwright.cli.change.costs import costs
     from stackwright.cli.change.plan_render import CUT_OFF, FAIL, NOTE, Entry, entries
-    from stackwright.core.kubernetes.workload_health import causes
     from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
@@ -242,7 +239,7 @@ async def forecast(
     if not result.settled:
         found.append(Entry(FAIL, "fail", CUT_OFF))
     found += await costs(reader, result, request.namespace, render)
-    return found, {name: f"{message} ({result.reasons[message]})" for name, message in causes(result.stuck).items()}
+    return found, result.stuck
 
 
 async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:

@@ -248,10 +248,10 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
 
 
 def notes(
-    lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
+    data: Mapping[str, Iterable[str]], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
 ) -> list[Entry]:
-    """What a plan costs, as entries that follow its steps."""
-    found = [Entry(NOTE, "lost", what) for what in lost]
+    """What a plan costs, as entries that follow its steps; `data` is what is lost and what is kept."""
+    found = [Entry(NOTE, fate, what) for fate, texts in data.items() for what in texts]
     found += [
         Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=_workload(each))
         for release in restarts
