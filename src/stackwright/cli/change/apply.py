@@ -59,6 +59,7 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
+    from stackwright.cli.change import untested
     from stackwright.cli.change.confirm import confirm, foreseen_losses
     from stackwright.cli.change.manifests import BadManifest, check_changes, load_all
     from stackwright.cli.cluster import connected, fail, run
@@ -68,6 +69,7 @@ def apply(
             await check_namespaces(cluster, manifests)
             await check_changes(cluster, manifests)
             await dry_run(cluster, manifests)
+            untested.warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing

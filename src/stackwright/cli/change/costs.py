@@ -15,7 +15,7 @@ from stackwright.cli import common
 from stackwright.core.plan import HelmUpgrade, Key, Object
 
 if TYPE_CHECKING:
-    from stackwright.api.meta import Kind
+    from stackwright.api.meta import Kind, Resource
     from stackwright.cli.change.plan_render import Entry
     from stackwright.core.ports import Reader
     from stackwright.impact import Facts, Restart
@@ -78,30 +78,19 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
     known = {(each.namespace, each.name) for each in records}
     data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
     effects = notes(data, found, missing(result.steps, known, facts))
-    return [*failed, *effects, *await _unproven(result, namespace)]
+    return [*failed, *effects, *await _untested(result.world, namespace)]
 
 
-async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
-    """Untested values of the planned clouds, and of services without a cloud or with other values than their cloud."""
-    from pydantic import ValidationError
+async def _untested(world: Reader, namespace: str) -> list[Entry]:
+    """Untested values of the planned clouds, or of services without a cloud."""
+    from stackwright.cli.change.untested import untested_values
+    from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
 
-    from stackwright.cli.change.plan_render import unproven
-    from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-    from stackwright.cloud.support import Untested, untested, untested_settings
-    from stackwright.services.registry import SERVICES
+    async def listed(resources: Iterable[type[Resource]]) -> list[tuple[Kind, Object]]:
+        kinds = [resource.KIND for resource in resources]
+        return [(kind, obj) for kind in kinds for obj in await world.list(kind, namespace)]
 
-    found = list[Untested]()
-    owners = await result.world.list(OpenStackDeployment.KIND, namespace)
-    for cloud in owners:
-        with suppress(ValidationError):  # of an older version, or refused anyway
-            found += untested(OpenStackDeploymentSpec.model_validate(cloud["spec"]))
-    if not owners:
-        for declared in SERVICES:
-            for obj in await result.world.list(declared.kind, namespace):
-                with suppress(ValidationError):
-                    settings = declared.settings.model_validate((obj.get("spec") or {}).get("settings") or {})
-                    found += untested_settings(declared.name, settings)
-    return unproven(found)
+    return untested_values(await listed(CLOUD_KINDS) or await listed(SERVICE_KINDS))
 
 
 async def _restarts(

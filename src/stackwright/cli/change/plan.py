@@ -67,7 +67,10 @@ def plan(
     if output is not Format.TABLE:
         from stackwright.cli.output import dumped
 
-        data = {"changes": [entry.as_dict() for entry in found], "stuck": {name: str(cause) for name, cause in stuck.items()}}
+        data = {
+            "changes": [entry.as_dict() for entry in found],
+            "stuck": {name: str(cause) for name, cause in stuck.items()},
+        }
         common.data(dumped(data, output))
     else:
         common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=common.coloured()))), painted=True)

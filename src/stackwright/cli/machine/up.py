@@ -141,6 +141,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
+    from stackwright.cli.change import untested
     from stackwright.cli.change.apply import check_namespaces, ordered
     from stackwright.cli.change.confirm import confirm, foreseen_losses
     from stackwright.cli.change.manifests import BadManifest
@@ -153,6 +154,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
+            untested.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +30,7 @@ def operator(
     Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
     """
     from stackwright.api.wording import unknown
+    from stackwright.cli.cluster import run
     from stackwright.main import Options, operate
     from stackwright.runtime.own_pod import end_process
 
@@ -49,4 +49,4 @@ def operator(
         unrestricted_helmbundles,
         pod,
     )
-    asyncio.run(operate(options, end_process))
+    run(operate(options, end_process))
