@@ -46,9 +46,7 @@ def test_outside_of_a_pod_a_program_needs_a_kubeconfig(program: tuple[str, ...])
 
 
 @pytest.mark.parametrize("program", [OPERATOR, PROVISIONER], ids=lambda words: words[0])
-@pytest.mark.parametrize(
-    ("text", "problem"), [(None, "not found"), ("[]", "it is empty")]
-)
+@pytest.mark.parametrize(("text", "problem"), [(None, "not found"), ("[]", "it is empty")])
 def test_an_unusable_kubeconfig_is_a_sentence(
     program: tuple[str, ...], text: str | None, problem: str, home: Path
 ) -> None:
