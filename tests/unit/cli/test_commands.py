@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.api.kinds import NAMESPACE, NODE, POD
+from stackwright.api.kinds import DAEMONSET, NAMESPACE, NODE, POD
 from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -21,6 +21,7 @@ from stackwright.controllers import cloud
 from stackwright.core.ports import TerminalError
 from stackwright.local.cluster import doctor
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.keystone.kind import Keystone
 from support.commands import connect
 
 MANIFEST = """\
@@ -223,6 +224,13 @@ def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
     assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
     assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
     assert "was not ready" in result.stderr
+    cluster.put(Keystone.KIND, {"metadata": {"namespace": "openstack", "name": "keystone"}, "spec": {}})
+    for name in ("keystone", "identity", "Keystone/keystone"):
+        for goal in ("ready", "deleted"):
+            result = called("wait", name, "--for", goal, "--timeout", "0")
+            assert result.exit_code == 1
+            assert f"Keystone openstack/keystone was not {goal}" in result.stderr
+    assert "No glance found in namespace openstack; found: " in called("wait", "glance").stderr
     gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud exists
     assert (gone.exit_code, json.loads(gone.stdout)) == (0, None)
 
@@ -250,6 +258,17 @@ def test_a_namespace_that_no_manifest_names_is_not_created(cluster: MemoryCluste
         result = called(command, "-f", "-", "-n", "new", stdin=MANIFEST)
         assert (result.exit_code, result.stdout) == (1, "")
         assert "Namespace new does not exist; set metadata.namespace to it" in result.stderr
+
+
+def test_an_unknown_name_is_reported_with_the_known_ones(cluster: MemoryCluster) -> None:
+    called("apply", "-f", "-", stdin=MANIFEST)
+    meta = {"namespace": "openstack", "name": "nova-compute", "labels": {"application": "nova", "component": "compute"}}
+    cluster.put(DAEMONSET, {"metadata": meta, "spec": {}})
+    told = called("status", "keystone").stderr
+    assert told == "Cloud openstack/keystone does not exist; found: OpenStackDeployment openstack/cloud\n"
+    assert "did you mean nova-compute? found: nova" in called("restart", "nova-compte").stderr
+    told = called("delete", "web", "-n", "demo").stderr
+    assert told == "No cloud found in namespace demo; `kubectl delete` deletes other objects\n"
 
 
 def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:

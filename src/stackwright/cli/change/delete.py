@@ -60,7 +60,7 @@ async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
 
     cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
     if cloud is None:
-        raise CliError(f"No cloud found in namespace {namespace}")
+        raise CliError(f"No cloud found in namespace {namespace}; `kubectl delete` deletes other objects")
     return cloud
 
 

@@ -75,7 +75,8 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     ]
     if not found:
         known = sorted({name for _, obj in every if (name := label(obj, "application"))})
-        there = f"{meant(known, what)}found: {', '.join(known)}" if known else "found none"
+        parts = [full(obj) for _, obj in every]
+        there = f"{meant([*known, *parts], what)}found: {', '.join(known) or 'none'}"
         raise CliError(f"No workload of {what} found in namespace {namespace}; {there}")
     return found
 

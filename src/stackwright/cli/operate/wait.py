@@ -81,6 +81,8 @@ def wait(
         kinds, asked_name = object_names.parse(name, "wait for")
         patience = Patience(goal, timeout, keep_waiting)
         async with connected(kubeconfig) as cluster:
+            if name and "/" not in name:
+                kinds, asked_name = await _named(cluster, namespace, name, goal)
             if output is None:
                 await follow(cluster, namespace, asked_name, patience, kinds=kinds)
                 return
@@ -90,6 +92,19 @@ def wait(
                 await _print(await _first(cluster, namespace, asked_name, kinds, goal), output)
 
     run(work())
+
+
+async def _named(reader: Reader, namespace: str, name: str, goal: Goal) -> tuple[Kinds, str]:
+    """Kind and name of a cloud or service; one that is absent is deleted."""
+    from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS
+
+    try:
+        kind, obj = await object_names.found(reader, namespace, name, "wait for")
+    except object_names.NotFound:
+        if goal is Goal.READY:
+            raise
+        return CLOUD_KINDS, name
+    return (BY_KIND[kind.kind],), obj["metadata"]["name"]
 
 
 async def _print(obj: Object | None, output: Data) -> None:
@@ -134,7 +149,7 @@ async def follow(
         if time.monotonic() - sound > patience.blocked and not patience.keep_waiting:
             raise CliError(f"{title} is blocked until a user acts:\n{await causes(reader, namespace, cloud)}")
         if elapsed >= patience.timeout:
-            what = "ready" if patience.goal is Goal.READY else "gone"
+            what = "ready" if patience.goal is Goal.READY else "deleted"
             raise CliError(f"{title} was not {what} after {elapsed:.0f} s:\n{await causes(reader, namespace, cloud)}")
         await asyncio.sleep(patience.every)
         cloud = await _again(reader, namespace, cloud)
