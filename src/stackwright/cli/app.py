@@ -92,14 +92,7 @@ class LazyCommand(TyperCommand):
         return add(typer.main.get_command(single))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        try:
-            return self.load().make_context(info_name, args, parent=parent, **extra)
-        except typer.BadParameter as error:
-            if (wrong := getattr(error.__cause__, "errors", None)) is not None:  # pydantic's, with which Typer checks
-                from stackwright.api.wording import worded
-
-                error.message = "; ".join(worded(item) for item in wrong())
-            raise
+        return self.load().make_context(info_name, args, parent=parent, **extra)
 
 
 class LazyGroup(TyperGroup):
@@ -136,6 +129,10 @@ class LazyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.TyperException as error:
+            if (wrong := getattr(error.__cause__, "errors", None)) is not None:  # pydantic's, with which Typer checks
+                from stackwright.api.wording import worded
+
+                error.message = "; ".join(worded(item) for item in wrong())
             if ctx.invoked_subcommand in COMPARING:
                 error.exit_code = EXIT_FAILURE
             raise
