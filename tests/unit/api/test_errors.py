@@ -46,8 +46,9 @@ def test_all_errors_are_reported_together():
         ),
         (
             {"services": {"nova": {}}},
-            "spec.services: unknown service nova; did you mean compute? allowed: block-storage, ceph, compute, coordination, dashboard, "
-            "database, identity, image, ingress, memcached, messaging, networking, object-storage, placement",
+            "spec.services: unknown service nova; did you mean compute? allowed: block-storage, ceph, compute, "
+            "coordination, dashboard, database, identity, image, ingress, memcached, messaging, networking, "
+            "object-storage, placement",
         ),
         (
             {"features": {"services": ["identity", "nova"]}},

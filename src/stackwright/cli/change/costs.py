@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from stackwright.cli import common
 from stackwright.core.plan import HelmUpgrade, Key, Object
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ Render = Callable[[HelmUpgrade], Awaitable[str]]
 
 
 @contextmanager
-def rendering() -> Iterator[Render | None]:
+def rendering(tell: Callable[[str], None]) -> Iterator[Render | None]:
     """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm."""
     import shutil
 
@@ -35,7 +34,7 @@ def rendering() -> Iterator[Render | None]:
     built = binary("helm")
     program = str(built) if built.is_file() else shutil.which("helm")
     if program is None:
-        common.echo("Note: the program helm was not found, so the plan does not list the pods that restart.", err=True)
+        tell("Note: the program helm was not found, so the plan does not list the pods that restart.")
         yield None
         return
     helm = HelmCli(binary=program)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -35,7 +35,7 @@ def plan(
     ] = None,
     namespace: OnlyNamespaceOption = None,
     delete: Annotated[
-        str | None, typer.Option("--delete", metavar="NAME", help="Plan the deletion of this OpenStackDeployment.")
+        str | None, typer.Option("--delete", metavar="NAME", help="Plan the deletion of this cloud.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show all values, also those of new objects.")] = False,
     output: FormatOption = Format.TABLE,
@@ -104,7 +104,8 @@ async def _work(
     async with connected(kubeconfig) as cluster:
         await check_namespaces(cluster, manifests)
         await check_changes(cluster, manifests)
-        return await foresee(cluster, await ordered(cluster, manifests), namespace, delete)
+        tell = partial(common.echo, err=True)
+        return await foresee(cluster, await ordered(cluster, manifests), namespace, delete, tell=tell)
 
 
 async def foresee(
@@ -115,11 +116,13 @@ async def foresee(
     *,
     resumed: bool = False,
     assuming: bool = False,
+    tell: Callable[[str], None] = common.nothing,
 ) -> tuple[list[Entry], dict[str, Cause]]:
     """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
     resumed   as if nothing were paused
     assuming  as if the credentials of all OpenStacks were valid
+    tell      receives what the plan lacks
     """
     import time
 
@@ -131,14 +134,12 @@ async def foresee(
     known = await operator_settings(cluster)
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
-        common.echo(
-            f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.", err=True
-        )
+        tell(f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.")
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
         async with outside(written, space) as asking:
-            with rendering() as render:
+            with rendering(tell) as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         # A namespace of several forecasts is shown once.
         found += [entry for entry in more if entry.subject[0] != "Namespace" or entry not in found]
@@ -162,21 +163,21 @@ async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
     from stackwright.cli.change.manifests import MANAGER
     from stackwright.cli.cluster import CliError, the_cloud
-    from stackwright.cloud.deployment import OpenStackDeployment
+    from stackwright.cloud.registry import CLOUD_KINDS, kind_of
     from stackwright.simulate import Request
 
+    clouds = {resource.KIND for resource in CLOUD_KINDS}
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
     gone = []
-    if delete and any(m.kind == OpenStackDeployment.KIND and m.obj["metadata"]["name"] == delete for m in mine):
-        what = f"OpenStackDeployment {namespace}/{delete}"
-        raise CliError(f"{what} is in a manifest and in --delete; use only one of them")
+    if both := [m for m in mine if m.kind in clouds and m.obj["metadata"]["name"] == delete]:
+        raise CliError(f"{both[0].name} is in a manifest and in --delete; use only one of them")
     if delete is not None or not manifests:
-        cloud = await the_cloud(reader, namespace, delete)
+        cloud = await the_cloud(reader, namespace, delete, CLOUD_KINDS)
         if cloud is None:
             hint = "" if delete else "; name a manifest with -f FILE"
-            raise CliError(f"No OpenStackDeployment found in namespace {namespace}{hint}")
+            raise CliError(f"No cloud found in namespace {namespace}{hint}")
         if delete:
-            gone = [(OpenStackDeployment.KIND, (namespace, delete))]
+            gone = [(kind_of(cloud["kind"]), (namespace, delete))]
     applied = tuple((m.kind, m.obj) for m in mine if not m.whole)
     replaced = tuple((m.kind, m.obj) for m in mine if m.whole)
     return Request(namespace, applied, tuple(gone), MANAGER, replaced)

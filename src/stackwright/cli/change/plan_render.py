@@ -13,7 +13,7 @@ from typing import Any
 
 from stackwright.api.kinds import SECRET
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
-from stackwright.cloud.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS
 from stackwright.cloud.support import Untested
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.calls import CloudCall
@@ -112,7 +112,7 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
         if step.removed:
             if step.removed not in deleted:
                 kind, key = step.removed
-                asked = step.about == "you" and kind.kind == "OpenStackDeployment"
+                asked = step.about == "you" and BY_KIND.get(kind.kind) in CLOUD_KINDS
                 why = "requested" if asked else "its owner is deleted"
                 found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why, subject=(kind.kind, *key)))
         elif step.wait:
