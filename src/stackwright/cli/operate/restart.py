@@ -24,7 +24,7 @@ EVERY = 1.0
 
 def restart(
     what: Annotated[
-        str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="Whose pods.", autocompletion=completion.services)
+        str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="A service, the operator, or a workload.", autocompletion=completion.services)
     ],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until all new pods are ready.")] = True,
