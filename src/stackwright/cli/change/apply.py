@@ -30,11 +30,14 @@ Result = tuple["Manifest", str]  # created, changed or unchanged
 
 def apply(
     file: Annotated[
-        list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
+        list[Path],
+        typer.Option("--file", "-f", metavar="FILE", help="Manifests in YAML; - for standard input. May be repeated."),
     ],
     namespace: OnlyNamespaceOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all objects are ready.")] = False,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     yes: YesOption = False,
     output: Annotated[
         Data | None,

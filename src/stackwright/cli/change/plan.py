@@ -31,7 +31,7 @@ IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its
 def plan(
     file: Annotated[
         list[Path] | None,
-        typer.Option("--file", "-f", help="Manifests to plan; - for standard input. May be repeated."),
+        typer.Option("--file", "-f", metavar="FILE", help="Manifests to plan; - for standard input. May be repeated."),
     ] = None,
     namespace: OnlyNamespaceOption = None,
     delete: Annotated[

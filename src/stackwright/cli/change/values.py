@@ -32,7 +32,9 @@ def values(
     ],
     file: Annotated[
         list[Path],
-        typer.Option("--file", "-f", help="Manifest of a cloud; - for standard input. May be repeated."),
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Manifest of a cloud; - for standard input. May be repeated."
+        ),
     ],
     target: Annotated[
         Target, typer.Option("--for", help="Target charts: Stackwright's own or those of OpenStack-Helm.")

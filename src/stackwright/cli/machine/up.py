@@ -33,6 +33,7 @@ def up(
         typer.Option(
             "--file",
             "-f",
+            metavar="FILE",
             exists=True,
             dir_okay=False,
             help="Manifest of the cloud to create or update; default: an example.",
@@ -41,6 +42,7 @@ def up(
     kubeconfig: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             dir_okay=False,
             help="Kubeconfig of an existing cluster to use instead of a local one; $KUBECONFIG is ignored.",
         ),

@@ -24,11 +24,18 @@ EVERY = 1.0
 
 def restart(
     what: Annotated[
-        str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="A service, the operator, or a workload.", autocompletion=completion.services)
+        str,
+        typer.Argument(
+            metavar="SERVICE|operator|WORKLOAD",
+            help="A service, the operator, or a workload.",
+            autocompletion=completion.services,
+        ),
     ],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until all new pods are ready.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Restart the pods of a service, of the operator, or of one workload, by a rolling update.

@@ -44,13 +44,15 @@ def wait(
         str | None,
         typer.Argument(
             metavar="[NAME|KIND/NAME]",
-            help="A cloud, or another object as KIND/NAME; default: the first cloud by name.",
+            help="A cloud, one of its services, or an object as KIND/NAME; default: the first cloud by name.",
             autocompletion=completion.clouds,
         ),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     goal: Annotated[Goal, typer.Option("--for", help="State to wait for.")] = Goal.READY,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     keep_waiting: Annotated[
         bool, typer.Option("--keep-waiting", help="Keep waiting while the object is blocked until a user acts.")
     ] = False,

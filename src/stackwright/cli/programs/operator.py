@@ -16,7 +16,9 @@ def operator(
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
     metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
     webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
-    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; default: the service account of the pod.")] = None,
+    kubeconfig: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the service account of the pod.")
+    ] = None,
     namespace: Annotated[str, typer.Option(envvar="POD_NAMESPACE", help="Namespace of the operator.")] = "stackwright",
     unrestricted_helmbundles: Annotated[
         bool,
