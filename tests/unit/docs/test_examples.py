@@ -71,7 +71,9 @@ def test_an_example_explains_itself(path: Path) -> None:
 def needed(path: Path) -> str:
     """Which cloud an example needs, by the comment at its beginning."""
     head = path.read_text().partition("apiVersion:")[0]
-    (told,) = [line.removeprefix("# Required cloud: ") for line in head.splitlines() if line.startswith("# Required cloud: ")]
+    (told,) = [
+        line.removeprefix("# Required cloud: ") for line in head.splitlines() if line.startswith("# Required cloud: ")
+    ]
     return told
 
 
