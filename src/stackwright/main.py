@@ -20,6 +20,7 @@ from typing import Any
 
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.adapters.kubernetes.login import wrong_with
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
@@ -193,9 +194,19 @@ async def provision(options: ProvisionerOptions) -> None:
 
 
 def _connect(kubeconfig: str | None) -> KubernetesCluster:
+    """A client of the cluster. Raises TerminalError."""
     if kubeconfig is not None:
         os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
-    return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
+    try:
+        return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
+    except Exception as error:  # lightkube, YAML, TLS and file errors alike
+        problem = wrong_with(error)
+        raise TerminalError(
+            f"{kubeconfig} is not a usable kubeconfig: {problem}"
+            if kubeconfig is not None
+            else f"The service account of a pod cannot be used ({problem}); "
+            "outside of a pod, name a kubeconfig by --kubeconfig FILE"
+        ) from error
 
 
 async def _serve(

@@ -22,17 +22,15 @@ YesOption = Annotated[
 
 
 def losses(found: Iterable[Entry]) -> list[str]:
-    """The releases, clouds, services, databases, servers and resources in an OpenStack that a plan deletes,
-    and the data that is lost with them or by a change. Accounts are not data.
+    """The releases, clouds, services, servers and resources in an OpenStack that a plan deletes, and what is lost with
+    them or by a change. Accounts are not data: a database may remain without its account.
     """
-    from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.cloud.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
     from stackwright.core.openstack.resource_types import TYPES
     from stackwright.forecast.entries import DELETE, NOTE
 
     precious = {what for what, facts in TYPES.items() if facts.precious}
-    own = (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)
-    kinds = {resource.KIND.kind for resource in own} | {DatabaseAccount.KIND.kind}
+    kinds = {resource.KIND.kind for resource in (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)}
     return [
         entry.what
         for entry in found

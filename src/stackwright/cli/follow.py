@@ -69,7 +69,7 @@ async def follow(
         if time.monotonic() - sound > patience.blocked and not patience.keep_waiting:
             raise CliError(f"{title} is blocked until a user acts:\n{await causes(reader, namespace, cloud)}")
         if elapsed >= patience.timeout:
-            what = "ready" if patience.goal is Goal.READY else "gone"
+            what = "ready" if patience.goal is Goal.READY else "deleted"
             raise CliError(f"{title} was not {what} after {elapsed:.0f} s:\n{await causes(reader, namespace, cloud)}")
         await asyncio.sleep(patience.every)
         cloud = await _again(reader, namespace, cloud)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,11 +14,11 @@ from stackwright.adapters.helm.command import HelmCli, chart_digests, privileged
 from stackwright.adapters.openstack.inventory import PublicContents
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.cli import common
 from stackwright.cli.access import reachable_login, read_access
 from stackwright.cli.cluster import OPERATOR_NAMESPACE, CliError, the_cloud
+from stackwright.cli.common import nothing
 from stackwright.cli.manifests.load import MANAGER, Manifest
-from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import CLOUD_KINDS, kind_of
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader, TransientError
@@ -26,8 +26,8 @@ from stackwright.core.settings import Settings
 from stackwright.forecast.costs import Render
 from stackwright.forecast.entries import Entry
 from stackwright.forecast.plan import forecast
-from stackwright.forecast.simulate import Outside, Request
-from stackwright.local.tools import binary
+from stackwright.forecast.simulate import Cause, Outside, Request
+from stackwright.local import tools
 from stackwright.runtime.memory import MemoryCluster
 
 IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its images
@@ -41,26 +41,26 @@ async def foresee(
     *,
     resumed: bool = False,
     assuming: bool = False,
-) -> tuple[list[Entry], dict[str, str]]:
+    tell: Callable[[str], None] = nothing,
+) -> tuple[list[Entry], dict[str, Cause]]:
     """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
     resumed   as if nothing were paused
     assuming  as if the credentials of all OpenStacks were valid
+    tell      receives what the plan lacks
     """
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
-    stuck: dict[str, str] = {}
+    stuck: dict[str, Cause] = {}
     known = await _settings(cluster)
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
-        common.echo(
-            f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.", err=True
-        )
+        tell(f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.")
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
         async with outside(written, space) as asking:
-            with _rendering() as render:
+            with _rendering(tell) as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         # A namespace of several forecasts is shown once.
         found += [entry for entry in more if entry.subject[0] != "Namespace" or entry not in found]
@@ -78,18 +78,18 @@ async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
 
 
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
+    clouds = {resource.KIND for resource in CLOUD_KINDS}
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
     gone = []
-    if delete and any(m.kind == OpenStackDeployment.KIND and m.obj["metadata"]["name"] == delete for m in mine):
-        what = f"OpenStackDeployment {namespace}/{delete}"
-        raise CliError(f"{what} is in a manifest and in --delete; use only one of them")
+    if both := [m for m in mine if m.kind in clouds and m.obj["metadata"]["name"] == delete]:
+        raise CliError(f"{both[0].name} is in a manifest and in --delete; use only one of them")
     if delete is not None or not manifests:
-        cloud = await the_cloud(reader, namespace, delete)
+        cloud = await the_cloud(reader, namespace, delete, CLOUD_KINDS)
         if cloud is None:
             hint = "" if delete else "; name a manifest with -f FILE"
-            raise CliError(f"No OpenStackDeployment found in namespace {namespace}{hint}")
+            raise CliError(f"No cloud found in namespace {namespace}{hint}")
         if delete:
-            gone = [(OpenStackDeployment.KIND, (namespace, delete))]
+            gone = [(kind_of(cloud["kind"]), (namespace, delete))]
     applied = tuple((m.kind, m.obj) for m in mine if not m.whole)
     replaced = tuple((m.kind, m.obj) for m in mine if m.whole)
     return Request(namespace, applied, tuple(gone), MANAGER, replaced)
@@ -127,12 +127,12 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
 
 
 @contextmanager
-def _rendering() -> Iterator[Render | None]:
+def _rendering(tell: Callable[[str], None]) -> Iterator[Render | None]:
     """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm."""
-    built = binary("helm")
+    built = tools.binary("helm")
     program = str(built) if built.is_file() else shutil.which("helm")
     if program is None:
-        common.echo("Note: the program helm was not found, so the plan does not list the pods that restart.", err=True)
+        tell("Note: the program helm was not found, so the plan does not list the pods that restart.")
         yield None
         return
     helm = HelmCli(binary=program)

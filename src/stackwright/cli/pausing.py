@@ -13,7 +13,7 @@ from stackwright.cli.common import say
 if TYPE_CHECKING:
     from stackwright.api.meta import Kind
     from stackwright.core.plan import Object
-    from stackwright.core.ports import Cluster, Reader
+    from stackwright.core.ports import Cluster
 
 WhatArgument = Annotated[
     str,
@@ -31,36 +31,12 @@ def change(what: str, namespace: str, kubeconfig: KubeconfigOption, *, paused: b
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
-            kind, obj = await found(cluster, namespace, what)
+            kind, obj = await object_names.found(cluster, namespace, what, "pause")
             changed = await _annotated(cluster, kind, obj, paused)
             done = "paused" if paused else "resumed"
             say(f"{kind.kind} {namespace}/{obj['metadata']['name']}: {done if changed else f'already {done}'}")
 
     run(work())
-
-
-async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object]:
-    """The object of a word: KIND/NAME, a cloud, or a service by its name in a cloud, of its program or its object.
-
-    Raises CliError that lists the existing objects.
-    """
-    from stackwright.cli.cluster import CliError
-    from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
-    from stackwright.services.registry import SERVICES
-
-    if "/" in what:
-        kinds, name = object_names.parse(what, "pause")
-        names = {name}
-    else:
-        kinds = (*CLOUD_KINDS, *SERVICE_KINDS)
-        names = {what, *(each.name for each in SERVICES if what in (each.service, each.name))}
-    there = []
-    for kind in (resource.KIND for resource in kinds):
-        for obj in await reader.list(kind, namespace):
-            if obj["metadata"]["name"] in names:
-                return kind, obj
-            there.append(f"{kind.kind}/{obj['metadata']['name']}")
-    raise CliError(f"No {what} found in namespace {namespace}; found: {', '.join(sorted(there)) or 'nothing'}")
 
 
 async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) -> bool:

@@ -34,7 +34,8 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
     if not found:
         known = sorted({name for pod in every if (name := label(pod, "application"))})
-        there = f"{meant(known, what)}found pods of: {', '.join(known)}" if known else "found none"
+        parts = [full(pod) for pod in every]
+        there = f"{meant([*known, *parts], what)}found pods of: {', '.join(known) or 'none'}"
         raise CliError(f"No pod of {what} found in namespace {namespace}; {there}")
     return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
 

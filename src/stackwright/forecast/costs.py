@@ -1,4 +1,4 @@
-"""What a plan costs, as entries that follow its steps: lost data, restarts, what is missing (`impact`).
+"""What a plan costs, as entries that follow its steps: lost and kept data, restarts, what is missing (`impact`).
 
 The pods that an upgrade restarts follow from the manifests in Helm's records and from those that the charts of this
 program render from the new values. Only `helm template` is run, without a cluster.
@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 
 from stackwright.api.kinds import POD, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
-from stackwright.api.meta import Kind
+from stackwright.api.meta import Kind, Resource
 from stackwright.api.services.contracts import DatabaseAccount
-from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-from stackwright.cloud.support import Untested, untested, untested_settings
+from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
 from stackwright.core.bounds import DEEPEST
 from stackwright.core.helm.records import SELECTOR, manifest, revisions
 from stackwright.core.plan import HelmUpgrade, Key, Object
 from stackwright.core.ports import Reader, TerminalError, TransientError
-from stackwright.forecast.entries import FAIL, RELEASE, Entry, notes, unproven
-from stackwright.forecast.impact import Facts, Restart, lost, missing, restarts
+from stackwright.forecast.entries import FAIL, RELEASE, Entry, notes
+from stackwright.forecast.impact import Facts, Restart, kept, lost, missing, restarts
 from stackwright.forecast.simulate import Forecast
-from stackwright.services.registry import SERVICES
+from stackwright.forecast.untested import untested_values
 
 Render = Callable[[HelmUpgrade], Awaitable[str]]
 
@@ -57,24 +54,20 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
             else:
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
-    effects = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
-    return [*failed, *effects, *await _unproven(result, namespace)]
+    data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
+    data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
+    effects = notes(data, found, missing(result.steps, known, facts))
+    return [*failed, *effects, *await _untested(result.world, namespace)]
 
 
-async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
-    """Untested values of the planned clouds, and of services without a cloud or with other values than their cloud."""
-    found = list[Untested]()
-    owners = await result.world.list(OpenStackDeployment.KIND, namespace)
-    for cloud in owners:
-        with suppress(ValidationError):  # of an older version, or refused anyway
-            found += untested(OpenStackDeploymentSpec.model_validate(cloud["spec"]))
-    if not owners:
-        for declared in SERVICES:
-            for obj in await result.world.list(declared.kind, namespace):
-                with suppress(ValidationError):
-                    settings = declared.settings.model_validate((obj.get("spec") or {}).get("settings") or {})
-                    found += untested_settings(declared.name, settings)
-    return unproven(found)
+async def _untested(world: Reader, namespace: str) -> list[Entry]:
+    """Untested values of the planned clouds, or of services without a cloud."""
+
+    async def listed(resources: Iterable[type[Resource]]) -> list[tuple[Kind, Object]]:
+        kinds = [resource.KIND for resource in resources]
+        return [(kind, obj) for kind in kinds for obj in await world.list(kind, namespace)]
+
+    return untested_values(await listed(CLOUD_KINDS) or await listed(SERVICE_KINDS))
 
 
 async def _restarts(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.kinds import SECRET
-from stackwright.cloud.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS
 from stackwright.cloud.support import Untested
 from stackwright.core.diff import ABSENT, Change, Path, changes
 from stackwright.core.objects import key_of
@@ -88,7 +88,7 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
         if step.removed:
             if step.removed not in deleted:
                 kind, key = step.removed
-                asked = step.about == "you" and kind.kind == "OpenStackDeployment"
+                asked = step.about == "you" and BY_KIND.get(kind.kind) in CLOUD_KINDS
                 why = "requested" if asked else "its owner is deleted"
                 found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why, subject=(kind.kind, *key)))
         elif step.wait:
@@ -224,10 +224,10 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
 
 
 def notes(
-    lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
+    data: Mapping[str, Iterable[str]], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
 ) -> list[Entry]:
-    """What a plan costs, as entries that follow its steps."""
-    found = [Entry(NOTE, "lost", what) for what in lost]
+    """What a plan costs, as entries that follow its steps; `data` is what is lost and what is kept."""
+    found = [Entry(NOTE, fate, what) for fate, texts in data.items() for what in texts]
     found += [
         Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=_workload(each))
         for release in restarts

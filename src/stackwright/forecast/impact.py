@@ -1,4 +1,4 @@
-"""What a plan costs: data that is lost, pods that restart, services that are interrupted, missing StorageClasses. Pure.
+"""What a plan costs: data that is lost or kept, pods that restart, interrupted services, missing StorageClasses. Pure.
 
 It is derived from the steps of a forecast and from the objects in the cluster.
 """
@@ -13,12 +13,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api.kinds import STATEFULSET, WORKLOADS
+from stackwright.api.meta import Kind
+from stackwright.api.services.contracts import DatabaseAccount
 from stackwright.core.helm.rollouts import node_of
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.forecast.simulate import Step
 from stackwright.services.declaration import Service
 from stackwright.services.mariadb.kind import MariaDB
+from stackwright.services.nova.kind import Nova
 from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
@@ -61,8 +64,20 @@ class Restart:
 
 
 def lost(steps: Iterable[Step], facts: Facts) -> tuple[str, ...]:
-    """The lost data, each item once, in the order of the steps."""
+    """What users lose, each item once, in the order of the steps."""
     return tuple(dict.fromkeys(text for step in steps for text in _lost(step, facts)))
+
+
+def kept(steps: Iterable[Step], facts: Facts) -> tuple[str, ...]:
+    """The databases that remain in their MariaDB although their accounts are deleted."""
+    gone = {_gone(step) for step in steps if not step.error}
+    return tuple(
+        text
+        for account in facts.databases
+        if (DatabaseAccount.KIND, key_of(account)) in gone and (MariaDB.KIND, _provider(account)) not in gone
+        if not account["spec"].get("dropDatabase")
+        for text in _databases(account)
+    )
 
 
 def _lost(step: Step, facts: Facts) -> Iterator[str]:
@@ -75,13 +90,25 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
         yield from (f"database {name} at {action.host}" for name in action.dropped)
     elif isinstance(action, HelmUninstall):
         yield from _claims(action.release, facts)
-    gone = (action.kind, action.key) if isinstance(action, Delete) else step.removed
-    if gone and gone[0] == MariaDB.KIND:
-        for account in facts.databases:
-            spec = account["spec"]
-            if account["metadata"].get("namespace") == gone[1][0] and spec.get("instance") == gone[1][1]:
-                names = (spec.get("database"), *(spec.get("additionalDatabases") or ()))
-                yield from (f"database {name} of MariaDB {'/'.join(gone[1])}" for name in names)
+    kind, key = _gone(step) or (None, ("", ""))
+    if kind == MariaDB.KIND:
+        yield from (text for account in facts.databases if _provider(account) == key for text in _databases(account))
+    elif kind == Nova.KIND:
+        yield f"access to the virtual machines of Nova {'/'.join(key)}, which keep running"
+
+
+def _gone(step: Step) -> tuple[Kind, Key] | None:
+    return (step.action.kind, step.action.key) if isinstance(step.action, Delete) else step.removed
+
+
+def _provider(account: Object) -> Key:
+    """The MariaDB of a DatabaseAccount."""
+    return account["metadata"].get("namespace", ""), account["spec"].get("instance", "")
+
+
+def _databases(account: Object) -> Iterator[str]:
+    names = (account["spec"].get("database"), *(account["spec"].get("additionalDatabases") or ()))
+    yield from (f"database {name} of MariaDB {'/'.join(_provider(account))}" for name in names)
 
 
 def _backends(before: Object, after: Object) -> Iterator[str]:

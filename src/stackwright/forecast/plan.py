@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from stackwright.core.kubernetes.workload_health import causes
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
 from stackwright.forecast.background import background
 from stackwright.forecast.costs import Render, costs
 from stackwright.forecast.entries import CUT_OFF, FAIL, NOTE, Entry, entries
-from stackwright.forecast.simulate import Outside, Request, simulate
+from stackwright.forecast.simulate import Cause, Outside, Request, simulate
 
 
 async def forecast(
@@ -18,8 +17,8 @@ async def forecast(
     now: float,
     outside: Outside | None = None,
     render: Render | None = None,
-) -> tuple[list[Entry], dict[str, str]]:
-    """The steps and their costs, and the objects that would not be ready after them, with cause and reason.
+) -> tuple[list[Entry], dict[str, Cause]]:
+    """The steps and their costs, and the objects that would not be ready after them, each with its cause.
 
     render  renders a chart to manifests; without it, restarts of pods are not known
     """
@@ -31,4 +30,4 @@ async def forecast(
     if not result.settled:
         found.append(Entry(FAIL, "fail", CUT_OFF))
     found += await costs(reader, result, request.namespace, render)
-    return found, {name: f"{message} ({result.reasons[message]})" for name, message in causes(result.stuck).items()}
+    return found, result.stuck

@@ -103,11 +103,21 @@ class Outside:
     clouds: Clouds | None = None
 
 
+@dataclass(frozen=True)
+class Cause:
+    """Message and reason of a condition Ready."""
+
+    message: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.reason})"
+
+
 @dataclass
 class Forecast:
     """steps        in the order of the operator
-    stuck        object that would not become ready → its message at the end
-    reasons      message → its reason
+    stuck        object that would not become ready → its cause at the end
     base         the present cluster
     world        the cluster after all steps
     settled      False if the changes did not end within ROUNDS
@@ -117,8 +127,7 @@ class Forecast:
     base: Snapshot
     world: MemoryCluster
     steps: list[Step] = field(default_factory=list)
-    stuck: dict[str, str] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
+    stuck: dict[str, Cause] = field(default_factory=dict)
     settled: bool = False
     unreachable: dict[str, str] = field(default_factory=dict)
 
@@ -282,6 +291,4 @@ class _Simulation:
                 if entry and entry["status"] != "True":
                     name = f"{resource.KIND.kind} {'/'.join(key_of(obj))}"
                     reason = str(entry.get("reason") or "")
-                    message = str(entry.get("message") or reason)
-                    self.forecast.stuck[name] = message
-                    self.forecast.reasons[message] = reason
+                    self.forecast.stuck[name] = Cause(str(entry.get("message") or reason), reason)

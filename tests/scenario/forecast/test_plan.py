@@ -194,7 +194,7 @@ async def test_blocking_causes_are_reported() -> None:
     cluster = MemoryCluster()  # no node
     found, stuck = await forecast(cluster, SETTINGS, applied(cloud()), NOW)
     assert not any(entry.verb == "helm" for entry in found)
-    assert any("kubectl label node" in message for message in stuck.values())
+    assert any("kubectl label node" in cause.message for cause in stuck.values())
 
 
 async def test_no_secret_is_shown() -> None:
@@ -415,8 +415,8 @@ async def test_a_missing_flavor_and_image_are_named() -> None:
     request = Request("openstack", ((OpenStackServer.KIND, server()),))
     outside: Any = Outside(clouds=Empty())
     _, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
-    [message] = stuck.values()
-    assert "flavor" in message and "image" in message
+    [cause] = stuck.values()
+    assert "flavor" in cause.message and "image" in cause.message
 
 
 class Unreachable:
@@ -461,9 +461,8 @@ async def test_an_object_without_credentials_is_stuck(pool: dict[str, Any]) -> N
     request = Request("openstack", ((OpenStackServer.KIND, wanted),))
     outside: Any = Outside(clouds=WithoutSecret())
     found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
-    assert stuck == {
-        "OpenStackServer openstack/web": "Secret openstack/stackwright-clouds does not exist (CredentialsMissing)"
-    }
+    told = {"OpenStackServer openstack/web": "Secret openstack/stackwright-clouds does not exist (CredentialsMissing)"}
+    assert {name: str(cause) for name, cause in stuck.items()} == told
     assert [f"{each.does} {each.what}" for each in found] == ["create OpenStackServer openstack/web"]
 
 

@@ -15,7 +15,7 @@ from stackwright.cli.confirm import confirm, foreseen_losses, losses
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Conflict, TerminalError, TransientError
-from stackwright.forecast.entries import CHANGE, DELETE, Entry
+from stackwright.forecast.entries import CHANGE, DELETE, NOTE, Entry
 from stackwright.runtime.memory import MemoryCluster
 
 KEY = ("openstack", "cloud")
@@ -39,9 +39,10 @@ def called(*words: str, stdin: str = "") -> Any:
     return CliRunner().invoke(app, words, input=stdin)
 
 
-def test_losses_are_releases_services_and_databases() -> None:
+def test_losses_are_releases_services_and_data() -> None:
     assert losses([*LOST, *REPLACED]) == ["release openstack/nova", "Nova openstack/nova"]
-    assert losses([deleted("DatabaseAccount", "nova")])
+    assert not losses([deleted("DatabaseAccount", "nova"), Entry(NOTE, "kept", "database nova")])
+    assert losses([Entry(NOTE, "lost", "database nova")]) == ["database nova"]
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ async def test_the_deletion_of_a_cloud_of_either_kind_is_awaited() -> None:
     cluster = MemoryCluster()
     spec = {"secret": "osp-secret", "storageClass": ""}
     cluster.put(OpenStackControlPlane.KIND, {**cloud(), "spec": spec})
-    with pytest.raises(CliError, match="OpenStackControlPlane openstack/cloud was not gone"):
+    with pytest.raises(CliError, match="OpenStackControlPlane openstack/cloud was not deleted"):
         await follow(cluster, "openstack", "cloud", Patience(Goal.DELETED, timeout=0), Told(cluster))
 
 

@@ -29,11 +29,14 @@ Result = tuple["Manifest", str]  # created, changed or unchanged
 
 def apply(
     file: Annotated[
-        list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
+        list[Path],
+        typer.Option("--file", "-f", metavar="FILE", help="Manifests in YAML; - for standard input. May be repeated."),
     ],
     namespace: OnlyNamespaceOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all objects are ready.")] = False,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     yes: YesOption = False,
     output: Annotated[
         Data | None,
@@ -58,6 +61,7 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
+    from stackwright.cli import untested
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests.load import BadManifest, check_changes, load_all
@@ -68,6 +72,7 @@ def apply(
             await check_namespaces(cluster, manifests)
             await check_changes(cluster, manifests)
             await dry_run(cluster, manifests)
+            untested.warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing

@@ -22,7 +22,9 @@ def delete(
     name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until the cloud is deleted.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
@@ -60,7 +62,7 @@ async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
 
     cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
     if cloud is None:
-        raise CliError(f"No cloud found in namespace {namespace}")
+        raise CliError(f"No cloud found in namespace {namespace}; `kubectl delete` deletes other objects")
     return cloud
 
 

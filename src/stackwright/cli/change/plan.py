@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,7 @@ from stackwright.cli.output import Format, FormatOption
 if TYPE_CHECKING:
     from stackwright.cli.manifests.load import Manifest
     from stackwright.forecast.entries import Entry
+    from stackwright.forecast.simulate import Cause
 
 EXIT_CHANGES = 2
 
@@ -21,11 +23,11 @@ EXIT_CHANGES = 2
 def plan(
     file: Annotated[
         list[Path] | None,
-        typer.Option("--file", "-f", help="Manifests to plan; - for standard input. May be repeated."),
+        typer.Option("--file", "-f", metavar="FILE", help="Manifests to plan; - for standard input. May be repeated."),
     ] = None,
     namespace: OnlyNamespaceOption = None,
     delete: Annotated[
-        str | None, typer.Option("--delete", metavar="NAME", help="Plan the deletion of this OpenStackDeployment.")
+        str | None, typer.Option("--delete", metavar="NAME", help="Plan the deletion of this cloud.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show all values, also those of new objects.")] = False,
     output: FormatOption = Format.TABLE,
@@ -57,7 +59,10 @@ def plan(
     if output is not Format.TABLE:
         from stackwright.cli.output import dumped
 
-        data = {"changes": [entry.as_dict() for entry in found], "stuck": stuck}
+        data = {
+            "changes": [entry.as_dict() for entry in found],
+            "stuck": {name: str(cause) for name, cause in stuck.items()},
+        }
         common.data(dumped(data, output))
     else:
         common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=common.coloured()))), painted=True)
@@ -65,27 +70,25 @@ def plan(
         raise typer.Exit(EXIT_CHANGES)
 
 
-def _text(found: list[Entry], stuck: dict[str, str], lines: list[str]) -> list[str]:
-    from stackwright.forecast.entries import DELETE, summary
+def _text(found: list[Entry], stuck: dict[str, Cause], lines: list[str]) -> list[str]:
+    from stackwright.core.kubernetes.workload_health import causes
+    from stackwright.forecast.entries import summary
 
-    total = summary(found)
-    text = [*lines, "", total] if lines else ["No changes."]
-    if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
-        text.append(
-            "Databases of services remain in the database server; generated passwords are deleted with their Secrets."
-        )
+    text = [*lines, "", summary(found)] if lines else ["No changes."]
     if stuck:
+        by_message = {cause.message: cause for cause in stuck.values()}
+        shared = causes({name: cause.message for name, cause in stuck.items()})
         text += [
             "",
             "These objects would not become ready:",
-            *(common.safe(f"  {name}: {message}") for name, message in sorted(stuck.items())),
+            *(common.safe(f"  {names}: {by_message[message]}") for names, message in sorted(shared.items())),
         ]
     return text
 
 
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
-) -> tuple[list[Entry], dict[str, str]]:
+) -> tuple[list[Entry], dict[str, Cause]]:
     from stackwright.cli.cluster import connected
     from stackwright.cli.foresee import foresee
     from stackwright.cli.manifests.load import check_changes
@@ -94,4 +97,5 @@ async def _work(
     async with connected(kubeconfig) as cluster:
         await check_namespaces(cluster, manifests)
         await check_changes(cluster, manifests)
-        return await foresee(cluster, await ordered(cluster, manifests), namespace, delete)
+        tell = partial(common.echo, err=True)
+        return await foresee(cluster, await ordered(cluster, manifests), namespace, delete, tell=tell)

@@ -33,6 +33,7 @@ def up(
         typer.Option(
             "--file",
             "-f",
+            metavar="FILE",
             exists=True,
             dir_okay=False,
             help="Manifest of the cloud to create or update; default: an example.",
@@ -41,6 +42,7 @@ def up(
     kubeconfig: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             dir_okay=False,
             help="Kubeconfig of an existing cluster to use instead of a local one; $KUBECONFIG is ignored.",
         ),
@@ -141,6 +143,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
+    from stackwright.cli import untested
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests.load import BadManifest
@@ -153,6 +156,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
+            untested.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost
 

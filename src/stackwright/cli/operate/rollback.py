@@ -20,7 +20,9 @@ def rollback(
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until the cloud is ready.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 900,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 900,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:

@@ -13,7 +13,9 @@ from stackwright.cli.follow import Goal, Patience, first, follow
 from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
+    from stackwright.cli.object_names import Kinds
     from stackwright.core.plan import Object
+    from stackwright.core.ports import Reader
 
 
 def wait(
@@ -21,13 +23,15 @@ def wait(
         str | None,
         typer.Argument(
             metavar="[NAME|KIND/NAME]",
-            help="A cloud, or another object as KIND/NAME; default: the first cloud by name.",
+            help="A cloud, one of its services, or an object as KIND/NAME; default: the first cloud by name.",
             autocompletion=completion.clouds,
         ),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     goal: Annotated[Goal, typer.Option("--for", help="State to wait for.")] = Goal.READY,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     keep_waiting: Annotated[
         bool, typer.Option("--keep-waiting", help="Keep waiting while the object is blocked until a user acts.")
     ] = False,
@@ -58,6 +62,8 @@ def wait(
         kinds, asked_name = object_names.parse(name, "wait for")
         patience = Patience(goal, timeout, keep_waiting)
         async with connected(kubeconfig) as cluster:
+            if name and "/" not in name:
+                kinds, asked_name = await _named(cluster, namespace, name, goal)
             if output is None:
                 await follow(cluster, namespace, asked_name, patience, kinds=kinds)
                 return
@@ -67,6 +73,19 @@ def wait(
                 await _print(await first(cluster, namespace, asked_name, kinds, goal), output)
 
     run(work())
+
+
+async def _named(reader: Reader, namespace: str, name: str, goal: Goal) -> tuple[Kinds, str]:
+    """Kind and name of a cloud or service; one that is absent is deleted."""
+    from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS
+
+    try:
+        kind, obj = await object_names.found(reader, namespace, name, "wait for")
+    except object_names.NotFound:
+        if goal is Goal.READY:
+            raise
+        return CLOUD_KINDS, name
+    return (BY_KIND[kind.kind],), obj["metadata"]["name"]
 
 
 async def _print(obj: Object | None, output: Data) -> None:

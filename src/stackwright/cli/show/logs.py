@@ -41,7 +41,12 @@ class Choice:
 
 def logs(
     what: Annotated[
-        str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.", autocompletion=completion.services)
+        str,
+        typer.Argument(
+            metavar="SERVICE|operator|POD",
+            help="A service, the operator, or a pod.",
+            autocompletion=completion.services,
+        ),
     ],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines as they are written.")] = False,
     tail: Annotated[int, typer.Option("--tail", help="Number of lines from the end of each log; -1 for all.")] = 100,

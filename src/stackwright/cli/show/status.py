@@ -161,7 +161,8 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
     )
     found = trees(world, question.name)
     if question.name and not found:
-        raise CliError(f"Cloud {question.namespace}/{question.name} does not exist")
+        there = ", ".join(node.title for node in trees(world)) or "none"
+        raise CliError(f"Cloud {question.namespace}/{question.name} does not exist; found: {there}")
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
     hint = _hint(question.namespace, found, operator)
     return Answer(found, operator, None, hint, told, question.everything)

@@ -17,7 +17,13 @@ COLOURS = {
     "note": "yellow",
 }
 MOST = 40
-SAYS = {"lost": "lost: ", "restart": "restarts: ", "missing": "missing: ", "untested": "untested: "}
+SAYS = {
+    "lost": "lost: ",
+    "kept": "kept: ",
+    "restart": "restarts: ",
+    "missing": "missing: ",
+    "untested": "untested: ",
+}
 
 
 def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -> list[str]:

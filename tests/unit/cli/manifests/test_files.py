@@ -72,7 +72,7 @@ def test_plan_and_values_accept_several_files(cluster: MemoryCluster, file: Any)
     assert called("values", "keystone", "-f", cloud, "-f", more).exit_code == 0
     other = file("other", MANIFEST.replace("name: cloud", "name: other"))
     result = called("values", "keystone", "-f", cloud, "-f", other)
-    assert (result.exit_code, "must contain exactly one OpenStackDeployment, not 2" in result.stderr) == (1, True)
+    assert (result.exit_code, "must contain exactly one cloud, not 2" in result.stderr) == (1, True)
 
 
 @pytest.mark.parametrize("command", [("apply",), ("plan",), ("values", "keystone")])

@@ -38,7 +38,10 @@ async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     assert condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being created"
     second = await stage.do()
     assert second.empty
-    assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not processed yet"
+    assert (
+        condition(second).message
+        == "Waiting for DatabaseAccount openstack/keystone: the operator has not processed it yet"
+    )
     assert (second.status["state"], second.status["release"]) == ("WAITING", "")
     stage.ready(DatabaseAccount.KIND, "keystone")
     third = await stage.do()
