@@ -72,11 +72,6 @@ def test_no_file_names_a_mirror_or_a_registry():
             assert not re.search(r"https?://|docker\.io|quay\.io|ghcr\.io", path.read_text()), path
 
 
-def test_a_misspelt_image_is_told_with_the_one_that_is_meant():
-    with pytest.raises(LocalError, match=r"Unknown image 'hgih'; did you mean high\? allowed: low, high\."):
-        catalogue(low={}, high={}).closure(["hgih"])
-
-
 def test_a_comment_in_a_recipe_does_not_change_a_digest(folder):
     images = catalogue(low={})
     before = recipes.digests(images)
