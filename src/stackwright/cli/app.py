@@ -121,7 +121,7 @@ class LazyGroup(TyperGroup):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except typer.TyperException as error:
-            if any(word in COMPARING for word in words):
+            if next((word for word in words if word in COMMANDS), "") in COMPARING:
                 error.exit_code = EXIT_FAILURE
             raise
 

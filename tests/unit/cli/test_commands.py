@@ -141,6 +141,8 @@ def test_wrong_usage(cluster: MemoryCluster) -> None:
         assert result.exit_code == 2
         assert "Invalid value for '--output' / '-o': 'xml' is not one of" in result.stderr
     assert called("nonsense").exit_code == 2
+    assert called("--bogus", "status").exit_code == 2
+    assert called("--bogus", "logs", "plan").exit_code == 2
 
 
 @pytest.mark.parametrize("words", [["--nosuch"], ["-o", "xml"], ["-f"], ["file.yaml"], ["-f", "none.yaml"], []])

@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from stackwright.api.wording import choices
 from stackwright.local.commands import LocalError
 from stackwright.local.config import IMAGE_PREFIX
 from stackwright.local.image import inputs
@@ -89,7 +90,7 @@ class Catalogue(Model):
         try:
             return self.images[name]
         except KeyError:
-            raise LocalError(f"Unknown image {name!r}; allowed: {', '.join(self.images)}.") from None
+            raise LocalError(f"Unknown image {name!r}; {choices(name, self.images)}.") from None
 
 
 def load(folder: Path | None = None) -> Catalogue:

@@ -169,7 +169,8 @@ def test_list_shows_built_images(empty_cache):
 def test_an_unknown_image_is_rejected_with_the_known_names(empty_cache):
     result = CliRunner().invoke(app, ["build", "keystoen"])
     assert result.exit_code == 1
-    assert f"Unknown image 'keystoen'; allowed: {', '.join(sorted(recipes.load().images))}" in result.output
+    known = ", ".join(sorted(recipes.load().images))
+    assert f"Unknown image 'keystoen'; did you mean keystone or keystoneclient? allowed: {known}." in result.output
 
 
 def test_a_built_image_is_not_built_again(empty_cache, monkeypatch):
