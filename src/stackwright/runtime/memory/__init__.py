@@ -11,6 +11,7 @@ from stackwright.runtime.memory.cluster import MemoryCluster, Write
 from stackwright.runtime.memory.forecast import ForecastClouds
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
+    MemoryAgents,
     MemoryBroker,
     MemoryContents,
     MemoryHelm,
@@ -22,6 +23,7 @@ from stackwright.runtime.memory.foreign import (
 __all__ = [
     "ForecastClouds",
     "FrozenClock",
+    "MemoryAgents",
     "MemoryBroker",
     "MemoryCluster",
     "MemoryContents",
