@@ -7,13 +7,13 @@ it, and does not schedule that elsewhere, so routers and networks are moved befo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.client import connect, demand, message_of
 from stackwright.adapters.openstack.transport.deadline import after, left, within
 from stackwright.adapters.threads import in_thread
-from stackwright.core.openstack.agents import shown
+from stackwright.core.openstack.agents import registered, shown
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import ForgetAgents
 from stackwright.core.ports import TransientError
@@ -69,7 +69,7 @@ def forget_compute(cloud: Connection, name: str) -> None:
 
 def _services(cloud: Connection, name: str) -> list[Any]:
     binary, _, host = name.partition("@")
-    return list(cloud.compute.services(binary=binary, host=host))
+    return _only(name, cloud.compute.services(binary=binary, host=host))
 
 
 def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
@@ -95,11 +95,17 @@ def forget_network_agent(cloud: Connection, name: str) -> None:
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
     binary, _, host = name.partition("@")
-    return list(cloud.network.agents(binary=binary, host=host))
+    return _only(name, cloud.network.agents(binary=binary, host=host))
+
+
+def _only(name: str, listed: Iterable[Any]) -> list[Any]:
+    """The agents of that name, whatever the filters of the request left."""
+    return [each for each in listed if registered(str(each.binary), str(each.host)) == name]
 
 
 def _others(cloud: Connection, agent: Any) -> list[Any]:
-    return [each for each in cloud.network.agents(binary=agent.binary) if each.id != agent.id]
+    listed = cloud.network.agents(binary=agent.binary)
+    return [each for each in listed if each.binary == agent.binary and each.id != agent.id]
 
 
 def _successors(agents: list[Any]) -> list[Any]:

@@ -146,6 +146,18 @@ def test_a_compute_service_is_deleted_unless_it_reports_again() -> None:
     assert set(compute.hosts) == {"node1", "node2"}
 
 
+def test_a_list_that_ignores_the_filters_deletes_no_other_agent() -> None:
+    compute, network = Compute(), Network(l3_node1=(True, set()), l3_node3=(False, set()))
+    computes, everything = compute.services("nova-compute", "node2"), network.agents("neutron-l3-agent")
+    compute.services = lambda binary, host: computes  # type: ignore[method-assign]
+    network.agents = lambda binary, host="": everything  # type: ignore[method-assign]
+    there = cloud(compute, network)
+    forget_compute(there, "nova-compute@node3")
+    forget_network_agent(there, "neutron-l3-agent@node2")
+    assert set(compute.hosts) == {"node1", "node2"} and network.writes == []
+    assert list(compute_uses(there, ["nova-compute@node3"])) == []
+
+
 def test_an_agent_is_used_while_it_reports_and_by_what_no_other_agent_can_take_over() -> None:
     names = ("neutron-l3-agent@node2", "neutron-dhcp-agent@node2", "neutron-openvswitch-agent@node2")
     alone = Network(l3_node2=(False, {"r"}), dhcp_node2=(False, {"n"}), openvswitch_node2=(True, set()))
