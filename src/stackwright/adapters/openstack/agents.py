@@ -41,11 +41,15 @@ def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> None:
     from openstack.exceptions import SDKException
 
     cloud = connect(admin, admin.get("region_name") or "RegionOne", interface="internal")
-    try:
-        for name in action.agents:
+    errors = []
+    for name in action.agents:
+        try:
+            _check_time()
             FORGET[action.service](cloud, name)
-    except (ClientException, SDKException, OSError) as error:
-        raise TransientError(f"Waiting to forget {action.target}: {message_of(error)}") from None
+        except (ClientException, SDKException, OSError, TransientError) as error:  # the other agents do not wait
+            errors.append(f"{shown(name)}: {message_of(error)}")
+    if errors:
+        raise TransientError(f"Waiting to forget agents of nodes that left the cloud: {'; '.join(errors)}")
 
 
 def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
@@ -63,7 +67,7 @@ def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
 def forget_compute(cloud: Connection, name: str) -> None:
     for service in _services(cloud, name):
         if service.state != "down":
-            raise TransientError(f"{shown(name)} reports again")
+            raise TransientError("it reports again")
         cloud.compute.delete_service(service)
 
 
@@ -86,7 +90,7 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
 def forget_network_agent(cloud: Connection, name: str) -> None:
     for agent in _agents(cloud, name):
         if agent.is_alive:
-            raise TransientError(f"{shown(name)} reports again")
+            raise TransientError("it reports again")
         if agent.binary in HOSTED:
             _, _, move = HOSTED[agent.binary]
             move(cloud.network, agent, _others(cloud, agent))
@@ -165,12 +169,16 @@ def _refuse_to_strand(hosted: Collection[str], what: str) -> None:
 
 
 def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
-    """Send a request, unless the time of this call is over. The SDK's own methods for these requests ignore errors."""
+    """Send a request while there is time. The SDK's own methods for these requests ignore errors."""
     from openstack.exceptions import raise_from_response
 
-    if left() <= 0:
-        raise TransientError(f"moving routers and networks takes longer than {LONGEST:.0f} s; it continues")
+    _check_time()
     raise_from_response(method(path, **body))
+
+
+def _check_time() -> None:
+    if left() <= 0:
+        raise TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
 
 
 Move = Callable[[Any, Any, list[Any]], None]

@@ -12,6 +12,7 @@ forgotten: hosts outside the cluster may register themselves, too, and overrides
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ from stackwright.services.keystone.values import ADMIN_SECRET
 
 TYPE = "Agents"
 LOOK = 60.0  # seconds until the next inventory; Nova lists a service as down 60 s after its last report
+MANY = 50  # agents; with each further such number, LOOK is added once: an inventory sends a few requests per agent
 SHOWN = 5
 
 
@@ -50,7 +52,7 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
         actions=(*plan.actions, *actions),
         conditions=(*plan.conditions, *conditions),
         status={**plan.status, "agents": sorted(labelled | recorded - forgotten)},
-        requeue=min(plan.requeue or LOOK, LOOK) if conditions else plan.requeue,
+        requeue=min(plan.requeue or math.inf, _period(left)) if conditions else plan.requeue,
     )
 
 
@@ -68,7 +70,7 @@ def _forget(
         return [], ()
     if not any(each.type == "Release" and each.status for each in plan.conditions):
         return [], (_waiting(left, "the release is not ready"),)
-    made = digest(left, int(seen.now // LOOK))
+    made = digest(left, int(seen.now // _period(left)))
     held = json.loads(((seen.inventory or {}).get("data") or {}).get("held.json") or "{}")
     used = {name: things for name, things in held.items() if name in left and things}
     conditions = (_used(used),) if used else ()
@@ -79,6 +81,11 @@ def _forget(
         return [look], conditions or (_waiting(left, "checking what uses them"),)
     unused = tuple(name for name in left if held.get(name) == [])
     return [ForgetAgents(seen.declared.service, unused, admin)] if unused else [], conditions
+
+
+def _period(left: tuple[str, ...]) -> float:
+    """Seconds in which the result of an inventory is valid; an inventory takes less."""
+    return LOOK * (1 + len(left) // MANY)
 
 
 def _waiting(left: tuple[str, ...], cause: str) -> Condition:

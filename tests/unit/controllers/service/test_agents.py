@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.controllers.service.agents import LOOK, without_left_agents
+from stackwright.controllers.service.agents import LOOK, MANY, without_left_agents
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import done, waiting
 from stackwright.core.objects import DIGEST
@@ -110,6 +110,18 @@ def test_a_result_that_lacks_an_agent_or_is_of_others_forgets_nothing() -> None:
     assert [type(each) for each in without_left_agents(two, RELEASED).actions] == [Inventory]
     outdated = replace(looked(seen(), {COMPUTE_2: []}), now=1000.0 + LOOK)
     assert [type(each) for each in without_left_agents(outdated, RELEASED).actions] == [Inventory]
+
+
+def test_an_inventory_of_many_agents_may_take_longer() -> None:
+    names = [f"node{number}" for number in range(2, 2 + 3 * MANY)]
+    start = seen(known=[f"nova-compute@{name}" for name in names])
+    plan = without_left_agents(start, RELEASED)
+    assert plan.requeue == 4 * LOOK
+    assert "and 145 more will be forgotten" in condition(plan, "Agents").message
+    then = looked(replace(start, now=0.0), {f"nova-compute@{name}": [] for name in names})
+    (forget,) = without_left_agents(replace(then, now=4 * LOOK - 1), RELEASED).actions
+    assert isinstance(forget, ForgetAgents) and len(forget.agents) == len(names)
+    assert [type(each) for each in without_left_agents(replace(then, now=4 * LOOK), RELEASED).actions] == [Inventory]
 
 
 @pytest.mark.parametrize("stages", [(waiting("Release", "Updating"),), ()])
