@@ -100,6 +100,7 @@ def count_openstack(method: str, code: str) -> None:
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
+    from stackwright.adapters.openstack.agents import CloudAgents
     from stackwright.adapters.openstack.inventory import CloudContents
     from stackwright.adapters.openstack.keystone import KeystoneIdentity
     from stackwright.adapters.rabbitmq import RabbitBroker
@@ -114,6 +115,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
         clock=SystemClock(),
         entropy=SystemEntropy(),
         contents=CloudContents(),
+        agents=CloudAgents(),
         clouds=clouds,
     )
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stackwright.api.meta import Kind
-from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
+from stackwright.core.plan import (
+    Account,
+    BrokerAccount,
+    CatalogEntry,
+    ForgetAgents,
+    HelmUpgrade,
+    Inventory,
+    Key,
+    Object,
+    SqlAccount,
+)
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
@@ -180,7 +190,14 @@ class Unchecked:
 
 class Contents(Protocol):
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        """Back end → names of the images or volumes in it. Raises TransientError if the service does not answer."""
+        """Back end → names of the images or volumes in it; agent → what uses it, in words. Raises TransientError if the
+        service does not answer.
+        """
+
+
+class Agents(Protocol):
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> None:
+        """Delete the records of agents; an absent one is not an error. Raises TransientError for one that is in use."""
 
 
 class Directories(Protocol):
@@ -216,6 +233,7 @@ def absent(what: str) -> Any:
 
 NO_DIRECTORIES: Directories = absent("directories of a node")
 NO_CONTENTS: Contents = absent("access to users' resources")
+NO_AGENTS: Agents = absent("access to agents of nodes")
 UNCHECKED: Accounts = Unchecked()
 NO_CLOUDS: Clouds = absent("access to an OpenStack")
 
@@ -246,6 +264,7 @@ class Ports:
     entropy: Entropy
     directories: Directories = NO_DIRECTORIES
     contents: Contents = NO_CONTENTS
+    agents: Agents = NO_AGENTS
     clouds: Clouds = NO_CLOUDS
 
     def provider(self, action: Account) -> Provider[Any]:

@@ -34,6 +34,7 @@ from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.cycle.report import report
 from stackwright.runtime.memory import (
     FrozenClock,
+    MemoryAgents,
     MemoryBroker,
     MemoryCluster,
     MemoryContents,
@@ -156,6 +157,7 @@ class _Simulation:
             clock=self.clock,
             entropy=SeededEntropy(),
             contents=outside.contents or MemoryContents(),
+            agents=MemoryAgents(),
             clouds=clouds,
         )
         self.cycle = Cycle(

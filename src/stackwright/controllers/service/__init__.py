@@ -9,7 +9,7 @@ from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLA
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
-from stackwright.controllers.service.observe import has_claims, observe
+from stackwright.controllers.service.observe import has_claims, has_inventory, observe
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
@@ -52,9 +52,9 @@ def controller(declared: Service, settings: Settings) -> Controller:
         Watch(SECRET, owner),
         Watch(SECRET, _by_authority(declared)),
         Watch(NODE, all_in_namespace(declared.kind)),
-        *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
+        *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or has_inventory(declared) else ()),
         *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),
-        *((Watch(POD, _by_chart(declared)),) if declared.pod_conditions else ()),
+        *((Watch(POD, _by_chart(declared)),) if declared.pod_conditions or declared.agents else ()),
         *((Watch(POD, _by_application(declared)),) if declared.serves else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(

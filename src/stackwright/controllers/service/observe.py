@@ -48,7 +48,7 @@ class Observed:
     nodes: tuple[Object, ...] = ()
     claims: tuple[Object, ...] = ()  # of volumes, in the namespace; of services that have some
     classes: tuple[Object, ...] = ()  # of storage
-    inventory: Object | None = None  # the content that was found in back ends to remove
+    inventory: Object | None = None  # what was found in back ends to remove, and at agents to forget
     servers: tuple[Object, ...] = ()  # pods of the application that others have accounts at
 
 
@@ -101,7 +101,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         nodes=nodes,
         claims=tuple(await reader.list(PVC, key[0])) if has_claims(declared) else (),
         classes=tuple(await reader.list(STORAGE_CLASS)) if has_claims(declared) else (),
-        inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if declared.backends else None,
+        inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if has_inventory(declared) else None,
         bundle=await reader.get(HelmBundle.KIND, (key[0], bundle_name(key[1]))),
     )
 
@@ -110,13 +110,17 @@ def has_claims(declared: Service) -> bool:
     return any(chart.claims for chart in declared.charts)
 
 
+def has_inventory(declared: Service) -> bool:
+    return bool(declared.backends or declared.agents)
+
+
 def _losses(contracts: Mapping[tuple[str, str], Object]) -> int:
     databases = (each for (kind, _), each in contracts.items() if kind == DatabaseAccount.KIND.kind)
     return sum(int((each.get("status") or {}).get("losses") or 0) for each in databases)
 
 
 async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Object, ...]:
-    if declared.pod_conditions is None:
+    if declared.pod_conditions is None and not declared.agents:
         return ()
     found = [await reader.list(POD, namespace, {"application": chart.name}) for chart in declared.charts]
     return tuple(pod for pods in found for pod in pods)

@@ -26,6 +26,7 @@ from stackwright.core.plan import (
     CatalogEntry,
     Delete,
     Finalizer,
+    ForgetAgents,
     GrowClaim,
     HelmRollback,
     HelmUninstall,
@@ -104,6 +105,8 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
             await _account(action, ports)
         case Inventory():
             await _inventory(action, ports, manager)
+        case ForgetAgents():
+            await ports.agents.forget(action, await _admin(action.admin_secret, ports))
         case Publish():
             await _publish(action, ports, manager)
         case MakeDirectory():

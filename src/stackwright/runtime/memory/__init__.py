@@ -10,6 +10,7 @@ from stackwright.runtime.memory import ceph
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
+    MemoryAgents,
     MemoryBroker,
     MemoryContents,
     MemoryHelm,
@@ -20,6 +21,7 @@ from stackwright.runtime.memory.foreign import (
 
 __all__ = [
     "FrozenClock",
+    "MemoryAgents",
     "MemoryBroker",
     "MemoryCluster",
     "MemoryContents",

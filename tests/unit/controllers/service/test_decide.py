@@ -322,7 +322,7 @@ async def test_back_ends_are_recorded_as_used_only_when_the_service_is_ready():
 async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
     seen = await of_glance(backends=["former"])
     (look,), stage = removed_backends(seen, seen.context)
-    assert (look.backends, stage.status) == (("former",), False)
+    assert (look.holders, stage.status) == (("former",), False)
 
     def found(digest, things):
         data = {"held.json": json.dumps({"former": things})}
