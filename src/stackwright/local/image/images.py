@@ -7,6 +7,7 @@ not built again. Missing images are built in the order of their dependencies, tw
     inputs    inputs of a digest and a build context    buildah  the program that builds
     rootfs    the Debian that all images are based on   archive  archive of an image
     cache     cache of archives                         sbom     contents of an image
+    layout    complete images for registries
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from stackwright.local.config import IMAGE_PREFIX, LocalCluster
 from stackwright.local.image import recipes
 from stackwright.local.image.build import Builder, SourcesChanged
 from stackwright.local.image.cache import BuiltImage
+from stackwright.local.image.layout import CompleteImage, Layout
 
-__all__ = ["BuiltImage", "build", "cached", "ensure_all", "for_nodes", "prune", "references"]
+__all__ = ["BuiltImage", "build", "cached", "complete", "ensure_all", "for_nodes", "prune", "references"]
 
 _AT_ONCE = 2
 """Package installation waits for the network half of the time; more parallel builds only compete for the disk."""
@@ -63,13 +65,30 @@ def cached() -> dict[str, BuiltImage | None]:
 
 
 def prune() -> list[str]:
-    """Remove archives of outdated recipes. Returns the names of the removed folders."""
+    """Remove archives and complete images of outdated recipes. Returns the names of the removed ones."""
     builder = _builder()
+    layout = Layout.of(builder.cluster)
+    with layout.exclusive(quiet):
+        complete = layout.prune(builder.title(name) for name in builder.digests)
     with builder.cache.exclusive(quiet):
         removed = builder.cache.prune(builder.digests)
         if removed:
             builder.buildah.remove_all_but(builder.reference(name) for name in builder.digests)
-    return removed
+    return sorted({*removed, *(title.replace(":", "-") for title in complete)})
+
+
+def complete(names: Iterable[str] | None = None, report: Report = quiet) -> list[CompleteImage]:
+    """Return the named images, or all that nodes need, from the layout; build and compress the missing ones."""
+    builder = _builder()
+    layout, catalogue = Layout.of(builder.cluster), builder.catalogue
+    named = set(names or (name for name, recipe in catalogue.images.items() if not recipe.artifact))
+    titles = {name: builder.title(name) for name in catalogue.closure(list(named)) if name in named}
+    present = {image.title for image in layout.images()}
+    if missing := [name for name, title in titles.items() if title not in present]:
+        built = ensure_all(report, missing)
+        layout.add(built, report)
+        titles |= {image.name: image.title for image in built if image.name in named}  # sources may have changed
+    return [image for title in titles.values() if (image := layout.image(title))]
 
 
 def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
