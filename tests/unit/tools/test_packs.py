@@ -26,6 +26,7 @@ CORE_ONLY = (
     "src/stackwright/simulate.py",
     "src/stackwright/turns.py",
     "src/stackwright/adapters/public_api.py",
+    "src/stackwright/adapters/registry/**",
     "charts/keystoneclient/**",
     "charts/ovn/**",  # rendered only
     "images/**",

@@ -1,0 +1,55 @@
+"""Manifests and blobs of a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stackwright.adapters.registry import errors
+from stackwright.adapters.registry.reference import is_digest
+from stackwright.adapters.registry.session import Session
+from stackwright.adapters.registry.upload import CHUNK, Blob, Upload
+
+__all__ = ["Blob", "Registry"]
+
+
+class Registry:
+    """The calls that a push needs. All raise RegistryError."""
+
+    def __init__(self, session: Session, chunk: int = CHUNK) -> None:
+        self._session = session
+        self._chunk = chunk
+
+    def has_manifest(self, repository: str, tag: str, digest: str, media_type: str) -> bool:
+        """Whether a tag names this manifest. A registry has a manifest only with its blobs."""
+        target = f"{repository}/manifests/{tag}"
+        accept = {"Accept": media_type}
+        answer = self._session.request("HEAD", target, [repository], headers=accept, expected=(200, 404))
+        return answer.status == 200 and self._digest(answer.headers.get("docker-content-digest")) == digest
+
+    def has_blob(self, repository: str, blob: Blob) -> bool:
+        answer = self._session.request("HEAD", f"{repository}/blobs/{blob.digest}", [repository], expected=(200, 404))
+        if answer.status == 404:
+            return False
+        digest, size = (answer.headers.get(name) for name in ("docker-content-digest", "content-length"))
+        if self._digest(digest) not in (None, blob.digest):
+            raise errors.invalid(self._session.host, f"another digest than {blob.digest}")
+        if size is not None and size != str(blob.size):
+            raise errors.invalid(self._session.host, f"another size of {blob.digest}")
+        return True
+
+    def push_blob(self, repository: str, blob: Blob, source: str | None, advanced: Callable[[int], None]) -> bool:
+        """Mount or upload a blob that the repository lacks. Returns whether bytes were sent."""
+        return Upload(self._session, repository, blob, advanced, self._chunk).run(source)
+
+    def put_manifest(self, repository: str, tag: str, content: bytes, digest: str, media_type: str) -> None:
+        target, headers = f"{repository}/manifests/{tag}", {"Content-Type": media_type}
+        answer = self._session.request(
+            "PUT", target, [repository], headers=headers, content=content, expected=(200, 201)
+        )
+        if self._digest(answer.headers.get("docker-content-digest")) not in (None, digest):
+            raise errors.invalid(self._session.host, f"another digest than that of {repository}:{tag}")
+
+    def _digest(self, text: str | None) -> str | None:
+        if text is not None and not is_digest(text):
+            raise errors.invalid(self._session.host, "a digest that is not valid")
+        return text
