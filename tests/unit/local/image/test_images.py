@@ -2,18 +2,23 @@
 
 import json
 import platform
+import shutil
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from stackwright.cli.machine.images import app
+from stackwright.local.commands import quiet
 from stackwright.local.image import images, recipes
 from stackwright.local.image.archive import Layer
 from stackwright.local.image.buildah import Buildah
 from stackwright.local.image.cache import ImageCache, Meta
+from stackwright.local.image.layout import Layout
 from stackwright.local.image.recipes import Catalogue
+from support.archives import built
 
 DIGEST = "0123456789abcdef" * 4
 
@@ -191,3 +196,38 @@ def test_another_machine_builds_no_image_and_uses_built_ones(empty_cache, monkey
     result = CliRunner().invoke(app, ["build", "base"])
     assert result.exit_code == 1
     assert "Image base would be built for arm64; Stackwright's images are tested on amd64 only." in result.output
+
+
+def complete_in(cache: Path, *names: str) -> None:
+    """The cache has archives of these images, by the digests of their recipes."""
+    builder = images._builder()
+    for name in names:
+        keep(ImageCache(cache / "images"), name, builder.digests[name])
+        shutil.rmtree(ImageCache(cache / "images").folder(name, builder.digests[name]))
+        image = built(cache, name, name.encode(), tag=builder.digests[name][:12])
+        written = meta(name, builder.digests[name]).model_copy(update={"reference": image.reference, "base": None})
+        (image.archive.parent / "meta.json").write_text(written.model_dump_json())
+
+
+def test_complete_images_are_those_that_are_named_and_need_no_archive_later(empty_cache):
+    complete_in(empty_cache, "pause", "ingress", "base", "mariadb")
+    first = images.complete(["mariadb", "pause"])
+    assert sorted(image.title.partition(":")[0] for image in first) == ["mariadb", "pause"]
+    shutil.rmtree(empty_cache / "images")
+    assert images.complete(["mariadb", "pause"]) == first
+
+
+def test_complete_images_are_all_that_nodes_need_by_default(empty_cache):
+    complete_in(empty_cache, *recipes.load().images)
+    names = {image.title.partition(":")[0] for image in images.complete()}
+    assert names == set(recipes.load().images) - {"guest"}
+
+
+def test_prune_removes_complete_images_too(empty_cache):
+    complete_in(empty_cache, "pause")
+    layout = Layout.of(images._builder().cluster)
+    layout.add([built(empty_cache, "gone", b"gone")], quiet)
+    (pause,) = images.complete(["pause"])
+    result = CliRunner().invoke(app, ["prune"])
+    assert result.output.split() == ["gone-1"]
+    assert layout.images() == [pause]

@@ -3,50 +3,25 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
-import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from stackwright.local.commands import LocalError, quiet
-from stackwright.local.image import archive
 from stackwright.local.image.cache import BuiltImage
 from stackwright.local.image.layout import Layout, Source
+from support.archives import built
+from support.registry import digest
 
 Make = Callable[..., BuiltImage]
 BASE, NOVA = b"base" * 5000, b"nova" * 5000
 
 
-def digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Writes an archive with the layers that its base does not have."""
-
-    def made(name: str, *layers: bytes, known: int = 0, architecture: str = "amd64", tag: str = "1") -> BuiltImage:
-        folder = tmp_path / "images" / f"{name}-{tag}"
-        folder.mkdir(parents=True)
-        diffs = [digest(layer) for layer in layers]
-        rootfs = {"type": "layers", "diff_ids": diffs}
-        config = json.dumps({"architecture": architecture, "os": "linux", "rootfs": rootfs}).encode()
-        for content in (config, *layers):
-            (folder / digest(content)[7:]).write_bytes(content)
-        manifest = {
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": {"digest": digest(config), "size": len(config)},
-            "layers": [{"digest": diff, "size": len(layer)} for diff, layer in zip(diffs, layers, strict=True)],
-        }
-        (folder / "manifest.json").write_text(json.dumps(manifest))
-        reference = f"stackwright.local/{name}:{tag}"
-        archive.write(folder, reference, diffs[:known], folder / "image.tar")
-        return BuiltImage(name, reference, folder / "image.tar", folder / "sbom.json", 1)
-
-    return made
+    return partial(built, tmp_path)
 
 
 @pytest.fixture

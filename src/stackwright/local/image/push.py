@@ -1,0 +1,186 @@
+"""Push complete images to a registry: what it has is not sent, and each blob is sent once, for all images that have it.
+
+First the images that the registry lacks are found; then each of their blobs goes to one repository; then the other
+repositories mount it from there; last come the manifests, so a registry has complete images only. A killed push
+continues with the blobs that are missing.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from stackwright.adapters.registry import certificates, credentials
+from stackwright.adapters.registry.client import Blob, Registry
+from stackwright.adapters.registry.errors import RegistryError
+from stackwright.adapters.registry.reference import Prefix
+from stackwright.adapters.registry.session import Session
+from stackwright.adapters.registry.upload import CHUNK
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.image.layout import CompleteImage, Layout
+
+_AT_ONCE = 4
+_MEGABYTE = 1e6
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """An image in the registry. `sent` are the bytes of its blobs that were uploaded by this push."""
+
+    name: str
+    reference: str
+    digest: str
+    new: bool
+    sent: int
+
+
+@contextmanager
+def connected(
+    prefix: Prefix, *, ca: Path | None = None, plain_http: bool = False, environ: Mapping[str, str] = os.environ
+) -> Iterator[Session]:
+    """A session with the registry of a prefix, with the user's credentials and CAs. Its errors become LocalErrors."""
+    try:
+        tls = certificates.context(prefix.host, ca, certificates.folders(environ))
+        session = Session(prefix, credentials.find(prefix, environ), tls=tls, plain_http=plain_http)
+        try:
+            yield session
+        finally:
+            session.close()
+    except RegistryError as error:
+        raise LocalError(str(error)) from None
+
+
+@dataclass
+class _Job:
+    """The upload or the mount of one blob. source  the repository from which it can be mounted"""
+
+    image: CompleteImage
+    repository: str
+    blob: Blob
+    source: str | None = None
+
+
+@dataclass
+class Push:
+    """One push of images of a layout."""
+
+    layout: Layout
+    prefix: Prefix
+    session: Session
+    report: Report
+    chunk: int = CHUNK
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _sent: dict[str, int] = field(default_factory=dict)
+    _total: int = 0
+    _passed: int = 0
+
+    @property
+    def _registry(self) -> Registry:
+        return Registry(self.session, self.chunk)
+
+    def run(self, images: Iterable[CompleteImage]) -> list[Pushed]:
+        """Push images, and return one result for each. Raises RegistryError."""
+        wanted = list(images)
+        self.report(f"checking {len(wanted)} images")
+        there: dict[str, bool] = {}
+
+        def check(image: CompleteImage) -> None:
+            described = image.descriptor
+            repository, _, tag = self._names(image)
+            there[image.title] = self._registry.has_manifest(repository, tag, described.digest, described.media_type)
+
+        self._parallel(check, wanted)
+        new = [image for image in wanted if not there[image.title]]
+        first, mounts = self._jobs(new, [image for image in wanted if there[image.title]])
+        self._total = sum(job.blob.size for job in (*first, *mounts))
+        self._parallel(self._push_blob, first)
+        self._parallel(self._push_blob, mounts)
+        self._parallel(self._put_manifest, new)
+        return [self._result(image, not there[image.title]) for image in wanted]
+
+    def _jobs(self, new: Iterable[CompleteImage], present: Iterable[CompleteImage]) -> tuple[list[_Job], list[_Job]]:
+        """Blobs that only uploads bring to the registry, one job for each; and those that it then has elsewhere."""
+        source = {blob.digest: self._names(image)[0] for image in present for blob in self._blobs(image)}
+        first: list[_Job] = []
+        mounts: list[_Job] = []
+        for image in new:
+            repository = self._names(image)[0]
+            for blob in self._blobs(image):
+                if (known := source.get(blob.digest)) is None:
+                    source[blob.digest] = repository
+                    first.append(_Job(image, repository, blob))
+                else:
+                    mounts.append(_Job(image, repository, blob, known))
+        return first, mounts
+
+    def _blobs(self, image: CompleteImage) -> list[Blob]:
+        found = {blob.digest: blob.size for blob in (*image.manifest.layers, image.manifest.config)}
+        return [Blob(digest, size, self.layout.path(digest)) for digest, size in found.items()]
+
+    def _names(self, image: CompleteImage) -> tuple[str, str, str]:
+        """Repository, name and tag."""
+        name, _, tag = image.title.partition(":")
+        return self.prefix.repository(name), name, tag
+
+    def _push_blob(self, job: _Job) -> None:
+        """The bytes of a blob that is not sent count as passed, so that the progress ends at the total."""
+        advanced = 0
+
+        def advance(count: int) -> None:
+            nonlocal advanced
+            advanced += count
+            self._advance(count)
+
+        if not self._registry.has_blob(job.repository, job.blob) and self._registry.push_blob(
+            job.repository, job.blob, job.source, advance
+        ):
+            with self._lock:
+                self._sent[job.image.title] = self._sent.get(job.image.title, 0) + job.blob.size
+        self._advance(job.blob.size - advanced)
+
+    def _advance(self, count: int) -> None:
+        with self._lock:
+            self._passed += count
+            self.report(f"{self._passed / _MEGABYTE:.0f} of {self._total / _MEGABYTE:.0f} MB")
+
+    def _put_manifest(self, image: CompleteImage) -> None:
+        repository, _, tag = self._names(image)
+        described = image.descriptor
+        content = self.layout.path(described.digest).read_bytes()
+        self._registry.put_manifest(repository, tag, content, described.digest, described.media_type)
+
+    def _result(self, image: CompleteImage, new: bool) -> Pushed:
+        name = self._names(image)[1]
+        return Pushed(
+            name, self.prefix.reference(image.title), image.descriptor.digest, new, self._sent.get(image.title, 0)
+        )
+
+    def _parallel(self, function: Callable[[T], None], items: Iterable[T]) -> None:
+        """Four at once. The first failure, or Ctrl-C, ends the others."""
+        failures: list[BaseException] = []
+
+        def guarded(item: T) -> None:
+            try:
+                function(item)
+            except BaseException as error:
+                failures.append(error)
+                self.session.stop()
+                raise
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            try:
+                wait([pool.submit(guarded, item) for item in items], return_when=FIRST_EXCEPTION)
+            except BaseException:
+                self.session.stop()
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
+        if failures:
+            raise failures[0]
