@@ -25,10 +25,10 @@ from stackwright.adapters.registry.session import Session
 from stackwright.local.image import recipes
 from stackwright.local.image.archive import Layer
 from stackwright.local.image.cache import Meta
-from support.archives import built
-from support.docker_registry import Server, auth_file, docker_registry
 from support.paths import ROOT
-from support.registry import PASSWORD, USER, digest
+from support.registry.archives import built
+from support.registry.debian import Server, auth_file, docker_registry
+from support.registry.memory import PASSWORD, USER, digest
 
 NAMES = ["base", "mariadb", "memcached", "pause"]
 WRITES = {"POST", "PATCH", "PUT"}

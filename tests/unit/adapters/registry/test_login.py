@@ -15,7 +15,7 @@ from stackwright.adapters.registry.credentials import Credentials
 from stackwright.adapters.registry.errors import RegistryError
 from stackwright.adapters.registry.reference import prefix
 from stackwright.adapters.registry.session import Session
-from support.registry import AUTH, HOST, PASSWORD, USER, MemoryRegistry, error
+from support.registry.memory import AUTH, HOST, PASSWORD, USER, MemoryRegistry, error
 
 NAMES = ["sw/nova"]
 PATH = "sw/nova/manifests/1"

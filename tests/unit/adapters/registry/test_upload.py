@@ -13,7 +13,7 @@ from stackwright.adapters.registry.credentials import Credentials
 from stackwright.adapters.registry.errors import RegistryError
 from stackwright.adapters.registry.reference import prefix
 from stackwright.adapters.registry.session import Session
-from support.registry import HOST, PASSWORD, USER, MemoryRegistry, digest, error
+from support.registry.memory import HOST, PASSWORD, USER, MemoryRegistry, digest, error
 
 CONTENT = bytes(range(256)) * 10
 CHUNK = 600

@@ -18,7 +18,7 @@ from stackwright.local.image.buildah import Buildah
 from stackwright.local.image.cache import ImageCache, Meta
 from stackwright.local.image.layout import Layout
 from stackwright.local.image.recipes import Catalogue
-from support.archives import built
+from support.registry.archives import built
 
 DIGEST = "0123456789abcdef" * 4
 

@@ -12,8 +12,8 @@ import pytest
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image.cache import BuiltImage
 from stackwright.local.image.layout import Layout, Source
-from support.archives import built
-from support.registry import digest
+from support.registry.archives import built
+from support.registry.memory import digest
 
 Make = Callable[..., BuiltImage]
 BASE, NOVA = b"base" * 5000, b"nova" * 5000

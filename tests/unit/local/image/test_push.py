@@ -22,8 +22,8 @@ from stackwright.local.commands import quiet
 from stackwright.local.image import images, push
 from stackwright.local.image.layout import CompleteImage, Layout
 from stackwright.local.image.push import Push, Pushed
-from support.archives import built
-from support.registry import HOST, PASSWORD, USER, MemoryRegistry, digest, error
+from support.registry.archives import built
+from support.registry.memory import HOST, PASSWORD, USER, MemoryRegistry, digest, error
 
 PREFIX = prefix(f"{HOST}/sw")
 BASE, NOVA, ETCD = (name * 5000 for name in (b"base", b"nova", b"etcd"))

@@ -28,7 +28,7 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.image.layout import MANIFEST
 from stackwright.local.waiting import wait_for
 from stackwright.runtime import x509
-from support.registry import PASSWORD, USER
+from support.registry.memory import PASSWORD, USER
 
 PACKAGE = "docker-registry"
 _HASH = "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2"  # bcrypt of PASSWORD

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stackwright.local.image import archive
 from stackwright.local.image.cache import BuiltImage
-from support.registry import digest
+from support.registry.memory import digest
 
 
 def built(
