@@ -214,6 +214,9 @@ class Session:
         try:
             response = self._client.send(request, stream=True, auth=None)
             try:
+                encoding = response.headers.get("content-encoding", "identity")
+                if method != "HEAD" and encoding != "identity":  # unpacked, it may have any size
+                    raise errors.invalid(url.host, "a compressed answer")
                 body = bytearray()
                 for piece in response.iter_bytes():
                     body += piece

@@ -182,5 +182,7 @@ class Push:
                 raise
             finally:
                 pool.shutdown(cancel_futures=True)
+        if failures and isinstance(failures[0], FileNotFoundError):
+            raise RegistryError(f"{failures[0].filename} was removed while it was pushed. Run the same command again.")
         if failures:
             raise failures[0]

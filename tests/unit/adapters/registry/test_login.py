@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import ssl
 from urllib.parse import parse_qs, quote
@@ -178,6 +179,16 @@ def test_an_endless_answer_is_cut() -> None:
     registry.hook = lambda request, body: httpx2.Response(404, content=b"x" * (2 << 20))
     with pytest.raises(RegistryError, match="more than it may"):
         session(registry).request("GET", PATH, NAMES)
+
+
+def test_a_compressed_answer_is_not_unpacked() -> None:
+    registry = MemoryRegistry()
+    bomb = gzip.compress(bytes(8 << 20))
+    given = httpx2.Response(404, headers={"Content-Encoding": "gzip"}, stream=httpx2.ByteStream(bomb))
+    registry.hook = lambda request, body: given
+    with pytest.raises(RegistryError, match="a compressed answer"):
+        session(registry).request("GET", PATH, NAMES)
+    assert not given.is_stream_consumed
 
 
 @pytest.mark.parametrize("echo", [PASSWORD, quote(PASSWORD), LOGIN.basic, f"https://u:{quote(PASSWORD)}@proxy.test"])

@@ -165,6 +165,29 @@ def test_the_first_failure_ends_the_push_before_any_manifest(layout: Layout) -> 
     assert registry.methods().count("PATCH") <= 4
 
 
+def test_an_interrupted_push_ends_its_requests(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = MemoryRegistry()
+    session = Session(PREFIX, transport=registry.transport(), sleep=lambda _: None)
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(push, "wait", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Push(layout, PREFIX, session, quiet).run(wanted(layout))
+    with pytest.raises(RegistryError, match="were stopped"):
+        session.request("HEAD", "sw/base/manifests/1", ["sw/base"])
+
+
+def test_a_blob_that_is_removed_meanwhile_is_reported(layout: Layout) -> None:
+    images = wanted(layout)
+    path = layout.path(images[0].manifest.layers[0].digest)
+    path.unlink()
+    session = Session(PREFIX, transport=MemoryRegistry().transport(), sleep=lambda _: None)
+    with pytest.raises(RegistryError, match=f"{path} was removed while it was pushed. Run the same command again"):
+        Push(layout, PREFIX, session, quiet).run(images)
+
+
 def test_the_progress_ends_at_the_total(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(push, "_MEGABYTE", 1)
     said: list[str] = []
