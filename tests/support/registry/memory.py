@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import httpx2
 
@@ -42,9 +43,16 @@ class MemoryRegistry:
     received: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _count: int = 0
+    _generation: int = 0
 
     def transport(self) -> httpx2.MockTransport:
-        return httpx2.MockTransport(self._handle)
+        """Of one process."""
+        return httpx2.MockTransport(partial(self._handle, self._generation))
+
+    def disconnect(self) -> None:
+        """All processes are killed: requests that they did not finish have no effect."""
+        with self._lock:
+            self._generation += 1
 
     def methods(self) -> list[str]:
         """Of the requests since the last call."""
@@ -52,8 +60,10 @@ class MemoryRegistry:
         self.requests.clear()
         return found
 
-    def _handle(self, request: httpx2.Request) -> Answer:
+    def _handle(self, generation: int, request: httpx2.Request) -> Answer:
         with self._lock:
+            if generation != self._generation:
+                raise httpx2.WriteError("the process was killed")
             body = request.read()
             self.requests.append(request)
             answer = self.hook(request, body)
@@ -91,17 +101,18 @@ class MemoryRegistry:
             return self._upload(method, found[1], found[2], request, body)
         if found := _BLOB.fullmatch(path):
             content = self.blobs.get(found[1], {}).get(found[2])
-            return self._head(content)
+            return self._stored(method, content)
         if found := _MANIFEST.fullmatch(path):
             if method == "PUT":
                 return self._put_manifest(found[1], found[2], body)
-            return self._head(self.manifests.get((found[1], found[2])))
+            return self._stored(method, self.manifests.get((found[1], found[2])))
         return error(404, "UNSUPPORTED", "no such path")
 
-    def _head(self, content: bytes | None) -> Answer:
+    def _stored(self, method: str, content: bytes | None) -> Answer:
         if content is None:
             return Answer(404)
-        return Answer(200, headers={"Docker-Content-Digest": digest(content), "Content-Length": str(len(content))})
+        headers = {"Docker-Content-Digest": digest(content), "Content-Length": str(len(content))}
+        return Answer(200, headers=headers, content=content if method == "GET" else None)
 
     def _put_manifest(self, repository: str, tag: str, body: bytes) -> Answer:
         document = json.loads(body)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 
 from stackwright.adapters.registry import errors
+from stackwright.adapters.registry.errors import RegistryError
 from stackwright.adapters.registry.reference import is_digest
 from stackwright.adapters.registry.session import Session
 from stackwright.adapters.registry.upload import CHUNK, Blob, Upload
@@ -20,11 +22,15 @@ class Registry:
         self._chunk = chunk
 
     def has_manifest(self, repository: str, tag: str, digest: str, media_type: str) -> bool:
-        """Whether a tag names this manifest. A registry has a manifest only with its blobs."""
-        target = f"{repository}/manifests/{tag}"
-        accept = {"Accept": media_type}
+        """Whether a tag names this manifest."""
+        target, accept = f"{repository}/manifests/{tag}", {"Accept": media_type}
         answer = self._session.request("HEAD", target, [repository], headers=accept, expected=(200, 404))
-        return answer.status == 200 and self._digest(answer.headers.get("docker-content-digest")) == digest
+        if answer.status == 404:
+            return False
+        if given := self._digest(answer.headers.get("docker-content-digest")):
+            return given == digest
+        answer = self._session.request("GET", target, [repository], headers=accept, expected=(200, 404))
+        return answer.status == 200 and f"sha256:{hashlib.sha256(answer.body).hexdigest()}" == digest
 
     def has_blob(self, repository: str, blob: Blob) -> bool:
         answer = self._session.request("HEAD", f"{repository}/blobs/{blob.digest}", [repository], expected=(200, 404))
@@ -42,12 +48,13 @@ class Registry:
         return Upload(self._session, repository, blob, advanced, self._chunk).run(source)
 
     def put_manifest(self, repository: str, tag: str, content: bytes, digest: str, media_type: str) -> None:
+        """Put a manifest. The registry must then have it: what answers any request is no registry."""
         target, headers = f"{repository}/manifests/{tag}", {"Content-Type": media_type}
-        answer = self._session.request(
-            "PUT", target, [repository], headers=headers, content=content, expected=(200, 201)
-        )
+        answer = self._session.request("PUT", target, [repository], headers=headers, content=content, expected=(201,))
         if self._digest(answer.headers.get("docker-content-digest")) not in (None, digest):
             raise errors.invalid(self._session.host, f"another digest than that of {repository}:{tag}")
+        if not self.has_manifest(repository, tag, digest, media_type):
+            raise RegistryError(f"Registry {self._session.host} accepted the image {repository}:{tag}, but lacks it.")
 
     def _digest(self, text: str | None) -> str | None:
         if text is not None and not is_digest(text):

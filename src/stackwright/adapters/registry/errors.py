@@ -19,6 +19,10 @@ class RegistryError(Exception):
     """An error that the user can fix, or report to the registry's administrator."""
 
 
+class Stopped(RegistryError):
+    """The end of a request, because the user or another failure ended the push."""
+
+
 class Transient(RegistryError):
     """A failure that may be gone in a moment: the connection was cut, or the registry is overloaded."""
 

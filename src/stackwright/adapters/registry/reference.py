@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import httpx2
+
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL}){{0,20}}|\[[0-9a-f:.]{{2,45}}\])(?::[0-9]{{1,5}})?", re.IGNORECASE)
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _PATH = re.compile(rf"{_PART}(?:/{_PART})*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST = 255  # characters of a repository, by the specification
+PORTS = range(1, 1 << 16)
 DOCKER_HUB = "docker.io"
-_API_HOSTS = {DOCKER_HUB: "registry-1.docker.io", "index.docker.io": "registry-1.docker.io"}
+_HUB_HOSTS = {"index.docker.io", "registry-1.docker.io"}
 _FORM = "REGISTRY/PREFIX, such as registry.example.org/stackwright"
 
 
@@ -29,7 +32,7 @@ class Prefix:
 
     @property
     def api_host(self) -> str:
-        return _API_HOSTS.get(self.host, self.host)
+        return "registry-1.docker.io" if self.host == DOCKER_HUB else self.host
 
     def repository(self, name: str) -> str:
         """Raises ValueError for a name that no registry accepts."""
@@ -52,10 +55,17 @@ def prefix(text: str) -> Prefix:
     host, _, path = text.rstrip("/").partition("/")
     if not _HOST.fullmatch(host) or not (re.search(r"[.:]", host) or host == "localhost"):
         raise ValueError(f"must begin with the host of a registry: {_FORM}")
+    try:
+        port = httpx2.URL(f"https://{host}/").port
+    except httpx2.InvalidURL:
+        port = 0
+    if port is not None and port not in PORTS:
+        raise ValueError(f"begins with a host or port that is not valid: {_FORM}")
     if ":" in path or "@" in path:
         raise ValueError(f"must have no tag or digest: {_FORM}")
     if path and not _PATH.fullmatch(path):
         raise ValueError("after the host, a prefix has lower-case letters, digits, and single . _ - / between them")
     if len(path) > _LONGEST - 64:
         raise ValueError("is too long")
-    return Prefix(host.lower(), path)
+    host = host.lower()
+    return Prefix(DOCKER_HUB if host in _HUB_HOSTS else host, path)

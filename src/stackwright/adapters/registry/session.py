@@ -1,4 +1,4 @@
-"""Requests to one registry: login, redirects, retries, and bounds on what it answers.
+"""Requests to one registry: login, redirects, and retries.
 
 Credentials and tokens are sent to the registry's own origin only, and credentials to the token server that it names. No
 redirect and no address of an upload takes them to another host, or from HTTPS to HTTP.
@@ -10,9 +10,8 @@ import json
 import re
 import ssl
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import quote, urlencode
 
 import httpx2
@@ -20,25 +19,16 @@ import httpx2
 from stackwright.adapters.registry import challenge, errors
 from stackwright.adapters.registry.credentials import Credentials
 from stackwright.adapters.registry.errors import RegistryError, Transient
-from stackwright.adapters.registry.reference import Prefix
+from stackwright.adapters.registry.exchange import LONGEST, Answer, Exchanges
+from stackwright.adapters.registry.reference import PORTS, Prefix
 
 ATTEMPTS = 4
 _REDIRECTS = 5
-_BODY = 1 << 20  # bytes of an answer; all that we read are tokens and messages
 _ADDRESS = 8192  # characters
 _TOKEN = 64 << 10
-_PIECE = 256 << 10
-_HOST = re.compile(r"[\w.:-]{1,253}", re.ASCII)
+_HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}|[0-9a-f.:]{2,45}", re.ASCII | re.IGNORECASE)
 _TIMEOUT = httpx2.Timeout(15, read=300, write=60)  # seconds; after the last byte, a registry may copy the whole blob
 _HEADERS = {"User-Agent": "stackwright", "Accept-Encoding": "identity"}
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: httpx2.Headers
-    body: bytes
-    url: httpx2.URL
 
 
 class Session:
@@ -52,26 +42,31 @@ class Session:
         tls: ssl.SSLContext | None = None,
         plain_http: bool = False,
         transport: httpx2.BaseTransport | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
+        longest: float = LONGEST,
     ) -> None:
         self.host = prefix.host
         self._base = httpx2.URL(f"{'http' if plain_http else 'https'}://{prefix.api_host}/v2/")
         self._credentials = credentials
         self._schemes = ("http", "https") if plain_http else ("https",)
-        self._client = httpx2.Client(verify=tls or True, timeout=_TIMEOUT, headers=_HEADERS, transport=transport)
-        self._sleep = sleep
+        self._client = _client(tls, transport)
+        self._exchanges = Exchanges(self.host, self._client, longest)
+        self._sleep = sleep or self._exchanges.pause
         self._lock = threading.Lock()
         self._tokens: dict[tuple[str, ...], str] = {}
         self._basic = False
         self._contacted = False
-        self._stopped = threading.Event()
 
     def close(self) -> None:
         self._client.close()
 
     def stop(self) -> None:
-        """Let the requests of other threads fail."""
-        self._stopped.set()
+        """End the requests of all threads: they raise Stopped."""
+        self._exchanges.stop()
+
+    def check_stopped(self) -> None:
+        """Raises Stopped after a stop."""
+        self._exchanges.check_stopped()
 
     def pause(self, failures: int) -> None:
         """Wait before the next attempt: 1, 2, 4 seconds."""
@@ -117,7 +112,9 @@ class Session:
         return self._checked(url, "an address")
 
     def _checked(self, url: httpx2.URL | None, what: str) -> httpx2.URL:
-        if url is None or url.userinfo or not _HOST.fullmatch(url.host):
+        if url is None or url.userinfo or not _HOST.fullmatch(url.raw_host.decode()):
+            raise errors.invalid(self.host, f"{what} that is not valid")
+        if url.port is not None and url.port not in PORTS:
             raise errors.invalid(self.host, f"{what} that is not valid")
         if url.scheme not in self._schemes:
             raise errors.invalid(self.host, f"{what} that is not https")
@@ -149,7 +146,8 @@ class Session:
         return answer
 
     def _is_own(self, url: httpx2.URL) -> bool:
-        return (url.scheme, url.host, url.port) == (self._base.scheme, self._base.host, self._base.port)
+        own = self._base
+        return (url.scheme, url.raw_host, url.port) == (own.scheme, own.raw_host, own.port)
 
     def _authorization(
         self, names: tuple[str, ...], refusal: Answer | None = None, sent: Mapping[str, str] | None = None
@@ -207,38 +205,13 @@ class Session:
         return token
 
     def _send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes) -> Answer:
-        self._check_stopped()
-        length = {} if method in ("GET", "HEAD") else {"Content-Length": str(len(content))}
-        pieces = self._pieces(content) if content else None
-        request = self._client.build_request(method, url, headers={**headers, **length}, content=pieces)
         try:
-            response = self._client.send(request, stream=True, auth=None)
-            try:
-                encoding = response.headers.get("content-encoding", "identity")
-                if method != "HEAD" and encoding != "identity":  # unpacked, it may have any size
-                    raise errors.invalid(url.host, "a compressed answer")
-                body = bytearray()
-                for piece in response.iter_bytes():
-                    body += piece
-                    if len(body) > _BODY:
-                        raise errors.invalid(url.host, "more than it may")
-            finally:
-                response.close()
+            answer = self._exchanges.send(method, url, headers, content)
         except (httpx2.RequestError, OSError) as error:
             host = self.host if self._is_own(url) else url.netloc.decode()
             raise errors.connection(host, error, self._contacted) from None
         self._contacted = True
-        return Answer(response.status_code, response.headers, bytes(body), url)
-
-    def _pieces(self, content: bytes) -> Iterator[bytes]:
-        """A body that ends when the session is stopped."""
-        for start in range(0, len(content), _PIECE):
-            self._check_stopped()
-            yield content[start : start + _PIECE]
-
-    def _check_stopped(self) -> None:
-        if self._stopped.is_set():
-            raise RegistryError(f"The requests to registry {self.host} were stopped.")
+        return answer
 
     def _no_login(self, repository: str) -> RegistryError:
         if self._credentials is None:
@@ -255,3 +228,20 @@ class Session:
         login = self._credentials
         own = [login.basic, login.password, quote(login.password, safe=""), login.identity_token] if login else []
         return errors.said(answer.body, [secret for secret in (*own, *self._tokens.values()) if secret])
+
+
+def _client(tls: ssl.SSLContext | None, transport: httpx2.BaseTransport | None) -> httpx2.Client:
+    """A client that keeps no cookies: with the cookie of a session, Harbor refuses writes without a CSRF token."""
+    try:
+        return httpx2.Client(
+            verify=tls or True,
+            timeout=_TIMEOUT,
+            headers=_HEADERS,
+            transport=transport,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL):  # its text may contain the password of the proxy
+        raise RegistryError(
+            "The proxy in HTTPS_PROXY, HTTP_PROXY or ALL_PROXY cannot be used: only addresses with http:// or https:// "
+            "are supported. Correct it, or name hosts without a proxy in NO_PROXY."
+        ) from None

@@ -15,10 +15,12 @@ from pathlib import Path
 import httpx2
 
 from stackwright.adapters.registry import errors
-from stackwright.adapters.registry.errors import RegistryError, Transient
-from stackwright.adapters.registry.session import ATTEMPTS, Answer, Session
+from stackwright.adapters.registry.errors import RegistryError, Stopped, Transient
+from stackwright.adapters.registry.exchange import Answer
+from stackwright.adapters.registry.session import ATTEMPTS, Session
 
 CHUNK = 16 << 20
+_PIECE = 1 << 20
 _RANGE = re.compile(r"(?:bytes=)?0-([0-9]{1,15})")
 _BYTES = {"Content-Type": "application/octet-stream"}
 
@@ -63,6 +65,8 @@ class Upload:
                 failures = 1 if self._state.sent > before else failures + 1
                 if failures >= ATTEMPTS:
                     raise
+            except Stopped:
+                raise
             except RegistryError:
                 if self._is_damaged():
                     raise RegistryError(f"{self._blob.path} is damaged. Remove it and try again.") from None
@@ -82,7 +86,7 @@ class Upload:
         target, names = f"{self._repository}/blobs/uploads/?{query}", [self._repository, source]
         try:
             answer = self._session.request("POST", target, names, expected=(201, 202))
-        except Transient:
+        except (Stopped, Transient):
             raise
         except RegistryError:  # such as no right to read the other repository; the upload tells what is wrong here
             return False
@@ -147,7 +151,7 @@ class Upload:
             return False
         try:
             answer = self._request("GET", state.location, expected=(200, 202, 204))
-        except Transient:
+        except (Stopped, Transient):
             raise
         except RegistryError:
             state.location = None
@@ -181,8 +185,12 @@ class Upload:
         return Transient(f"Registry {self._session.host} interrupts uploads to {self._repository}.")
 
     def _is_damaged(self) -> bool:
+        found = hashlib.sha256()
         with self._blob.path.open("rb") as file:
-            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" != self._blob.digest
+            while piece := file.read(_PIECE):
+                self._session.check_stopped()
+                found.update(piece)
+        return f"sha256:{found.hexdigest()}" != self._blob.digest
 
     def _compare(self, answer: Answer) -> None:
         given = answer.headers.get("docker-content-digest")

@@ -16,8 +16,9 @@ import contextlib
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
+from typing import TypeVar
 
-from stackwright.local.commands import Report, quiet
+from stackwright.local.commands import LocalError, Report, quiet
 from stackwright.local.config import IMAGE_PREFIX, LocalCluster
 from stackwright.local.image import recipes
 from stackwright.local.image.build import Builder, SourcesChanged
@@ -26,6 +27,7 @@ from stackwright.local.image.layout import CompleteImage, Layout
 
 __all__ = ["BuiltImage", "build", "cached", "complete", "ensure_all", "for_nodes", "prune", "references"]
 
+T = TypeVar("T")
 _AT_ONCE = 2
 """Package installation waits for the network half of the time; more parallel builds only compete for the disk."""
 _ATTEMPTS = 3
@@ -88,7 +90,7 @@ def complete(names: Iterable[str] | None = None, report: Report = quiet) -> list
         built = ensure_all(report, missing)
         layout.add(built, report)
         titles |= {image.name: image.title for image in built if image.name in named}  # sources may have changed
-    return [image for title in titles.values() if (image := layout.image(title))]
+    return [_kept(name, layout.image(title)) for name, title in titles.items()]
 
 
 def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
@@ -101,7 +103,13 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
                 recipes.check_architecture(missing[0])
                 builder.buildah.prepare()
                 _build_in_order(builder, missing, report)
-    return [image for name in wanted if (image := builder.cache.image(name, builder.digests[name]))]
+    return [_kept(name, builder.cache.image(name, builder.digests[name])) for name in wanted]
+
+
+def _kept(name: str, image: T | None) -> T:
+    if image is None:
+        raise LocalError(f"Image {name} was removed by another process. Run the same command again.")
+    return image
 
 
 def _builder() -> Builder:

@@ -12,12 +12,13 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
+import threading
 import zlib
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -86,7 +87,14 @@ class Archived:
 
     @classmethod
     def read(cls, image: BuiltImage) -> Archived:
-        """Raises LocalError for an image of another architecture."""
+        """Raises LocalError for a damaged archive, and for an image of another architecture."""
+        try:
+            return cls._read(image)
+        except (FileNotFoundError, tarfile.TarError, EOFError, ValueError, LookupError, TypeError, AttributeError):
+            raise _damaged(image.name, image.archive) from None
+
+    @classmethod
+    def _read(cls, image: BuiltImage) -> Archived:
         with tarfile.open(image.archive) as archive:
             members = {member.name: member for member in archive}
 
@@ -112,6 +120,10 @@ class Layout(LockedFolder):
     """The layout in a cache."""
 
     work = "compresses images"
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self._stopped = threading.Event()
 
     @classmethod
     def of(cls, cluster: LocalCluster) -> Layout:
@@ -150,11 +162,13 @@ class Layout(LockedFolder):
             if lost := [digest for digest in wanted if digest not in sources]:
                 raise LocalError(f"Layer {lost[0]} is in no archive. Run `stackwright images build` and try again.")
             self.blobs.mkdir(parents=True, exist_ok=True)
+            self._stopped.clear()
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 jobs = {digest: pool.submit(self._compress, digest, sources[digest]) for digest in wanted}
                 try:
                     self._finish(new, present, layers, jobs, report)
                 except BaseException:
+                    self._stopped.set()
                     pool.shutdown(cancel_futures=True)
                     raise
 
@@ -198,10 +212,13 @@ class Layout(LockedFolder):
             self._write_index(images)
 
     def _complete(self, descriptor: Descriptor) -> CompleteImage | None:
+        """Return an image unless it lacks a blob. Layers are checked by their sizes, because digests take long."""
         try:
             manifest = Manifest.model_validate_json(self.path(descriptor.digest).read_bytes())
             blobs = (descriptor, manifest.config, *manifest.layers)
             if any(self.path(blob.digest).stat().st_size != blob.size for blob in blobs):
+                return None
+            if any(_digest(self.path(blob.digest).read_bytes()) != blob.digest for blob in blobs[:2]):
                 return None
         except (FileNotFoundError, ValidationError):
             return None
@@ -219,9 +236,11 @@ class Layout(LockedFolder):
         with self.scratch("layer") as scratch:
             plain, packed, size, left = hashlib.sha256(), hashlib.sha256(), 0, source.size
             compress = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
-            with source.archive.open("rb") as archive, (scratch / "blob").open("wb") as blob:
+            with _opened(source) as archive, (scratch / "blob").open("wb") as blob:
                 archive.seek(source.offset)
                 while piece := archive.read(min(left, _PIECE)):
+                    if self._stopped.is_set():
+                        raise LocalError("The compression was stopped.")
                     left -= len(piece)
                     plain.update(piece)
                     output = compress.compress(piece)
@@ -231,16 +250,13 @@ class Layout(LockedFolder):
                 packed.update(output)
                 size += blob.write(output)
             if digest != f"sha256:{plain.hexdigest()}":
-                raise LocalError(
-                    f"The archive of image {source.image} is damaged. Remove {source.archive.parent} and run "
-                    f"`stackwright images build {source.image}`."
-                )
+                raise _damaged(source.image, source.archive)
             described = Descriptor(media_type=LAYER, digest=f"sha256:{packed.hexdigest()}", size=size)
             (scratch / "blob").rename(self.path(described.digest))
         return described
 
     def _write(self, media_type: str, content: bytes) -> Descriptor:
-        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        digest = _digest(content)
         write_whole(self.path(digest), content)
         return Descriptor(media_type=media_type, digest=digest, size=len(content))
 
@@ -250,6 +266,24 @@ class Layout(LockedFolder):
         write_whole(self.root / "oci-layout", b'{"imageLayoutVersion": "1.0.0"}')
         listed = {"schemaVersion": 2, "mediaType": _INDEX, "manifests": [named[name] for name in sorted(named)]}
         write_whole(self.root / "index.json", _json(listed))
+
+
+def _opened(source: Source) -> BinaryIO:
+    try:
+        return source.archive.open("rb")
+    except FileNotFoundError:
+        raise _damaged(source.image, source.archive) from None
+
+
+def _damaged(image: str, archive: Path) -> LocalError:
+    return LocalError(
+        f"The archive of image {image} is damaged or missing. Remove {archive.parent} and run "
+        f"`stackwright images build {image}`."
+    )
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def _path(digest: str) -> str:

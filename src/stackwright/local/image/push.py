@@ -1,8 +1,8 @@
 """Push complete images to a registry: what it has is not sent, and each blob is sent once, for all images that have it.
 
-First the images that the registry lacks are found; then each of their blobs goes to one repository; then the other
-repositories mount it from there; last come the manifests, so a registry has complete images only. A killed push
-continues with the blobs that are missing.
+First the images are found of which the registry lacks the manifest or a blob; then each of their blobs goes to one
+repository; then the other repositories mount it from there; last come the manifests, so a registry has complete images
+only. A killed push continues with the blobs that are missing.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class Push:
         def check(image: CompleteImage) -> None:
             described = image.descriptor
             repository, _, tag = self._names(image)
-            there[image.title] = self._registry.has_manifest(repository, tag, described.digest, described.media_type)
+            there[image.title] = self._registry.has_manifest(
+                repository, tag, described.digest, described.media_type
+            ) and all(self._registry.has_blob(repository, blob) for blob in self._blobs(image))
 
         self._parallel(check, wanted)
         new = [image for image in wanted if not there[image.title]]

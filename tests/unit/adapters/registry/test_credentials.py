@@ -100,6 +100,7 @@ def test_keys_of_docker_may_be_addresses(write: Write, environ: dict[str, str], 
 def test_docker_hub_has_a_key_of_its_own(write: Write, environ: dict[str, str]) -> None:
     write(FILES[2], {"auths": {"https://index.docker.io/v1/": auth("user")}})
     assert find(prefix("docker.io/user"), environ)
+    assert find(prefix("index.docker.io/user"), environ)
 
 
 def test_a_password_may_have_any_characters(write: Write, environ: dict[str, str]) -> None:

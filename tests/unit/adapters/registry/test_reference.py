@@ -25,6 +25,8 @@ def test_a_prefix_has_a_host_and_a_path(text: str, host: str, path: str) -> None
 
 def test_docker_hub_has_another_host_for_its_api() -> None:
     assert prefix("docker.io/user").api_host == "registry-1.docker.io"
+    for host in ("index.docker.io", "registry-1.docker.io"):
+        assert prefix(f"{host}/user") == prefix("docker.io/user")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,10 @@ def test_docker_hub_has_another_host_for_its_api() -> None:
         ("", "begin with the host"),
         ("user:password@registry.example.org/x", "begin with the host"),
         ("../x.y", "begin with the host"),
+        ("1.2.3.999/x", "a host or port that is not valid"),
+        ("[::1::2]/x", "a host or port that is not valid"),
+        ("registry.example.org:0/x", "a host or port that is not valid"),
+        ("registry.example.org:99999/x", "a host or port that is not valid"),
         ("registry.example.org/x:1", "no tag or digest"),
         ("registry.example.org/x@sha256:0", "no tag or digest"),
         ("registry.example.org/Nova", "lower-case letters"),

@@ -304,6 +304,36 @@ def test_a_manifest_is_there_if_the_tag_names_its_digest(
         client.has_manifest(REPOSITORY, "1", digest(content), kind)
 
 
+MANIFEST = b'{"config": {}, "layers": []}'
+PLAIN = "application/vnd.oci.image.manifest.v1+json"
+
+
+def test_a_manifest_whose_digest_the_registry_does_not_tell_is_compared(
+    registry: MemoryRegistry, client: Registry
+) -> None:
+    def silent(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
+        answer = registry._answer(request, body)
+        answer.headers.pop("docker-content-digest", None)
+        return answer
+
+    registry.manifests[REPOSITORY, "1"] = MANIFEST
+    registry.hook = silent
+    assert client.has_manifest(REPOSITORY, "1", digest(MANIFEST), PLAIN)
+    assert not client.has_manifest(REPOSITORY, "1", OTHER_DIGEST, PLAIN)
+
+
+def test_a_server_that_answers_200_to_everything_is_no_registry(registry: MemoryRegistry, client: Registry) -> None:
+    registry.hook = lambda request, body: httpx2.Response(200)
+    with pytest.raises(RegistryError, match=rf"answered PUT for {REPOSITORY} with status 200"):
+        client.put_manifest(REPOSITORY, "1", MANIFEST, digest(MANIFEST), PLAIN)
+
+
+def test_a_manifest_must_be_there_when_it_was_accepted(registry: MemoryRegistry, client: Registry) -> None:
+    registry.hook = lambda request, body: httpx2.Response(201) if request.method == "PUT" else None
+    with pytest.raises(RegistryError, match=f"{HOST} accepted the image {REPOSITORY}:1, but lacks it"):
+        client.put_manifest(REPOSITORY, "1", MANIFEST, digest(MANIFEST), PLAIN)
+
+
 @pytest.mark.parametrize("content", [b"x" * len(CONTENT), CONTENT[:-1]], ids=["changed", "short"])
 def test_a_damaged_file_is_named(push: Push, blob: Blob, content: bytes) -> None:
     blob.path.write_bytes(content)

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.cli.machine.images import app
-from stackwright.local.commands import quiet
+from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image import images, recipes
 from stackwright.local.image.archive import Layer
 from stackwright.local.image.buildah import Buildah
@@ -221,6 +221,23 @@ def test_complete_images_are_all_that_nodes_need_by_default(empty_cache):
     complete_in(empty_cache, *recipes.load().images)
     names = {image.title.partition(":")[0] for image in images.complete()}
     assert names == set(recipes.load().images) - {"guest"}
+
+
+def test_an_image_that_another_process_removes_meanwhile_is_reported(empty_cache, monkeypatch):
+    """Another checkout has other recipes, so that its `images prune` removes these images."""
+    complete_in(empty_cache, "pause")
+    add = Layout.add
+
+    def pruned(self, built, report):
+        add(self, built, report)
+        self.prune([])
+
+    monkeypatch.setattr(Layout, "add", pruned)
+    with pytest.raises(LocalError, match=r"Image pause was removed by another process. Run the same command again"):
+        images.complete(["pause"])
+    monkeypatch.setattr(ImageCache, "image", lambda *_: None)
+    with pytest.raises(LocalError, match=r"Image pause was removed by another process"):
+        images.ensure_all(names=["pause"])
 
 
 def test_prune_removes_complete_images_too(empty_cache):

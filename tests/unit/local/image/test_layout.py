@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image.cache import BuiltImage
-from stackwright.local.image.layout import Layout, Source
+from stackwright.local.image.layout import Archived, Layout, Source
 from support.registry.archives import built
 from support.registry.memory import digest
 
@@ -136,6 +137,67 @@ def test_a_damaged_archive_is_named_and_leaves_no_blob(make: Make, layout: Layou
     with pytest.raises(LocalError, match=r"archive of image base is damaged.*images build base"):
         layout.add([base], quiet)
     assert list(layout.blobs.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 100, 700, 5000, -1])
+def test_an_archive_that_is_cut_or_removed_is_named(make: Make, layout: Layout, size: int) -> None:
+    base = make("base", BASE)
+    content = base.archive.read_bytes()
+    base.archive.write_bytes(content[:size])
+    if size < 0:
+        base.archive.unlink()
+    with pytest.raises(LocalError, match=r"archive of image base is damaged or missing.*images build base"):
+        layout.add([base], quiet)
+
+
+def test_an_archive_that_is_removed_before_its_layer_is_compressed_is_named(make: Make, layout: Layout) -> None:
+    base = make("base", BASE)
+    archived = Archived.read(base)
+    base.archive.unlink()
+    (source,) = archived.sources.values()
+    layout.root.mkdir()
+    with pytest.raises(LocalError, match=r"archive of image base is damaged or missing"):
+        layout._compress(archived.layers[0], source)
+
+
+@pytest.mark.parametrize("part", ["config", "manifest"])
+def test_an_image_with_a_damaged_description_of_the_same_size_is_added_again(
+    make: Make, layout: Layout, part: str
+) -> None:
+    images = [make("base", BASE), make("nova", BASE, NOVA, known=1)]
+    layout.add(images, quiet)
+    before = contents(layout)
+    nova = layout.image("nova:1")
+    assert nova
+    path = layout.path(nova.manifest.config.digest if part == "config" else nova.descriptor.digest)
+    path.write_bytes(path.read_bytes().replace(b"amd64", b"amd6}") if part == "config" else b"x" * nova.descriptor.size)
+    assert layout.image("nova:1") is None
+    layout.add(images, quiet)
+    assert contents(layout) == before
+
+
+def test_a_failure_ends_the_compression_of_other_layers(
+    make: Make, layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = 0
+
+    class Slow:
+        def compress(self, _: bytes) -> bytes:
+            nonlocal pieces
+            pieces += 1
+            time.sleep(0.02)
+            return b""
+
+        flush = bytes
+
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stackwright.local.image.layout._PIECE", 100)
+    monkeypatch.setattr("stackwright.local.image.layout.zlib.compressobj", lambda *_: Slow())
+    with pytest.raises(KeyboardInterrupt):
+        layout.add([make("base", BASE)], interrupt)
+    assert pieces < len(BASE) / 100 / 2
 
 
 def test_an_image_of_another_architecture_is_refused(make: Make, layout: Layout) -> None:

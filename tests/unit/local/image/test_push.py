@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -79,9 +81,35 @@ def test_each_blob_is_sent_once_and_a_second_push_only_asks(layout: Layout) -> N
     assert first[0].digest == digest(registry.manifests["sw/base", "1"])
     registry.methods()
     second = pushed(layout, registry)
-    assert registry.methods() == ["HEAD"] * len(TITLES)
+    blobs_of_images = sum(1 + len(image.manifest.layers) for image in wanted(layout))
+    assert registry.methods() == ["HEAD"] * (len(TITLES) + blobs_of_images)
     assert [(each.reference, each.digest) for each in second] == [(each.reference, each.digest) for each in first]
     assert not any(each.new or each.sent for each in second)
+
+
+def test_a_blob_that_the_registry_lost_is_sent_again(layout: Layout) -> None:
+    registry = MemoryRegistry()
+    pushed(layout, registry)
+    lost = wanted(layout, ["base:1"])[0].manifest.layers[0]
+    for repository in ("sw/base", "sw/nova"):
+        del registry.blobs[repository][lost.digest]
+    before = registry.received
+    again = pushed(layout, registry)
+    assert_complete(registry, layout)
+    assert [each.name for each in again if each.new] == ["base", "nova"]
+    assert registry.received == before  # glance still has it
+
+
+def test_a_blob_that_is_in_no_repository_is_sent_once(layout: Layout) -> None:
+    registry = MemoryRegistry()
+    pushed(layout, registry)
+    lost = wanted(layout, ["base:1"])[0].manifest.layers[0]
+    for stored in registry.blobs.values():
+        stored.pop(lost.digest, None)
+    before = registry.received
+    assert sum(each.new for each in pushed(layout, registry)) == 3
+    assert_complete(registry, layout)
+    assert registry.received - before == lost.size
 
 
 def test_shared_layers_are_mounted_from_the_image_that_was_pushed_before(layout: Layout) -> None:
@@ -142,6 +170,7 @@ def test_a_push_that_is_killed_at_any_write_continues(layout: Layout, after: boo
         registry.hook = die
         with pytest.raises(Killed):
             pushed(layout, registry, chunk=100)
+        registry.disconnect()
         lost = sum(map(len, registry.uploads.values()))
         kept = {name for stored in registry.blobs.values() for name in stored}
         sent = registry.received
@@ -177,6 +206,25 @@ def test_an_interrupted_push_ends_its_requests(layout: Layout, monkeypatch: pyte
         Push(layout, PREFIX, session, quiet).run(wanted(layout))
     with pytest.raises(RegistryError, match="were stopped"):
         session.request("HEAD", "sw/base/manifests/1", ["sw/base"])
+
+
+def test_a_failure_ends_requests_that_get_no_answer(layout: Layout) -> None:
+    over, silent = threading.Event(), threading.Event()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if "/etcd/" in request.url.path:
+            silent.wait(10)
+            return error(403, "DENIED", "read only")
+        silent.set()
+        over.wait(10)
+        return httpx2.Response(404)
+
+    session = Session(PREFIX, transport=httpx2.MockTransport(answer))
+    start = time.monotonic()
+    with pytest.raises(RegistryError, match="read only"):
+        Push(layout, PREFIX, session, quiet).run(wanted(layout))
+    assert time.monotonic() - start < 2
+    over.set()
 
 
 def test_a_blob_that_is_removed_meanwhile_is_reported(layout: Layout) -> None:
