@@ -1,7 +1,7 @@
 """Debian's docker-registry with TLS and a password, as a child of this process, for one test.
 
 If the package is not installed, it is downloaded by the machine's own apt and unpacked in the cache: its installation
-would start a service.
+would start a service. Apt's lists are those of the machine, or new ones in a folder of the test, without apt's locks.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from stackwright.runtime import x509
 from support.registry.memory import PASSWORD, USER
 
 PACKAGE = "docker-registry"
+_ATTEMPTS = 3
+_QUIET = 1  # seconds without a request
 _HASH = "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2"  # bcrypt of PASSWORD
 _REQUEST = re.compile(r'"([A-Z]+) (/v2/\S*) HTTP/[\d.]+" (\d+)')
 
@@ -47,14 +49,23 @@ class Server:
 
     def requests(self) -> list[tuple[str, str, int]]:
         """Method, path with query, and status of the requests since the last call."""
+        self._settle()
         text = self.log.read_text()
         new, self._read = text[self._read :], len(text)
         return [(method, path, int(status)) for method, path, status in _REQUEST.findall(new)]
 
+    def _settle(self) -> None:
+        """Wait for the requests in progress, which are logged when they end."""
+        size, since = -1, time.monotonic()
+        while time.monotonic() - since < _QUIET and self.process.poll() is None:
+            if (now := self.log.stat().st_size) != size:
+                size, since = now, time.monotonic()
+            time.sleep(0.1)
+
     def get(self, path: str) -> httpx2.Response:
         tls = httpx2.create_ssl_context()
         tls.load_verify_locations(self.ca)
-        with httpx2.Client(verify=tls, auth=(USER, PASSWORD), trust_env=False) as client:
+        with httpx2.Client(verify=tls, auth=(USER, PASSWORD), trust_env=False, timeout=60) as client:
             return client.get(f"https://{self.host}/v2/{path}", headers={"Accept": f"{MANIFEST}, */*"})
 
     def stop(self) -> None:
@@ -87,24 +98,63 @@ def program(cluster: LocalCluster | None = None) -> Path:
 
 
 def _download(folder: Path) -> None:
-    command = ["apt-get", "download", PACKAGE]
-    try:
-        run(command, limit=300, cwd=folder)
-    except LocalError:  # package lists may be missing or old
-        run(["apt-get", "update"], limit=300)
-        run(command, limit=300, cwd=folder)
+    """Download the package, with new lists if those of the machine are missing or old, and again after a failure."""
+    own = ["-o", f"Dir::State::Lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
+    retried = ["-o", "APT::Sandbox::User=root", "-o", "Acquire::Retries=3"]
+    (folder / "lists/partial").mkdir(parents=True)
+    (folder / "cache/archives/partial").mkdir(parents=True)
+    for attempt in range(_ATTEMPTS):
+        try:
+            if attempt > 0:
+                run(["apt-get", *own, *retried, "update"], limit=300)
+            run(["apt-get", *(own if attempt > 0 else []), *retried, "download", PACKAGE], limit=300, cwd=folder)
+            return
+        except LocalError:
+            if attempt == _ATTEMPTS - 1:
+                raise
+            time.sleep(attempt * 5)
 
 
 @contextmanager
 def docker_registry(folder: Path) -> Iterator[Server]:
     """Start it on a free port of this machine, with its data in the folder."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     issuer = x509.authority("registry", time.time())
     made, _ = x509.issue(issuer, ["localhost"], ["127.0.0.1"], time.time())
     for name, content in {**made, "htpasswd": f"{USER}:{_HASH}\n"}.items():
         (folder / name).write_text(content)
+    server = _started(folder)
+    try:
+        server.requests()
+        yield server
+    finally:
+        server.stop()
+
+
+def _started(folder: Path) -> Server:
+    """Start it, on another port if a process of the machine takes its port first."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        server = _serve(folder)
+
+        def unready(server: Server = server) -> str | None:
+            if server.process.poll() is not None:
+                raise LocalError(f"the test's registry ended:\n{tail(server.log)}")
+            try:
+                return None if server.get("").status_code == 200 else "its answer is another one"
+            except httpx2.TransportError as error:
+                return str(error)
+
+        try:
+            wait_for("the test's registry", unready, limit=60, log=server.log)
+            return server
+        except BaseException:
+            server.stop()
+            if attempt == _ATTEMPTS or "address already in use" not in server.log.read_text():
+                raise
+    raise AssertionError("unreachable")
+
+
+def _serve(folder: Path) -> Server:
+    port = _free_port()
     config = {
         "version": "0.1",
         "log": {"level": "warn"},
@@ -121,19 +171,11 @@ def docker_registry(folder: Path) -> Iterator[Server]:
         command = bound([program(), "serve", folder / "config.yml"])
         environ = {name: text for name, text in os.environ.items() if not name.startswith("REGISTRY_")}
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environ)
-    server = Server(f"localhost:{port}", folder / "ca.crt", log, process)
+    return Server(f"localhost:{port}", folder / "ca.crt", log, process)
 
-    def unready() -> str | None:
-        if process.poll() is not None:
-            raise LocalError(f"the test's registry ended:\n{tail(log)}")
-        try:
-            return None if server.get("").status_code == 200 else "its answer is another one"
-        except httpx2.TransportError as error:
-            return str(error)
 
-    try:
-        wait_for("the test's registry", unready, limit=60, log=log)
-        server.requests()
-        yield server
-    finally:
-        server.stop()
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
