@@ -175,12 +175,22 @@ class Cloud:
         """Whether the stores that the cloud's spec names have no image to lose."""
         return self.condition("Backends", "glances.stackwright.dev/glance")["status"] != "False"
 
+    def computes(self) -> dict[str, str]:
+        """Host of each compute service → its state."""
+        client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
+        words = ("compute", "service", "list", "--service", "nova-compute", "-f", "json", "-c", "Host", "-c", "State")
+        return {each["Host"]: each["State"] for each in json.loads(self.kubectl(*client, *words))}
+
+    def knows_removed_nodes(self) -> bool:
+        """Whether services and agents of nodes that were removed are left in the cloud."""
+        nodes = {name.removeprefix("node/") for name in self.kubectl("get", "nodes", "-o", "name").split()}
+        return not nodes >= self.computes().keys()
+
     def empty(self) -> None:
         """Of virtual machines and images."""
         client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
-        computes = (*client, "compute", "service", "list", "--service", "nova-compute", "-f", "value", "-c", "State")
         # Without a service for a node, Nova deletes a machine only from its database.
-        eventually(lambda: set(self.kubectl(*computes).split()) == {"up"}, limit=300, pause=2)
+        eventually(lambda: set(self.computes().values()) == {"up"}, limit=300, pause=2)
         for thing, *more in (("server", "--all-projects"), ("image",)):
             found = self.kubectl(*client, thing, "list", *more, "-f", "value", "-c", "ID").split()
             wait = ["--wait"] if thing == "server" else []

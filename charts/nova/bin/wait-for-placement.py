@@ -9,6 +9,7 @@ has the same one.
 """
 
 import configparser
+import http.client
 import json
 import os
 import socket
@@ -56,11 +57,12 @@ def attempt(account: configparser.SectionProxy, identity: Path | None) -> str:
     """What is missing; empty if nothing is."""
     try:
         token, content = log_in(account)
+        wanted = {"interface": account.get("valid_interfaces", "internal"), "region": account.get("region_name", "")}
         urls = [
             endpoint["url"]
             for service in content.get("catalog", [])
             for endpoint in service["endpoints"]
-            if service["type"] == "placement" and endpoint["interface"] == account.get("valid_interfaces", "internal")
+            if service["type"] == "placement" and all(endpoint[key] == value for key, value in wanted.items() if value)
         ]
         if not urls:
             return "Placement is not in the catalog"
@@ -70,13 +72,19 @@ def attempt(account: configparser.SectionProxy, identity: Path | None) -> str:
         return ""
     except urllib.error.HTTPError as error:
         return f"{error.url}: {error}"
-    except (OSError, ValueError, KeyError) as error:
-        return f"{account['auth_url']}: {error}"
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
+        return f"{account['auth_url']}: {error}"  # no response, or a wrong one
 
 
 def restore(identity: Path, placement: str, token: str) -> None:
-    """Writes the UUID of the resource provider of this host, if there is one. Its name is the host's name in libvirt."""
-    for name in dict.fromkeys((socket.gethostname(), socket.getfqdn(), os.environ["NODE_NAME"])):
+    """Writes the UUID of the node's resource provider, if there is one. Its name is the host's name in libvirt.
+
+    A host whose name differs from the node's by more than the domain gets none: another node may have that host name.
+    """
+    node = os.environ["NODE_NAME"]
+    for name in dict.fromkeys((socket.gethostname(), socket.getfqdn(), node)):
+        if name.partition(".")[0] != node.partition(".")[0]:
+            continue
         found = json.loads(get(f"{placement}/resource_providers?{urllib.parse.urlencode({'name': name})}", token))
         for provider in found["resource_providers"]:
             text = str(uuid.UUID(provider["uuid"]))

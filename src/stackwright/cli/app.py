@@ -121,6 +121,15 @@ class LazyGroup(TyperGroup):
             ctx.fail(f"No such command '{args[0]}'.{hint}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        words = list(args)  # Click removes those that it parses
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except typer.TyperException as error:
+            if any(word in COMPARING for word in words):
+                error.exit_code = EXIT_FAILURE
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)

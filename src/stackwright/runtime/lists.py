@@ -15,7 +15,7 @@ from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
 from stackwright.runtime import faults
-from stackwright.runtime.cluster.cache import PARTIAL, Store, is_current, is_watched
+from stackwright.runtime.cluster.cache import PARTIAL, Known, Store, is_current, is_watched
 from stackwright.runtime.events import Events
 from stackwright.runtime.queue import KeyedQueue
 
@@ -36,14 +36,19 @@ class Lists:
             found = await self._cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
             absent = self._store.known_keys(kind) - {key_of(obj) for obj in found}
             for obj in found:
-                self._store.overrule(known, obj)
+                self._overrule(known, obj)
                 self._events.put(kind, obj)
             self._doubt(kind, absent)
 
     def listing(self, kind: Kind) -> Callable[[Object], None]:
         """A watch is about to list a kind again; the result is passed on with each listed object, before its event."""
         known = self._store.known(kind)
-        return lambda obj: self._store.overrule(known, obj)
+        return lambda obj: self._overrule(known, obj)
+
+    def _overrule(self, known: Known, obj: Object) -> None:
+        replaced = self._store.overrule(known, obj)
+        if replaced is not None and replaced["metadata"].get("uid") != obj["metadata"].get("uid"):
+            self._events.enqueue(known.kind, replaced)  # it may have had another owner
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
         """Compare the store with a new list of a watch, because deletions before the list have no event."""

@@ -19,28 +19,39 @@ from stackwright.core.ports import Conflict, Reader, TerminalError, TransientErr
 from stackwright.runtime import faults
 
 EVERY = 5.0  # seconds; another operator needs about as long for its start
+LIMITS = (5.0, 60.0)  # seconds for a read: at first, and after several reads without a response; each doubles the limit
 GRACE = 3.0  # seconds for the process to end by itself
 log = structlog.get_logger()
 
 
 async def until_deleted(reader: Reader, key: Key) -> None:
-    """Return when the pod is being deleted. Only a pod that is read counts: without the API no action is possible.
+    """Return when the pod is being deleted, or is absent twice in a row after it was read: it was deleted by force.
 
-    Failures, of whatever class, are logged once per class until a success: meanwhile nothing ends the operator.
+    Nothing else counts: without the API no action is possible. Failures, of whatever class, are logged once per class
+    until a success.
     """
-    pod, told = "/".join(key), set[str]()
+    pod, told, (limit, longest) = "/".join(key), set[str](), LIMITS
+    absences: int | None = None  # in a row; None before the first success
     while True:
         try:
-            async with asyncio.timeout(EVERY):  # the client's own timeout would delay the end by a minute
+            async with asyncio.timeout(limit):  # the client's own timeout would delay the end by a minute
                 read = await reader.get(POD, key)
-            if is_deleting(read):
+            if read:
+                absences = 0
+            elif absences is not None:
+                absences += 1
+            if is_deleting(read) or absences == 2:
                 log.warning("the operator ends, because its pod is being deleted", pod=pod)
                 return
             failure, cause = ("", "") if read else ("absent", "there is no such pod")
+        except TimeoutError:
+            failure, cause = "timeout", f"no response within {limit:.0f} s"
+            limit = min(2 * limit, longest)
         except Exception as error:
             failure, cause = type(error).__name__, _cause(error)
         if not failure:
             told.clear()
+            limit = LIMITS[0]
         elif failure not in told:
             told.add(failure)
             log.warning("the operator's pod cannot be read, so its deletion does not end it", pod=pod, cause=cause)
@@ -48,8 +59,6 @@ async def until_deleted(reader: Reader, key: Key) -> None:
 
 
 def _cause(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no response within {EVERY:.0f} s"
     known = isinstance(error, TransientError | TerminalError | Conflict)
     return str(error) if known else faults.place(error)
 

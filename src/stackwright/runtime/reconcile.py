@@ -51,7 +51,7 @@ def _shared(controller: Controller) -> bool:
 class _Unobserved:
     """Failed observations of an object.
 
-    away  when the API began to be unavailable, if its last response said so
+    away  when the API was unavailable first
     """
 
     since: float = 0.0
@@ -175,23 +175,22 @@ class Runtime:
             failures.away = now if failures.away is None else failures.away
             lasts = now - failures.away >= OUTAGE
         else:
-            failures.away = None
             failures.since = failures.since if failures.attempts else now
             failures.attempts += 1
             lasts = failures.attempts >= ATTEMPTS and now - failures.since >= LASTS
         if lasts:
-            told, failures.reported = failures.reported, True
-            await self._tell(controller, item[1], failed(error), "" if told else "Failed")
+            reason = "" if failures.reported else "Failed"
+            failures.reported |= await self._tell(controller, item[1], failed(error), reason)
 
-    async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> None:
+    async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> bool:
         """Report why the cycle failed: in Ready if this controller owns it, else by an Event with this reason, if any.
 
-        All other fields of the status keep their values, and the next success replaces Ready.
+        All other fields of the status keep their values, and the next success replaces Ready. False if it failed.
         """
         try:
             obj = await self.reader.get(controller.kind, key)
             if obj is None:
-                return
+                return True
             if controller.reports and controller.owns_ready_of(obj):
                 now, cluster = self.ports.clock.now(), self.ports.cluster
                 await report(controller, Plan(conditions=told), obj, cluster, now, controller.fault_manager)
@@ -201,6 +200,8 @@ class Runtime:
             if self.ends(further):
                 raise
             log.warning("failure not reported", controller=controller.name, cause=type(further).__name__)
+            return False
+        return True
 
     async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[ResourceKey, str]:
         """The Executor of the cycle: extends the worker's deadline, and logs and counts each action."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -30,8 +30,11 @@ def clouds(providers: dict[str, str]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"]))
-            endpoint = {"interface": "internal", "url": f"{url}/placement/"}
-            catalog = [{"type": "placement", "endpoints": [endpoint]}]
+            endpoints = [
+                {"interface": "internal", "region": "another", "url": f"{url}/another/"},
+                {"interface": "internal", "region": "here", "url": f"{url}/placement/"},
+            ]
+            catalog = [{"type": "placement", "endpoints": endpoints}]
             self._send({"token": {"catalog": catalog}}, {"X-Subject-Token": TOKEN})
 
         def do_GET(self) -> None:
@@ -63,22 +66,35 @@ def clouds(providers: dict[str, str]) -> Iterator[str]:
         server.shutdown()
 
 
-def start(folder: Path, providers: dict[str, str], *words: str) -> str:
-    """Runs the script of the init container on node1; returns its output."""
+class Forgetful(dict[str, str]):
+    """Knows node1, but its UUID only when asked again."""
+
+    def __init__(self) -> None:
+        super().__init__(node1=IDENTITY)
+        self.answers = iter([None])
+
+    def __getitem__(self, name: str) -> Any:
+        return next(self.answers, IDENTITY)
+
+
+def start(folder: Path, providers: dict[str, str], *words: str, host: str = "node1") -> str:
+    """Runs the script of the init container on the node node1 with this host name; returns its output."""
     with clouds(providers) as url:
         lines = ["[placement]", f"auth_url = {url}/v3", "username = nova", "password = p", "project_name = service"]
+        lines.append("region_name = here")
         (folder / "nova.conf").write_text("\n".join(lines))
         text = SCRIPT.read_text().replace("/etc/nova/", f"{folder}/")
+        text = text.replace("socket.gethostname()", repr(host)).replace("socket.getfqdn()", repr(host))
         (folder / SCRIPT.name).write_text(text)
         command = [sys.executable, str(folder / SCRIPT.name), *words]
         env = {"PATH": os.environ["PATH"], "NODE_NAME": "node1"}
         return subprocess.run(command, env=env, check=True, capture_output=True, text=True, timeout=60).stdout
 
 
-@pytest.mark.parametrize("name", ["node1", socket.gethostname()])
+@pytest.mark.parametrize("name", ["node1", "node1.example.org"])
 def test_a_node_that_nova_knows_gets_the_uuid_of_its_resource_provider(tmp_path: Path, name: str) -> None:
     identity = tmp_path / "compute_id"
-    said = start(tmp_path, {name: IDENTITY, "node2": "another"}, str(identity))
+    said = start(tmp_path, {name: IDENTITY, "node2": "another"}, str(identity), host=name)
     assert identity.read_text() == IDENTITY
     assert said == f"Nova knows this node: its identity {IDENTITY} is that of resource provider {name}\n"
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("compute_id")) == ["compute_id"]
@@ -97,11 +113,25 @@ def test_a_new_node_gets_its_identity_from_nova(tmp_path: Path) -> None:
     assert not identity.exists()
 
 
+def test_a_node_with_the_host_name_of_another_one_does_not_get_its_identity(tmp_path: Path) -> None:
+    identity = tmp_path / "compute_id"
+    assert start(tmp_path, {"node2": IDENTITY}, str(identity), host="node2") == ""
+    assert not identity.exists()
+
+
 def test_an_identity_is_kept(tmp_path: Path) -> None:
     identity = tmp_path / "compute_id"
     identity.write_text("kept")
     assert start(tmp_path, {"node1": IDENTITY}, str(identity)) == ""
     assert identity.read_text() == "kept"
+
+
+def test_a_wrong_answer_is_asked_for_again(tmp_path: Path) -> None:
+    """Null in place of a UUID, first."""
+    identity, providers = tmp_path / "compute_id", Forgetful()
+    said = start(tmp_path, providers, str(identity))
+    assert identity.read_text() == IDENTITY
+    assert said.startswith("Waiting for Placement: ")
 
 
 def test_others_than_compute_nodes_only_wait(tmp_path: Path) -> None:

@@ -131,9 +131,12 @@ def test_wrong_usage(cluster: MemoryCluster) -> None:
 
 
 @pytest.mark.parametrize("words", [["--nosuch"], ["-o", "xml"], ["-f"], ["file.yaml"], ["-f", "none.yaml"], []])
-def test_a_plan_ends_with_2_only_if_there_are_changes(cluster: MemoryCluster, words: list[str]) -> None:
+@pytest.mark.parametrize("first", [[], ["--bogus"], ["--context", "x"]])
+def test_a_plan_ends_with_2_only_if_there_are_changes(
+    cluster: MemoryCluster, first: list[str], words: list[str]
+) -> None:
     """A script that asks for changes cannot tell wrong usage from them otherwise."""
-    result = called("plan", *words)
+    result = called(*first, "plan", *words)
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr
 

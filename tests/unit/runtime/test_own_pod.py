@@ -78,6 +78,38 @@ async def test_a_read_without_a_response_is_ended_and_repeated(cluster):
     assert logs[0]["cause"] == "no response within 5 s"
 
 
+async def test_a_pod_that_was_deleted_by_force_ends_it(cluster):
+    """As when its node was deleted; a single wrong response does not count."""
+    get, wrong = cluster.get, [None]
+
+    async def once_absent(kind, key):
+        return wrong.pop() if wrong and len(seen) == 3 else seen.append(kind) or await get(kind, key)
+
+    seen = []
+    cluster.get = once_absent
+    task = asyncio.create_task(until_deleted(cluster, KEY))
+    await asyncio.sleep(10 * EVERY)
+    assert not wrong
+    assert not task.done()
+    cluster.put(POD, {**cluster.peek(POD, KEY), "metadata": {**cluster.peek(POD, KEY)["metadata"], "finalizers": []}})
+    cluster.remove(POD, KEY)
+    await asyncio.sleep(2 * EVERY + 0.1)
+    assert task.done()
+
+
+async def test_a_slow_api_ends_it_too(cluster):
+    """Each response takes longer than the first limit."""
+    get = cluster.get
+
+    async def slow(kind, key):
+        await asyncio.sleep(12)
+        return await get(kind, key)
+
+    cluster.get = slow
+    await cluster.delete(POD, KEY)
+    assert await ends(cluster, 60)
+
+
 async def test_a_pod_that_is_not_there_ends_nothing(cluster):
     assert not await ends(cluster, 600, (KEY[0], "another"))
 

@@ -205,6 +205,26 @@ async def test_the_end_of_an_object_that_no_watch_ever_reported_is_news():
         assert len(runtime.queue) == 1
 
 
+async def test_a_restored_object_of_another_owner_wakes_both():
+    """A list shows the object that had the name before etcd was restored."""
+    parent, child = Keystone.KIND, Memcached.KIND
+    operator = Operator(controller(kind=parent, watches=[Watch(child, ByOwner(parent.kind))]))
+    runtime = operator.runtime
+
+    def owned(owner, version):
+        reference = {"apiVersion": "v1", "kind": parent.kind, "name": owner, "uid": owner, "controller": True}
+        meta = {"namespace": "n", "name": "x", "uid": owner, "resourceVersion": version, "ownerReferences": [reference]}
+        return {"metadata": meta, "spec": {}}
+
+    runtime.on_event(False, child, owned("lost", "9"))
+    runtime.queue.done(await runtime.queue.get())
+    restored = owned("restored", "5")
+    runtime.listing(child)(restored)
+    runtime.on_event(False, child, restored)
+    assert len(runtime.queue) == 2
+    assert {await runtime.queue.get() for _ in range(2)} == {("test", ("n", "lost")), ("test", ("n", "restored"))}
+
+
 async def test_an_object_in_place_of_another_wakes_the_owners_of_both():
     """No watch reported the end of the first one."""
     parent, child = Keystone.KIND, Memcached.KIND

@@ -137,6 +137,30 @@ async def test_an_api_server_that_is_away_ends_no_report():
     assert verbs(operator) == ["event"], "told once"
 
 
+async def test_errors_that_alternate_are_reported_after_minutes():
+    """A proxy in front of the API returns 504 or 500."""
+    operator = watching(*[Unavailable("the Kubernetes API returned 504"), TransientError("the API returned 500")] * 100)
+    await operator.run(240)
+    assert verbs(operator) == []
+    await operator.run(600)
+    assert operator.condition()["reason"] == "Waiting"
+
+
+async def test_an_event_that_could_not_be_written_is_written_later():
+    operator = watching(REFUSED, owns_ready=False)
+    event, refused = operator.cluster.event, [True] * 3
+
+    async def failing(*words):
+        if refused:
+            refused.pop()
+            raise TransientError("the API returned 503")
+        await event(*words)
+
+    operator.cluster.event = failing
+    await operator.run(600)
+    assert [each[1:3] for each in operator.cluster.events] == [("Failed", TEXT)]
+
+
 async def test_a_request_that_alone_finds_the_api_unavailable_is_reported_after_minutes():
     text = "the Kubernetes API returned 504: the list took too long"
     operator = watching(Unavailable(text))

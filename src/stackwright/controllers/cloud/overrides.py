@@ -88,7 +88,8 @@ def _entries(
     if not isinstance(value, dict):
         errors.append(f"{where}: takes a mapping of {what}s")
         return []
-    for name in islice((name for name in value if name not in allowed), ERRORS + 1):
+    # Similar names are searched for each, so no more than are reported.
+    for name in islice((name for name in value if name not in allowed), max(ERRORS + 1 - len(errors), 0)):
         lacks = what == "service" and name in reference.SERVICES
         problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {choices(name, sorted(allowed))}"
         errors.append(f"{where}.{name}: {problem}")

@@ -139,9 +139,11 @@ class Store:
         objects = {key: obj for space in spaces for key, obj in space.items()}
         return Known(kind, objects, dict(self._reported.get(kind, {})), self._deletions)
 
-    def overrule(self, known: Known, obj: Object) -> None:
+    def overrule(self, known: Known, obj: Object) -> Object | None:
         """Where a list shows an object older than it was known before the list began, or one that had been deleted, the
         list is right. What came since is newer than the list. The object is news when it is put.
+
+        Returns the stored object that it replaced.
         """
         kind, key = known.kind, key_of(obj)
         gone = (kind, key, _uid(obj))
@@ -155,6 +157,8 @@ class Store:
         if before is not None and self.get(kind, key) is before and _is_older(obj, before):
             self._objects[kind][key[0]][key] = slim(kind, obj)
             self._reported.get(kind, {}).pop(key, None)
+            return before
+        return None
 
     def wrote_status(self, kind: Kind, obj: Object, manager: str) -> None:
         """Remember that this version results from our own write, until a watch reports it."""

@@ -84,7 +84,7 @@ class Lists:
         try:
             await self._list(cloud, project, "server")
         except (TransientCloudError, TerminalCloudError):
-            whole.took = max(whole.took, time.monotonic() - began)
+            whole.failed = time.monotonic() - began
             raise
 
     async def _update(self, cloud: CloudRef, project: Project, what: str) -> None:
@@ -133,7 +133,7 @@ class Lists:
         if part:
             snapshot.took_part = took
         elif what == "server" and _since(project):
-            snapshot.whole.took = took
+            snapshot.whole.took, snapshot.whole.failed = took, 0.0
         else:
             snapshot.took[what] = took
         self._tell_of(project, changed)

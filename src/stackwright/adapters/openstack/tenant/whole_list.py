@@ -15,33 +15,42 @@ from stackwright.adapters.openstack.tenant.rest_types import TIMES
 WHOLE = 180.0
 NEEDED = 4.0  # as TIMES, for a list that objects need
 SLOWER = 1.5  # factor by which a list is expected to take longer than the last one
+RETRY = 60.0  # longest pause after a list that failed; it may have hung until the end of its request
 
 
 @dataclass
 class WholeList:
     """Times are those of a monotonic clock.
 
-    took    duration of the last whole list of servers
+    took    duration of the last whole list of servers that succeeded
+    failed  duration of the last one if it failed, or 0
     tried   start of the last one beside lists of changes, also if it failed
     needed  times: for each, an object needs a list that begins then or later
     """
 
     took: float = 0.0
+    failed: float = 0.0
     tried: float = 0.0
     needed: set[float] = field(default_factory=set)
+
+    @property
+    def pause(self) -> float:
+        """Seconds from the start of a list to that of the next one."""
+        return max(NEEDED * self.took, min(NEEDED * self.failed, RETRY))
 
     def due(self, taken: float, now: float) -> bool:
         """`taken`: start of the last one that succeeded."""
         is_due = min(self.needed, default=math.inf) <= now or now - taken >= max(WHOLE, TIMES * self.took)
-        return is_due and now - self.tried >= NEEDED * self.took
+        return is_due and now - self.tried >= self.pause
 
     def need(self, settled: float) -> float:
         """Let a list begin at `settled` or later; returns when it is expected to have ended."""
+        settled = float(math.ceil(settled))  # which bounds the number of times, however many requests are uncertain
         self.needed.add(settled)
         begins = self.tried
         for time in sorted(self.needed):
             if begins < time <= settled:
-                begins = max(time, begins + NEEDED * self.took)
+                begins = max(time, begins + self.pause)
         return begins + SLOWER * self.took
 
     def ended(self, began: float) -> None:

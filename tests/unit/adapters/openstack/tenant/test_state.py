@@ -230,6 +230,21 @@ def test_one_whole_list_serves_all_that_need_it_and_the_next_one_leaves_time() -
     assert whole.due(180.0, 180.0 + max(WHOLE, TIMES * whole.took))
 
 
+def test_many_uncertain_requests_need_few_lists() -> None:
+    whole = WholeList(took=1.0, tried=100.0)
+    for number in range(100_000):
+        whole.need(200.0 + number / 10_000)
+    assert len(whole.needed) <= 11
+
+
+def test_a_list_that_hung_once_delays_the_next_one_by_a_minute_at_most() -> None:
+    whole = WholeList(took=1.0, failed=60.0, tried=100.0)
+    assert whole.need(101.0) == 161.5
+    assert [whole.due(0.0, now) for now in (159.9, 160.0)] == [False, True]
+    whole.ended(160.0)
+    assert whole.due(0.0, 100.0 + WHOLE), "also one that nobody needs"
+
+
 async def test_a_whole_list_that_fails_leaves_time_too(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
