@@ -62,10 +62,10 @@ class Server:
                 size, since = now, time.monotonic()
             time.sleep(0.1)
 
-    def get(self, path: str) -> httpx2.Response:
+    def get(self, path: str, limit: float = 60) -> httpx2.Response:
         tls = httpx2.create_ssl_context()
         tls.load_verify_locations(self.ca)
-        with httpx2.Client(verify=tls, auth=(USER, PASSWORD), trust_env=False, timeout=60) as client:
+        with httpx2.Client(verify=tls, auth=(USER, PASSWORD), trust_env=False, timeout=limit) as client:
             return client.get(f"https://{self.host}/v2/{path}", headers={"Accept": f"{MANIFEST}, */*"})
 
     def stop(self) -> None:
@@ -139,7 +139,7 @@ def _started(folder: Path) -> Server:
             if server.process.poll() is not None:
                 raise LocalError(f"the test's registry ended:\n{tail(server.log)}")
             try:
-                return None if server.get("").status_code == 200 else "its answer is another one"
+                return None if server.get("", limit=5).status_code == 200 else "its answer is another one"
             except httpx2.TransportError as error:
                 return str(error)
 
