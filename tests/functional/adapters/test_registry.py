@@ -243,7 +243,7 @@ def test_an_interrupt_ends_a_push_at_once(talks: bool, cache: Path, tmp_path: Pa
             start = time.monotonic()
             process.send_signal(signal.SIGINT)
             said = process.communicate(timeout=60)[0]
-            assert time.monotonic() - start < 3
+            assert time.monotonic() - start < 5
         assert process.returncode == 130, said
         assert "run the same command again to continue" in said
 

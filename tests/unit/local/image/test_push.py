@@ -223,7 +223,7 @@ def test_a_failure_ends_requests_that_get_no_answer(layout: Layout) -> None:
     start = time.monotonic()
     with pytest.raises(RegistryError, match="read only"):
         Push(layout, PREFIX, session, quiet).run(wanted(layout))
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 5
     over.set()
 
 
