@@ -56,7 +56,7 @@ def storage(machine: Cloud) -> FullCloud:
     machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
         if machine.knows_removed_nodes():
-            machine.remove()
+            machine.renew()
         else:
             machine.empty()
     elif machine.spec() and not machine.is_full():

@@ -177,9 +177,8 @@ class Cloud:
 
     def computes(self) -> dict[str, str]:
         """Host of each compute service → its state."""
-        client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
         words = ("compute", "service", "list", "--service", "nova-compute", "-f", "json", "-c", "Host", "-c", "State")
-        return {each["Host"]: each["State"] for each in json.loads(self.kubectl(*client, *words))}
+        return {each["Host"]: each["State"] for each in json.loads(self._openstack(*words))}
 
     def knows_removed_nodes(self) -> bool:
         """Whether services and agents of nodes that were removed are left in the cloud."""
@@ -188,14 +187,17 @@ class Cloud:
 
     def empty(self) -> None:
         """Of virtual machines and images."""
-        client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
         # Without a service for a node, Nova deletes a machine only from its database.
         eventually(lambda: set(self.computes().values()) == {"up"}, limit=300, pause=2)
         for thing, *more in (("server", "--all-projects"), ("image",)):
-            found = self.kubectl(*client, thing, "list", *more, "-f", "value", "-c", "ID").split()
+            found = self._openstack(thing, "list", *more, "-f", "value", "-c", "ID").split()
             wait = ["--wait"] if thing == "server" else []
             if found:
-                self.kubectl(*client, thing, "delete", *more, *wait, *found, limit=300)
+                self._openstack(thing, "delete", *more, *wait, *found, limit=300)
+
+    def _openstack(self, *words: str, **more: Any) -> str:
+        """The command in the client's pod, as the administrator."""
+        return self.kubectl("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack", *words, **more)
 
     def remove(self) -> None:
         """Deletes the default cloud with all its objects."""

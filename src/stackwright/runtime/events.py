@@ -42,7 +42,7 @@ class Events:
             if gone:
                 self._store.drop(kind, obj)
                 self._paused.discard((kind, key_of(obj)))
-                self.enqueue(kind, obj)
+                self._enqueue(kind, obj)
             else:
                 self.put(kind, obj)
         except Exception as error:
@@ -52,16 +52,20 @@ class Events:
         """Store an object and, if it is new, queue all keys that it concerns."""
         before = self._store.reported(kind, key_of(obj))
         if self._store.put(kind, obj):
-            if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
-                self.enqueue(kind, before)  # its deletion was not reported; it may have had another owner
+            self.replaced(kind, before, obj)
             now = self._store.reported(kind, key_of(obj))
             writer = self._store.writer(kind, obj)
             if writer and (before is None or now is None or not is_as_before(before, now)):
                 writer = ""  # includes a foreign change before our write, which no watch reports separately
             reworded = before is not None and now is not None and is_reworded(before, now)
-            self.enqueue(kind, obj, writer, reworded)
+            self._enqueue(kind, obj, writer, reworded)
 
-    def enqueue(self, kind: Kind, obj: Object, writer: str = "", reworded: bool = False) -> None:
+    def replaced(self, kind: Kind, before: Object | None, obj: Object) -> None:
+        """Queue the keys of an object whose name another one has, and whose end was not reported: owners may differ."""
+        if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
+            self._enqueue(kind, before)
+
+    def _enqueue(self, kind: Kind, obj: Object, writer: str = "", reworded: bool = False) -> None:
         """Queue all keys that an object concerns. A change of messages alone does not advance a retry.
 
         Otherwise two failing objects that watch each other would wake each other without end, because messages may

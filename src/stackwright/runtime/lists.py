@@ -46,9 +46,7 @@ class Lists:
         return lambda obj: self._overrule(known, obj)
 
     def _overrule(self, known: Known, obj: Object) -> None:
-        replaced = self._store.overrule(known, obj)
-        if replaced is not None and replaced["metadata"].get("uid") != obj["metadata"].get("uid"):
-            self._events.enqueue(known.kind, replaced)  # it may have had another owner
+        self._events.replaced(known.kind, self._store.overrule(known, obj), obj)
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
         """Compare the store with a new list of a watch, because deletions before the list have no event."""
