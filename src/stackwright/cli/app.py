@@ -43,7 +43,7 @@ COMMANDS = {
     "servers": "Show the servers created in OpenStacks, with their ports, volumes and addresses.",
     "openrc": "Print the settings and credentials with which OpenStack clients use a cloud.",
     "shell": "Open a shell with the cloud's credentials and clients.",
-    "images": "Build, list, load, and push container images.",
+    "images": "Build, list, load, push, and export container images.",
     "version": "Print the versions of the program, of the operator, and of the clouds.",
     "crds": "Print the CustomResourceDefinitions.",
     "smoke": "Test a cloud end to end.",

@@ -25,7 +25,7 @@ import yaml
 
 from stackwright.local.commands import LocalError, bound, run, tail
 from stackwright.local.config import LocalCluster
-from stackwright.local.image.layout import MANIFEST
+from stackwright.local.image.published.oci import MANIFEST
 from stackwright.local.waiting import wait_for
 from stackwright.runtime import x509
 from support.registry.memory import PASSWORD, USER

@@ -7,7 +7,7 @@ not built again. Missing images are built in the order of their dependencies, tw
     inputs    inputs of a digest and a build context    buildah  the program that builds
     rootfs    the Debian that all images are based on   archive  archive of an image
     cache     cache of archives                         sbom     contents of an image
-    layout    complete images for registries
+    published complete images for registries
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from stackwright.local.config import IMAGE_PREFIX, LocalCluster
 from stackwright.local.image import recipes
 from stackwright.local.image.build import Builder, SourcesChanged
 from stackwright.local.image.cache import BuiltImage
-from stackwright.local.image.layout import CompleteImage, Layout
+from stackwright.local.image.published.layout import Layout
+from stackwright.local.image.published.oci import CompleteImage
 
-__all__ = ["BuiltImage", "build", "cached", "complete", "ensure_all", "for_nodes", "prune", "references"]
+__all__ = ["BuiltImage", "build", "cached", "complete", "ensure_all", "for_nodes", "prune", "references", "titles"]
 
 T = TypeVar("T")
 _AT_ONCE = 2
@@ -58,6 +59,12 @@ def references(prefix: str = IMAGE_PREFIX) -> dict[str, str]:
     """Return the reference of each image, built or not. Another prefix names published images."""
     builder = _builder()
     return {name: recipes.reference(name, digest, prefix) for name, digest in builder.digests.items()}
+
+
+def titles() -> dict[str, str]:
+    """Return the name and tag of each image."""
+    builder = _builder()
+    return {name: builder.title(name) for name in builder.digests}
 
 
 def cached() -> dict[str, BuiltImage | None]:

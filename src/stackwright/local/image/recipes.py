@@ -12,6 +12,7 @@ import hashlib
 import platform
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -125,6 +126,12 @@ def check_architecture(name: str) -> None:
     built_for = _ARCHITECTURES.get(machine, machine)
     if built_for != ARCHITECTURE:
         raise LocalError(f"Image {name} would be built for {built_for}; {TESTED_ON}")
+
+
+def check_tested(name: str, architecture: Any) -> None:
+    """Raise LocalError for an image that was built for another architecture."""
+    if architecture != ARCHITECTURE:
+        raise LocalError(f"Image {name} was built for {architecture}; {TESTED_ON}")
 
 
 def title(name: str, digest: str) -> str:

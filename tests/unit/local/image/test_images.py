@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli.machine.images import app
+from stackwright.cli.images.images import app
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image import images, recipes
 from stackwright.local.image.archive import Layer
 from stackwright.local.image.buildah import Buildah
 from stackwright.local.image.cache import ImageCache, Meta
-from stackwright.local.image.layout import Layout
+from stackwright.local.image.published.layout import Layout
 from stackwright.local.image.recipes import Catalogue
 from support.registry.archives import built
 

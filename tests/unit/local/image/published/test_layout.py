@@ -12,7 +12,8 @@ import pytest
 
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image.cache import BuiltImage
-from stackwright.local.image.layout import Archived, Layout, Source
+from stackwright.local.image.published.archived import Archived, Source
+from stackwright.local.image.published.layout import Layout
 from support.registry.archives import built
 from support.registry.memory import digest
 
@@ -193,8 +194,8 @@ def test_a_failure_ends_the_compression_of_other_layers(
     def interrupt(_: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stackwright.local.image.layout._PIECE", 100)
-    monkeypatch.setattr("stackwright.local.image.layout.zlib.compressobj", lambda *_: Slow())
+    monkeypatch.setattr("stackwright.local.image.published.layout._PIECE", 100)
+    monkeypatch.setattr("stackwright.local.image.published.layout.zlib.compressobj", lambda *_: Slow())
     with pytest.raises(KeyboardInterrupt):
         layout.add([make("base", BASE)], interrupt)
     assert pieces < len(BASE) / 100 / 2

@@ -19,11 +19,13 @@ from typer.testing import CliRunner
 from stackwright.adapters.registry.errors import RegistryError
 from stackwright.adapters.registry.reference import prefix
 from stackwright.adapters.registry.session import Session
-from stackwright.cli.machine.images import app
+from stackwright.cli.images.images import app
 from stackwright.local.commands import quiet
-from stackwright.local.image import images, push
-from stackwright.local.image.layout import CompleteImage, Layout
-from stackwright.local.image.push import Push, Pushed
+from stackwright.local.image import images
+from stackwright.local.image.published import push
+from stackwright.local.image.published.layout import Layout
+from stackwright.local.image.published.oci import CompleteImage
+from stackwright.local.image.published.push import Push, Pushed
 from support.registry.archives import built
 from support.registry.memory import HOST, PASSWORD, USER, MemoryRegistry, digest, error
 

@@ -23,7 +23,8 @@ from stackwright.adapters.registry.reference import Prefix
 from stackwright.adapters.registry.session import Session
 from stackwright.adapters.registry.upload import CHUNK
 from stackwright.local.commands import LocalError, Report
-from stackwright.local.image.layout import CompleteImage, Layout
+from stackwright.local.image.published.layout import Layout
+from stackwright.local.image.published.oci import CompleteImage
 
 _AT_ONCE = 4
 _MEGABYTE = 1e6
@@ -93,9 +94,9 @@ class Push:
 
         def check(image: CompleteImage) -> None:
             described = image.descriptor
-            repository, _, tag = self._names(image)
+            repository = self._repository(image)
             there[image.title] = self._registry.has_manifest(
-                repository, tag, described.digest, described.media_type
+                repository, image.tag, described.digest, described.media_type
             ) and all(self._registry.has_blob(repository, blob) for blob in self._blobs(image))
 
         self._parallel(check, wanted)
@@ -109,11 +110,11 @@ class Push:
 
     def _jobs(self, new: Iterable[CompleteImage], present: Iterable[CompleteImage]) -> tuple[list[_Job], list[_Job]]:
         """Blobs that only uploads bring to the registry, one job for each; and those that it then has elsewhere."""
-        source = {blob.digest: self._names(image)[0] for image in present for blob in self._blobs(image)}
+        source = {blob.digest: self._repository(image) for image in present for blob in self._blobs(image)}
         first: list[_Job] = []
         mounts: list[_Job] = []
         for image in new:
-            repository = self._names(image)[0]
+            repository = self._repository(image)
             for blob in self._blobs(image):
                 if (known := source.get(blob.digest)) is None:
                     source[blob.digest] = repository
@@ -126,10 +127,8 @@ class Push:
         found = {blob.digest: blob.size for blob in (*image.manifest.layers, image.manifest.config)}
         return [Blob(digest, size, self.layout.path(digest)) for digest, size in found.items()]
 
-    def _names(self, image: CompleteImage) -> tuple[str, str, str]:
-        """Repository, name and tag."""
-        name, _, tag = image.title.partition(":")
-        return self.prefix.repository(name), name, tag
+    def _repository(self, image: CompleteImage) -> str:
+        return self.prefix.repository(image.name)
 
     def _push_blob(self, job: _Job) -> None:
         """The bytes of a blob that is not sent count as passed, so that the progress ends at the total."""
@@ -153,16 +152,14 @@ class Push:
             self.report(f"{self._passed / _MEGABYTE:.0f} of {self._total / _MEGABYTE:.0f} MB")
 
     def _put_manifest(self, image: CompleteImage) -> None:
-        repository, _, tag = self._names(image)
         described = image.descriptor
         content = self.layout.path(described.digest).read_bytes()
-        self._registry.put_manifest(repository, tag, content, described.digest, described.media_type)
+        repository = self._repository(image)
+        self._registry.put_manifest(repository, image.tag, content, described.digest, described.media_type)
 
     def _result(self, image: CompleteImage, new: bool) -> Pushed:
-        name = self._names(image)[1]
-        return Pushed(
-            name, self.prefix.reference(image.title), image.descriptor.digest, new, self._sent.get(image.title, 0)
-        )
+        reference, sent = self.prefix.reference(image.title), self._sent.get(image.title, 0)
+        return Pushed(image.name, reference, image.descriptor.digest, new, sent)
 
     def _parallel(self, function: Callable[[T], None], items: Iterable[T]) -> None:
         """Four at once. The first failure, or Ctrl-C, ends the others."""
