@@ -276,7 +276,7 @@ def test_an_upload_that_is_cut_continues(server: Server, tmp_path: Path, method:
     login = Credentials("f", USER, PASSWORD)
     with closing(Session(prefix(f"{server.host}/sw"), login, transport=transport, sleep=lambda _: None)) as session:
         client = Registry(session, 1000)
-        assert not client.has_blob("sw/one", blob)
+        assert not client.has_blob("sw/one", blob.digest, blob.size)
         advanced: list[int] = []
         assert client.push_blob("sw/one", blob, None, advanced.append)
     assert hashlib.sha256(server.get(f"sw/one/blobs/{blob.digest}").content).hexdigest() == blob.digest[7:]

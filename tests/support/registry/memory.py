@@ -21,7 +21,7 @@ Answer = httpx2.Response
 Hook = Callable[[httpx2.Request, bytes], Answer | None]
 _UPLOAD = re.compile(r"/v2/(.+)/blobs/uploads/([a-z0-9]*)")
 _BLOB = re.compile(r"/v2/(.+)/blobs/(sha256:[0-9a-f]{64})")
-_MANIFEST = re.compile(r"/v2/(.+)/manifests/([\w.-]+)")
+_MANIFEST = re.compile(r"/v2/(.+)/manifests/([\w.:-]+)")
 
 
 def digest(content: bytes) -> str:

@@ -4,7 +4,7 @@
     credentials   auth files and credential helpers              session   requests: login, redirects, retries
     certificates  CAs                                            client    manifests and blobs
     challenge     how a registry wants to be logged in to        upload    one blob: mount, or chunks
-    errors        messages for users
+    errors        messages for users                             parallel  several at once
 
 Everything that a registry answers is untrusted: names, digests, addresses, sizes and texts are checked, and no message
 contains a credential.

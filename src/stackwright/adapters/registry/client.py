@@ -15,7 +15,7 @@ __all__ = ["Blob", "Registry"]
 
 
 class Registry:
-    """The calls that a push needs. All raise RegistryError."""
+    """The calls that we need. All raise RegistryError."""
 
     def __init__(self, session: Session, chunk: int = CHUNK) -> None:
         self._session = session
@@ -32,16 +32,35 @@ class Registry:
         answer = self._session.request("GET", target, [repository], headers=accept, expected=(200, 404))
         return answer.status == 200 and f"sha256:{hashlib.sha256(answer.body).hexdigest()}" == digest
 
-    def has_blob(self, repository: str, blob: Blob) -> bool:
-        answer = self._session.request("HEAD", f"{repository}/blobs/{blob.digest}", [repository], expected=(200, 404))
+    def get_manifest(self, repository: str, tag: str, media_types: str) -> tuple[str, bytes] | None:
+        """Return the digest and the content of what a tag or digest names, or None."""
+        target, accept = f"{repository}/manifests/{tag}", {"Accept": media_types}
+        answer = self._session.request("GET", target, [repository], headers=accept, expected=(200, 404))
+        if answer.status == 404:
+            return None
+        digest = f"sha256:{hashlib.sha256(answer.body).hexdigest()}"
+        named = tag if is_digest(tag) else self._digest(answer.headers.get("docker-content-digest"))
+        if named not in (None, digest):
+            raise errors.invalid(self._session.host, f"another content of {repository}:{tag} than its digest says")
+        return digest, answer.body
+
+    def has_blob(self, repository: str, digest: str, size: int) -> bool:
+        answer = self._session.request("HEAD", f"{repository}/blobs/{digest}", [repository], expected=(200, 404))
         if answer.status == 404:
             return False
-        digest, size = (answer.headers.get(name) for name in ("docker-content-digest", "content-length"))
-        if self._digest(digest) not in (None, blob.digest):
-            raise errors.invalid(self._session.host, f"another digest than {blob.digest}")
-        if size is not None and size != str(blob.size):
-            raise errors.invalid(self._session.host, f"another size of {blob.digest}")
+        given, length = (answer.headers.get(name) for name in ("docker-content-digest", "content-length"))
+        if self._digest(given) not in (None, digest):
+            raise errors.invalid(self._session.host, f"another digest than {digest}")
+        if length is not None and length != str(size):
+            raise errors.invalid(self._session.host, f"another size of {digest}")
         return True
+
+    def get_blob(self, repository: str, digest: str) -> bytes:
+        """Return a small blob that the repository has."""
+        answer = self._session.request("GET", f"{repository}/blobs/{digest}", [repository])
+        if f"sha256:{hashlib.sha256(answer.body).hexdigest()}" != digest:
+            raise errors.invalid(self._session.host, f"another content than that of {digest}")
+        return answer.body
 
     def push_blob(self, repository: str, blob: Blob, source: str | None, advanced: Callable[[int], None]) -> bool:
         """Mount or upload a blob that the repository lacks. Returns whether bytes were sent."""

@@ -36,17 +36,15 @@ def export(
       stackwright images export stackwright.tar
     """
     from stackwright.cli.ui.errors import explained
-    from stackwright.local.config import LocalCluster
     from stackwright.local.image import images
     from stackwright.local.image.published import transfer
-    from stackwright.local.image.published.layout import Layout
 
     phase = phases(output)
     with explained(EXPORTED):
         with phase("Complete images") as report:
             complete = images.complete(names, report)
         with phase(f"Write {file}") as report:
-            written = transfer.export(Layout.of(LocalCluster.discover()), complete, file, report)
+            written = transfer.export(images.published(), complete, file, report)
     _show(written, output)
 
 
@@ -68,13 +66,11 @@ def import_(
       stackwright images push registry.example.org/stackwright
     """
     from stackwright.cli.ui.errors import explained
-    from stackwright.local.config import LocalCluster
     from stackwright.local.image import images
     from stackwright.local.image.published import transfer
-    from stackwright.local.image.published.layout import Layout
 
     with explained(IMPORTED), phases(output)(f"Read {file}") as report:
-        layout = Layout.of(LocalCluster.discover())
+        layout = images.published()
         found = transfer.read(layout, file, images.titles().values(), report)
     _show(found, output, read=True)
 

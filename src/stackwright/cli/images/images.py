@@ -49,9 +49,11 @@ def list_images(
     from stackwright.local.image import images
 
     rows = []
-    references = images.references()
+    references, titles = images.references(), images.titles()
+    digests = {image.title: image.descriptor.digest for image in images.published().images()}
     for name, image in images.cached().items():
         row: dict[str, object] = {"name": name, "reference": references[name], "built": image is not None}
+        row["digest"] = digests.get(titles[name])
         if image:
             own = image.archive.stat().st_size
             row |= {"size": image.size, "own": own, "archive": str(image.archive), "sbom": str(image.sbom)}
@@ -93,6 +95,7 @@ def load(names: Names = None) -> None:
 
 
 app.command()(registry.push)
+app.command()(registry.verify)
 app.command()(files.export)
 app.command("import")(files.import_)
 

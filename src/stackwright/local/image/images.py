@@ -25,8 +25,21 @@ from stackwright.local.image.build import Builder, SourcesChanged
 from stackwright.local.image.cache import BuiltImage
 from stackwright.local.image.published.layout import Layout
 from stackwright.local.image.published.oci import CompleteImage
+from stackwright.local.image.recipes import Catalogue
 
-__all__ = ["BuiltImage", "build", "cached", "complete", "ensure_all", "for_nodes", "prune", "references", "titles"]
+__all__ = [
+    "BuiltImage",
+    "build",
+    "cached",
+    "complete",
+    "ensure_all",
+    "for_nodes",
+    "prune",
+    "published",
+    "references",
+    "titles",
+    "wanted",
+]
 
 T = TypeVar("T")
 _AT_ONCE = 2
@@ -67,6 +80,17 @@ def titles() -> dict[str, str]:
     return {name: builder.title(name) for name in builder.digests}
 
 
+def wanted(names: Iterable[str] | None = None, prefix: str = IMAGE_PREFIX) -> list[str]:
+    """Return the references of the named images, or of all that nodes need, bases first."""
+    builder = _builder()
+    return [recipes.reference(name, builder.digests[name], prefix) for name in _named(builder.catalogue, names)]
+
+
+def published() -> Layout:
+    """Return the folder of complete images."""
+    return Layout.of(LocalCluster.discover())
+
+
 def cached() -> dict[str, BuiltImage | None]:
     """Return each image, or None if it is not built."""
     builder = _builder()
@@ -89,14 +113,13 @@ def prune() -> list[str]:
 def complete(names: Iterable[str] | None = None, report: Report = quiet) -> list[CompleteImage]:
     """Return the named images, or all that nodes need, from the layout; build and compress the missing ones."""
     builder = _builder()
-    layout, catalogue = Layout.of(builder.cluster), builder.catalogue
-    named = set(names or (name for name, recipe in catalogue.images.items() if not recipe.artifact))
-    titles = {name: builder.title(name) for name in catalogue.closure(list(named)) if name in named}
+    layout = Layout.of(builder.cluster)
+    titles = {name: builder.title(name) for name in _named(builder.catalogue, names)}
     present = {image.title for image in layout.images()}
     if missing := [name for name, title in titles.items() if title not in present]:
         built = ensure_all(report, missing)
         layout.add(built, report)
-        titles |= {image.name: image.title for image in built if image.name in named}  # sources may have changed
+        titles |= {image.name: image.title for image in built if image.name in titles}  # sources may have changed
     return [_kept(name, layout.image(title)) for name, title in titles.items()]
 
 
@@ -111,6 +134,12 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
                 builder.buildah.prepare()
                 _build_in_order(builder, missing, report)
     return [_kept(name, builder.cache.image(name, builder.digests[name])) for name in wanted]
+
+
+def _named(catalogue: Catalogue, names: Iterable[str] | None) -> list[str]:
+    """The given names, or those of all images that nodes need, bases first. Raises LocalError for an unknown one."""
+    named = set(names or (name for name, recipe in catalogue.images.items() if not recipe.artifact))
+    return [name for name in catalogue.closure(list(named)) if name in named]
 
 
 def _kept(name: str, image: T | None) -> T:

@@ -55,11 +55,11 @@ def test_a_blob_is_uploaded_in_chunks_with_progress(
     registry: MemoryRegistry, push: Push, client: Registry, blob: Blob
 ) -> None:
     advanced: list[int] = []
-    assert not client.has_blob(REPOSITORY, blob)
+    assert not client.has_blob(REPOSITORY, blob.digest, blob.size)
     assert push(None, advanced)
     assert registry.blobs[REPOSITORY][blob.digest] == CONTENT
     assert advanced == [600, 600, 600, 600, 160]
-    assert client.has_blob(REPOSITORY, blob)
+    assert client.has_blob(REPOSITORY, blob.digest, blob.size)
     assert registry.methods() == ["HEAD", "POST", *["PATCH"] * CHUNKS, "PUT", "HEAD"]
 
 
@@ -274,7 +274,7 @@ def test_wrong_digests_and_sizes_of_blobs_are_refused(
     ]:
         changed(registry, "HEAD", name, value)
         with pytest.raises(RegistryError, match=part):
-            client.has_blob(REPOSITORY, blob)
+            client.has_blob(REPOSITORY, blob.digest, blob.size)
     changed(registry, "POST", "Docker-Content-Digest", OTHER_DIGEST)
     with pytest.raises(RegistryError, match="another digest than that of the blob"):
         push(OTHER)

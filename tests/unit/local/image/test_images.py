@@ -169,6 +169,22 @@ def test_list_shows_built_images(empty_cache):
     assert "mariadb: " not in table
 
 
+def test_list_shows_the_digests_of_complete_images(empty_cache):
+    complete_in(empty_cache, "pause")
+    rows = {row["name"]: row for row in json.loads(CliRunner().invoke(app, ["list", "-o", "json"]).output)}
+    assert (rows["pause"]["built"], rows["pause"]["digest"], rows["base"]["digest"]) == (True, None, None)
+    (image,) = images.complete(["pause"])
+    rows = {row["name"]: row for row in json.loads(CliRunner().invoke(app, ["list", "-o", "json"]).output)}
+    assert rows["pause"]["digest"] == image.descriptor.digest
+
+
+def test_wanted_images_are_those_that_are_complete_by_default(empty_cache):
+    """`verify` asks for what `push` pushes."""
+    complete_in(empty_cache, *recipes.load().images)
+    assert images.wanted(prefix="a/b") == [f"a/b/{image.title}" for image in images.complete()]
+    assert images.wanted(["pause"]) == [images.references()["pause"]]
+
+
 def test_an_unknown_image_is_rejected_with_the_known_names(empty_cache):
     result = CliRunner().invoke(app, ["build", "keystoen"])
     assert result.exit_code == 1

@@ -7,28 +7,21 @@ only. A killed push continues with the blobs that are missing.
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeVar
 
-from stackwright.adapters.registry import certificates, credentials
 from stackwright.adapters.registry.client import Blob, Registry
 from stackwright.adapters.registry.errors import RegistryError
+from stackwright.adapters.registry.parallel import parallel
 from stackwright.adapters.registry.reference import Prefix
 from stackwright.adapters.registry.session import Session
 from stackwright.adapters.registry.upload import CHUNK
-from stackwright.local.commands import LocalError, Report
+from stackwright.local.commands import Report
 from stackwright.local.image.published.layout import Layout
 from stackwright.local.image.published.oci import CompleteImage
 
-_AT_ONCE = 4
 _MEGABYTE = 1e6
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -40,22 +33,6 @@ class Pushed:
     digest: str
     new: bool
     sent: int
-
-
-@contextmanager
-def connected(
-    prefix: Prefix, *, ca: Path | None = None, plain_http: bool = False, environ: Mapping[str, str] = os.environ
-) -> Iterator[Session]:
-    """A session with the registry of a prefix, with the user's credentials and CAs. Its errors become LocalErrors."""
-    try:
-        tls = certificates.context(prefix.host, ca, certificates.folders(environ))
-        session = Session(prefix, credentials.find(prefix, environ), tls=tls, plain_http=plain_http)
-        try:
-            yield session
-        finally:
-            session.close()
-    except RegistryError as error:
-        raise LocalError(str(error)) from None
 
 
 @dataclass
@@ -88,7 +65,14 @@ class Push:
 
     def run(self, images: Iterable[CompleteImage]) -> list[Pushed]:
         """Push images, and return one result for each. Raises RegistryError."""
-        wanted = list(images)
+        try:
+            return self._run(list(images))
+        except FileNotFoundError as lost:
+            raise RegistryError(
+                f"{lost.filename} was removed while it was pushed. Run the same command again."
+            ) from None
+
+    def _run(self, wanted: list[CompleteImage]) -> list[Pushed]:
         self.report(f"checking {len(wanted)} images")
         there: dict[str, bool] = {}
 
@@ -97,15 +81,15 @@ class Push:
             repository = self._repository(image)
             there[image.title] = self._registry.has_manifest(
                 repository, image.tag, described.digest, described.media_type
-            ) and all(self._registry.has_blob(repository, blob) for blob in self._blobs(image))
+            ) and all(self._registry.has_blob(repository, blob.digest, blob.size) for blob in self._blobs(image))
 
-        self._parallel(check, wanted)
+        parallel(self.session, check, wanted)
         new = [image for image in wanted if not there[image.title]]
         first, mounts = self._jobs(new, [image for image in wanted if there[image.title]])
         self._total = sum(job.blob.size for job in (*first, *mounts))
-        self._parallel(self._push_blob, first)
-        self._parallel(self._push_blob, mounts)
-        self._parallel(self._put_manifest, new)
+        parallel(self.session, self._push_blob, first)
+        parallel(self.session, self._push_blob, mounts)
+        parallel(self.session, self._put_manifest, new)
         return [self._result(image, not there[image.title]) for image in wanted]
 
     def _jobs(self, new: Iterable[CompleteImage], present: Iterable[CompleteImage]) -> tuple[list[_Job], list[_Job]]:
@@ -139,7 +123,7 @@ class Push:
             advanced += count
             self._advance(count)
 
-        if not self._registry.has_blob(job.repository, job.blob) and self._registry.push_blob(
+        if not self._registry.has_blob(job.repository, job.blob.digest, job.blob.size) and self._registry.push_blob(
             job.repository, job.blob, job.source, advance
         ):
             with self._lock:
@@ -160,28 +144,3 @@ class Push:
     def _result(self, image: CompleteImage, new: bool) -> Pushed:
         reference, sent = self.prefix.reference(image.title), self._sent.get(image.title, 0)
         return Pushed(image.name, reference, image.descriptor.digest, new, sent)
-
-    def _parallel(self, function: Callable[[T], None], items: Iterable[T]) -> None:
-        """Four at once. The first failure, or Ctrl-C, ends the others."""
-        failures: list[BaseException] = []
-
-        def guarded(item: T) -> None:
-            try:
-                function(item)
-            except BaseException as error:
-                failures.append(error)
-                self.session.stop()
-                raise
-
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            try:
-                wait([pool.submit(guarded, item) for item in items], return_when=FIRST_EXCEPTION)
-            except BaseException:
-                self.session.stop()
-                raise
-            finally:
-                pool.shutdown(cancel_futures=True)
-        if failures and isinstance(failures[0], FileNotFoundError):
-            raise RegistryError(f"{failures[0].filename} was removed while it was pushed. Run the same command again.")
-        if failures:
-            raise failures[0]

@@ -22,7 +22,7 @@ from stackwright.adapters.registry.session import Session
 from stackwright.cli.images.images import app
 from stackwright.local.commands import quiet
 from stackwright.local.image import images
-from stackwright.local.image.published import push
+from stackwright.local.image.published import connection, push
 from stackwright.local.image.published.layout import Layout
 from stackwright.local.image.published.oci import CompleteImage
 from stackwright.local.image.published.push import Push, Pushed
@@ -203,7 +203,7 @@ def test_an_interrupted_push_ends_its_requests(layout: Layout, monkeypatch: pyte
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(push, "wait", interrupt)
+    monkeypatch.setattr("stackwright.adapters.registry.parallel.wait", interrupt)
     with pytest.raises(KeyboardInterrupt):
         Push(layout, PREFIX, session, quiet).run(wanted(layout))
     with pytest.raises(RegistryError, match="were stopped"):
@@ -256,7 +256,7 @@ def registry(layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The registry of the command, with a password in an auth file; the images are complete."""
     made = MemoryRegistry("basic")
     given = partial(Session, transport=made.transport(), sleep=lambda _: None)
-    monkeypatch.setattr(push, "Session", given)
+    monkeypatch.setattr(connection, "Session", given)
     monkeypatch.setattr(images, "complete", lambda names, report: wanted(layout, names or TITLES))
     monkeypatch.setenv("STACKWRIGHT_CACHE", str(tmp_path))
     login(tmp_path, monkeypatch, PASSWORD)
