@@ -1,4 +1,4 @@
-"""`stackwright images push` to Debian's docker-registry, with TLS and a password: what is sent, kills, cuts, errors."""
+"""`stackwright images` with Debian's docker-registry, with TLS and a password: what is sent, kills, cuts, errors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -54,6 +55,7 @@ def dies(self, *words):
 Registry.push_blob = dies
 app.main()
 """
+PROGRAM = str(Path(sys.executable).with_name("stackwright"))
 Push = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -97,15 +99,16 @@ def user(cache: Path, tmp_path: Path, host: str) -> dict[str, str]:
     return {**places, **path, "REGISTRY_AUTH_FILE": str(auth_file(tmp_path / "auth.json", host))}
 
 
-def command(host: str, *words: str) -> list[str]:
-    return [str(Path(sys.executable).with_name("stackwright")), "images", "push", f"{host}/sw", *words]
+def command(host: str, *words: str, verb: str = "push") -> list[str]:
+    return [PROGRAM, "images", verb, f"{host}/sw", *words]
 
 
 @pytest.fixture
 def push(server: Server, environ: dict[str, str]) -> Push:
-    def call(*words: str, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
+    def call(*words: str, code: int = 0, verb: str = "push", **more: str) -> subprocess.CompletedProcess[str]:
         env = {name: text for name, text in (environ | more).items() if text}
-        done = subprocess.run(command(server.host, *words), env=env, capture_output=True, text=True, timeout=300)
+        argv = command(server.host, *words, verb=verb)
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, timeout=300)
         assert done.returncode == code, done.stdout + done.stderr
         assert PASSWORD not in done.stdout + done.stderr
         return done
@@ -127,8 +130,20 @@ def assert_complete(server: Server) -> None:
         for blob in (manifest["config"], *manifest["layers"]):
             content = server.get(f"sw/{name}/blobs/{blob['digest']}").content
             assert (digest(content), len(content)) == (blob["digest"], blob["size"])
+        assert_attached(server, name, found[:12])
         config = server.get(f"sw/{name}/blobs/{manifest['config']['digest']}").json()
         assert config["rootfs"]["diff_ids"] == [digest(LAYERS[each]) for each in catalogue.chain(name)]
+
+
+def assert_attached(server: Server, name: str, tag: str) -> None:
+    """Its bill of materials is found as OCI 1.1 says of registries without the API of referrers."""
+    subject = digest(server.get(f"sw/{name}/manifests/{tag}").content)
+    (listed,) = server.get(f"sw/{name}/manifests/{subject.replace(':', '-')}").json()["manifests"]
+    assert listed["artifactType"] == "application/vnd.cyclonedx+json"
+    artifact = server.get(f"sw/{name}/manifests/{listed['digest']}").json()
+    assert artifact["subject"]["digest"] == subject
+    content = server.get(f"sw/{name}/blobs/{artifact['layers'][0]['digest']}").json()
+    assert content == {"bomFormat": "CycloneDX", "name": name}
 
 
 def test_a_second_push_sends_nothing_but_questions(server: Server, push: Push) -> None:
@@ -137,12 +152,16 @@ def test_a_second_push_sends_nothing_but_questions(server: Server, push: Push) -
     uploads = [path for method, path, status in requests if method == "PATCH" and status == 202]
     mounts = [path for method, path, status in requests if method == "POST" and status == 201]
     assert [each["name"] for each in first] == [name for name in recipes.load().order() if name in NAMES]
-    assert len([path for path in uploads if "/sw/base/" in path]) == 3  # two chunks of its layer, and its configuration
-    assert sorted(path.split("/")[3] for path in mounts) == ["mariadb", "memcached"]
+    base = [
+        path for path in uploads if "/sw/base/" in path
+    ]  # two chunks of its layer; configuration, bill of materials
+    assert len(base) in (4, 5)  # the empty configuration of artifacts goes to any of the images
+    assert {path.split("/")[3] for path in mounts} >= {"mariadb", "memcached"}
+    assert len(mounts) == 2 + len(NAMES) - 1
     assert_complete(server)
     server.requests()
     second = json.loads(push(*trusted(server), "-o", "json").stdout)
-    assert {method for method, _, _ in server.requests()} == {"HEAD"}
+    assert {method for method, _, _ in server.requests()} == {"HEAD", "GET"}
     assert [each["digest"] for each in second] == [each["digest"] for each in first]
     assert not any(each["new"] or each["sent"] for each in second)
 
@@ -164,6 +183,47 @@ def test_a_killed_push_continues(server: Server, push: Push, environ: dict[str, 
     assert sent
     assert not sent & before
     assert_complete(server)
+
+
+def test_images_reach_a_site_that_builds_none_in_a_file(
+    server: Server, push: Push, environ: dict[str, str], tmp_path: Path
+) -> None:
+    """Its cache has no archive."""
+    file, site = tmp_path / "images.tar", {"STACKWRIGHT_CACHE": str(tmp_path / "site")}
+
+    def images(*words: str, env: dict[str, str]) -> list[dict[str, object]]:
+        argv = [PROGRAM, "images", *words, "-o", "json"]
+        found: list[dict[str, object]] = json.loads(subprocess.check_output(argv, env=env, timeout=300))
+        return found
+
+    written = images("export", str(file), *NAMES, env=environ)
+    file.with_suffix(".cut").write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    cut = [PROGRAM, "images", "import", str(file.with_suffix(".cut"))]
+    assert subprocess.run(cut, env=environ | site, capture_output=True, timeout=300).returncode == 1
+    read = images("import", str(file), env=environ | site)
+    assert {str(each["digest"]) for each in read if each["new"]} == {str(each["digest"]) for each in written}
+    pushed = json.loads(push(*trusted(server), "-o", "json", **site).stdout)
+    assert {each["digest"] for each in pushed} == {each["digest"] for each in written}
+    assert_complete(server)
+    assert not (tmp_path / "site/images").exists()
+
+
+def test_verify_finds_what_the_registry_lost(server: Server, push: Push) -> None:
+    missing = push(*trusted(server), verb="verify", code=1)
+    assert missing.stdout.count("missing") == len(NAMES)
+    assert f"Push them: stackwright images push {server.host}/sw base " in missing.stderr
+    push(*trusted(server))
+    server.requests()
+    assert push(*trusted(server), verb="verify").stdout.count(" ok") == len(NAMES)
+    assert not WRITES & {method for method, _, _ in server.requests()}
+    repositories = server.log.parent / "data/docker/registry/v2/repositories/sw"
+    shutil.rmtree(repositories / "pause/_manifests/tags")
+    shutil.rmtree(repositories / "mariadb/_layers")
+    found = json.loads(push(*trusted(server), "-o", "json", verb="verify", code=1).stdout)
+    states = {"base": "ok", "mariadb": "incomplete", "memcached": "ok", "pause": "missing"}
+    assert {each["name"]: each["state"] for each in found} == states
+    push(*trusted(server))
+    push(*trusted(server), verb="verify")
 
 
 def test_what_is_printed_for_people(server: Server, push: Push) -> None:

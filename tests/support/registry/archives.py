@@ -28,6 +28,7 @@ def built(
         "layers": [{"digest": diff, "size": len(layer)} for diff, layer in zip(diffs, layers, strict=True)],
     }
     (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "sbom.json").write_text(json.dumps({"bomFormat": "CycloneDX", "name": name}))
     reference = f"stackwright.local/{name}:{tag}"
     archive.write(folder, reference, diffs[:known], folder / "image.tar")
     return BuiltImage(name, reference, folder / "image.tar", folder / "sbom.json", 1)

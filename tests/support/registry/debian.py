@@ -25,7 +25,7 @@ import yaml
 
 from stackwright.local.commands import LocalError, bound, run, tail
 from stackwright.local.config import LocalCluster
-from stackwright.local.image.published.oci import MANIFEST
+from stackwright.local.image.published.oci import INDEX, MANIFEST
 from stackwright.local.waiting import wait_for
 from stackwright.runtime import x509
 from support.registry.memory import PASSWORD, USER
@@ -66,7 +66,7 @@ class Server:
         tls = httpx2.create_ssl_context()
         tls.load_verify_locations(self.ca)
         with httpx2.Client(verify=tls, auth=(USER, PASSWORD), trust_env=False, timeout=limit) as client:
-            return client.get(f"https://{self.host}/v2/{path}", headers={"Accept": f"{MANIFEST}, */*"})
+            return client.get(f"https://{self.host}/v2/{path}", headers={"Accept": f"{MANIFEST}, {INDEX}, */*"})
 
     def stop(self) -> None:
         self.process.kill()

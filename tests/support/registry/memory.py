@@ -21,6 +21,7 @@ Answer = httpx2.Response
 Hook = Callable[[httpx2.Request, bytes], Answer | None]
 _UPLOAD = re.compile(r"/v2/(.+)/blobs/uploads/([a-z0-9]*)")
 _BLOB = re.compile(r"/v2/(.+)/blobs/(sha256:[0-9a-f]{64})")
+_REFERRERS = re.compile(r"/v2/(.+)/referrers/(sha256:[0-9a-f]{64})")
 _MANIFEST = re.compile(r"/v2/(.+)/manifests/([\w.:-]+)")
 
 
@@ -30,10 +31,14 @@ def digest(content: bytes) -> str:
 
 @dataclass
 class MemoryRegistry:
-    """login  `none`, `basic` or `bearer`. hook  is called before each request; it may answer, or raise"""
+    """login  `none`, `basic` or `bearer`. hook  is called before each request; it may answer, or raise
+
+    referrers  whether it has the API that lists artifacts
+    """
 
     login: str = "none"
     mounts: bool = True
+    referrers: bool = False
     hook: Hook = lambda request, body: None
     blobs: dict[str, dict[str, bytes]] = field(default_factory=dict)
     manifests: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -106,6 +111,8 @@ class MemoryRegistry:
             if method == "PUT":
                 return self._put_manifest(found[1], found[2], body)
             return self._stored(method, self.manifests.get((found[1], found[2])))
+        if self.referrers and (found := _REFERRERS.fullmatch(path)):
+            return self._referring(found[1], found[2])
         return error(404, "UNSUPPORTED", "no such path")
 
     def _stored(self, method: str, content: bytes | None) -> Answer:
@@ -116,11 +123,31 @@ class MemoryRegistry:
 
     def _put_manifest(self, repository: str, tag: str, body: bytes) -> Answer:
         document = json.loads(body)
-        needed = [document["config"]["digest"], *(layer["digest"] for layer in document["layers"])]
-        if not set(needed) <= set(self.blobs.get(repository, {})):
+        if "manifests" in document:
+            listed = {each["digest"] for each in document["manifests"]}
+            known = {name for place, name in self.manifests if place == repository}
+        else:
+            listed = {document["config"]["digest"], *(layer["digest"] for layer in document["layers"])}
+            known = set(self.blobs.get(repository, {}))
+        if not listed <= known:
             return error(400, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry")
-        self.manifests[repository, tag] = body
-        return Answer(201, headers={"Docker-Content-Digest": digest(body)})
+        self.manifests[repository, tag] = self.manifests[repository, digest(body)] = body
+        subject = (document.get("subject") or {}).get("digest")
+        noted = {"OCI-Subject": subject} if subject and self.referrers else {}
+        return Answer(201, headers={"Docker-Content-Digest": digest(body), **noted})
+
+    def _referring(self, repository: str, subject: str) -> Answer:
+        found = []
+        for (place, name), body in self.manifests.items():
+            document = json.loads(body)
+            if (
+                place == repository
+                and name == digest(body)
+                and (document.get("subject") or {}).get("digest") == subject
+            ):
+                described = {"mediaType": document["mediaType"], "digest": name, "size": len(body)}
+                found.append(described | {"artifactType": document["artifactType"]})
+        return Answer(200, json={"schemaVersion": 2, "manifests": found})
 
     def _upload(self, method: str, repository: str, upload: str, request: httpx2.Request, body: bytes) -> Answer:
         if method == "POST":

@@ -5,6 +5,7 @@
     certificates  CAs                                            client    manifests and blobs
     challenge     how a registry wants to be logged in to        upload    one blob: mount, or chunks
     errors        messages for users                             parallel  several at once
+    referrers     artifacts that refer to an image
 
 Everything that a registry answers is untrusted: names, digests, addresses, sizes and texts are checked, and no message
 contains a credential.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from stackwright.adapters.registry import errors
 from stackwright.adapters.registry.errors import RegistryError
+from stackwright.adapters.registry.exchange import Answer
 from stackwright.adapters.registry.reference import is_digest
 from stackwright.adapters.registry.session import Session
 from stackwright.adapters.registry.upload import CHUNK, Blob, Upload
@@ -66,14 +67,16 @@ class Registry:
         """Mount or upload a blob that the repository lacks. Returns whether bytes were sent."""
         return Upload(self._session, repository, blob, advanced, self._chunk).run(source)
 
-    def put_manifest(self, repository: str, tag: str, content: bytes, digest: str, media_type: str) -> None:
+    def put_manifest(self, repository: str, tag: str, content: bytes, media_type: str) -> Answer:
         """Put a manifest. The registry must then have it: what answers any request is no registry."""
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         target, headers = f"{repository}/manifests/{tag}", {"Content-Type": media_type}
         answer = self._session.request("PUT", target, [repository], headers=headers, content=content, expected=(201,))
         if self._digest(answer.headers.get("docker-content-digest")) not in (None, digest):
             raise errors.invalid(self._session.host, f"another digest than that of {repository}:{tag}")
         if not self.has_manifest(repository, tag, digest, media_type):
             raise RegistryError(f"Registry {self._session.host} accepted the image {repository}:{tag}, but lacks it.")
+        return answer
 
     def _digest(self, text: str | None) -> str | None:
         if text is not None and not is_digest(text):

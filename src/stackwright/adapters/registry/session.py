@@ -32,7 +32,7 @@ _HEADERS = {"User-Agent": "stackwright", "Accept-Encoding": "identity"}
 
 
 class Session:
-    """The requests of several threads to a registry."""
+    """The requests of several threads to a registry. writes  whether rights to write are asked for"""
 
     def __init__(
         self,
@@ -41,6 +41,7 @@ class Session:
         *,
         tls: ssl.SSLContext | None = None,
         plain_http: bool = False,
+        writes: bool = True,
         transport: httpx2.BaseTransport | None = None,
         sleep: Callable[[float], None] | None = None,
         longest: float = LONGEST,
@@ -48,6 +49,7 @@ class Session:
         self.host = prefix.host
         self._base = httpx2.URL(f"{'http' if plain_http else 'https'}://{prefix.api_host}/v2/")
         self._credentials = credentials
+        self._writes = writes
         self._schemes = ("http", "https") if plain_http else ("https",)
         self._client = _client(tls, transport)
         self._exchanges = Exchanges(self.host, self._client, longest)
@@ -179,7 +181,8 @@ class Session:
             realm = self._checked(httpx2.URL(wanted.realm), "an address of a token server")
         except httpx2.InvalidURL:
             raise errors.invalid(self.host, "an address of a token server that is not valid") from None
-        scopes = [f"repository:{name}:{'pull' if number else 'pull,push'}" for number, name in enumerate(names)]
+        first = "pull,push" if self._writes else "pull"
+        scopes = [f"repository:{name}:{'pull' if number else first}" for number, name in enumerate(names)]
         service = [("service", wanted.service)] if wanted.service else []
         login, found = self._credentials, None
         if login and login.identity_token:
@@ -219,9 +222,10 @@ class Session:
                 f"Registry {self.host} requires a login, and no file has credentials for it. Run `podman login "
                 f"{self.host}` or `docker login {self.host}`."
             )
+        right = "write to" if self._writes else "read"
         return RegistryError(
             f"Registry {self.host} refused the credentials of {self._credentials.source}: they are wrong, or may not "
-            f"write to {repository}. Run `podman login {self.host}` or `docker login {self.host}`."
+            f"{right} {repository}. Run `podman login {self.host}` or `docker login {self.host}`."
         )
 
     def _said(self, answer: Answer) -> str:

@@ -30,12 +30,15 @@ def push(
     names: Names = None,
     ca: Ca = None,
     plain_http: PlainHttp = False,
+    no_sboms: Annotated[bool, typer.Option("--no-sboms", help="Push no bills of materials.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Push complete images to a registry; build and compress the missing ones.
 
     What the registry has is not sent again: a second push sends nothing, and an interrupted one continues. The
     credentials are those of `podman login` or `docker login`. By default all images are pushed that nodes need.
+
+    Each image has its bill of materials (CycloneDX) as an artifact that refers to it.
 
     For example:
 
@@ -54,7 +57,7 @@ def push(
         with phase("Complete images") as report:
             complete = images.complete(names, report)
         with phase(f"Push images to {place}") as report:
-            pushed = Push(layout, place, session, report).run(complete)
+            pushed = Push(layout, place, session, report, sboms=not no_sboms).run(complete)
     if output is not Format.TABLE:
         common.data(dumped([asdict(each) for each in pushed], output))
         return
@@ -104,7 +107,7 @@ def verify(
     with explained():
         references = _of_clouds(file, str(place)) if file else images.wanted(names, str(place))
         with (
-            connected(place, ca=ca, plain_http=plain_http) as session,
+            connected(place, ca=ca, plain_http=plain_http, writes=False) as session,
             phases(output)(f"Verify images of {place}") as report,
         ):
             complete = {image.title: image for image in images.published().images()}

@@ -290,15 +290,15 @@ def test_a_manifest_is_there_if_the_tag_names_its_digest(
     kind = "application/vnd.oci.image.manifest.v1+json"
     assert not client.has_manifest(REPOSITORY, "1", digest(content), kind)
     with pytest.raises(RegistryError, match="MANIFEST_BLOB_UNKNOWN"):
-        client.put_manifest(REPOSITORY, "1", content, digest(content), kind)
+        client.put_manifest(REPOSITORY, "1", content, kind)
     push()
-    client.put_manifest(REPOSITORY, "1", content, digest(content), kind)
+    client.put_manifest(REPOSITORY, "1", content, kind)
     assert client.has_manifest(REPOSITORY, "1", digest(content), kind)
     assert not client.has_manifest(REPOSITORY, "1", OTHER_DIGEST, kind)
     assert {request.headers.get("content-type") for request in registry.requests if request.method == "PUT"} >= {kind}
     changed(registry, "PUT", "Docker-Content-Digest", OTHER_DIGEST)
     with pytest.raises(RegistryError, match="another digest than that of sw/nova:1"):
-        client.put_manifest(REPOSITORY, "1", content, digest(content), kind)
+        client.put_manifest(REPOSITORY, "1", content, kind)
     changed(registry, "HEAD", "Docker-Content-Digest", "x")
     with pytest.raises(RegistryError, match="a digest that is not valid"):
         client.has_manifest(REPOSITORY, "1", digest(content), kind)
@@ -325,13 +325,13 @@ def test_a_manifest_whose_digest_the_registry_does_not_tell_is_compared(
 def test_a_server_that_answers_200_to_everything_is_no_registry(registry: MemoryRegistry, client: Registry) -> None:
     registry.hook = lambda request, body: httpx2.Response(200)
     with pytest.raises(RegistryError, match=rf"answered PUT for {REPOSITORY} with status 200"):
-        client.put_manifest(REPOSITORY, "1", MANIFEST, digest(MANIFEST), PLAIN)
+        client.put_manifest(REPOSITORY, "1", MANIFEST, PLAIN)
 
 
 def test_a_manifest_must_be_there_when_it_was_accepted(registry: MemoryRegistry, client: Registry) -> None:
     registry.hook = lambda request, body: httpx2.Response(201) if request.method == "PUT" else None
     with pytest.raises(RegistryError, match=f"{HOST} accepted the image {REPOSITORY}:1, but lacks it"):
-        client.put_manifest(REPOSITORY, "1", MANIFEST, digest(MANIFEST), PLAIN)
+        client.put_manifest(REPOSITORY, "1", MANIFEST, PLAIN)
 
 
 @pytest.mark.parametrize("content", [b"x" * len(CONTENT), CONTENT[:-1]], ids=["changed", "short"])

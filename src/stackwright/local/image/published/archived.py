@@ -35,10 +35,11 @@ class Source:
 
 @dataclass(frozen=True)
 class Archived:
-    """What an archive of the cache says of its image. `sources` has only the layers that its base does not have."""
+    """What the cache has of an image. `sources` has only the layers that its base does not have."""
 
     title: str
     config: bytes
+    sbom: bytes
     layers: list[str]
     sources: dict[str, Source]
 
@@ -68,7 +69,7 @@ class Archived:
         sources = {
             digest: Source(image.name, image.archive, member.offset_data, member.size) for digest, member in own.items()
         }
-        return cls(image.title, config, layers, sources)
+        return cls(image.title, config, image.sbom.read_bytes(), layers, sources)
 
 
 def damaged(image: str, archive: Path) -> LocalError:

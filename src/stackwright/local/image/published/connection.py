@@ -16,12 +16,17 @@ from stackwright.local.commands import LocalError
 
 @contextmanager
 def connected(
-    prefix: Prefix, *, ca: Path | None = None, plain_http: bool = False, environ: Mapping[str, str] = os.environ
+    prefix: Prefix,
+    *,
+    ca: Path | None = None,
+    plain_http: bool = False,
+    writes: bool = True,
+    environ: Mapping[str, str] = os.environ,
 ) -> Iterator[Session]:
     """A session with the registry. Its errors become LocalErrors."""
     try:
         tls = certificates.context(prefix.host, ca, certificates.folders(environ))
-        session = Session(prefix, credentials.find(prefix, environ), tls=tls, plain_http=plain_http)
+        session = Session(prefix, credentials.find(prefix, environ), tls=tls, plain_http=plain_http, writes=writes)
         try:
             yield session
         finally:

@@ -25,7 +25,16 @@ from stackwright.local.host.files import write_whole
 from stackwright.local.image.cache import BuiltImage, LockedFolder
 from stackwright.local.image.published import oci
 from stackwright.local.image.published.archived import Archived, Source
-from stackwright.local.image.published.oci import CONFIG, LAYER, MANIFEST, NAME, CompleteImage, Descriptor, Manifest
+from stackwright.local.image.published.oci import (
+    CONFIG,
+    LAYER,
+    MANIFEST,
+    SBOM,
+    Artifact,
+    CompleteImage,
+    Descriptor,
+    Manifest,
+)
 
 _LEVEL = 3  # of zlib: half the time of its default level for 5 % larger layers
 _GZIP = 31  # zlib's number for its largest window and a header of gzip, which has neither a time nor a name
@@ -63,7 +72,7 @@ class Layout(LockedFolder):
             found = oci.Index.model_validate_json((self.root / "index.json").read_bytes())
         except (FileNotFoundError, ValidationError):
             return []
-        return [image for descriptor in found.manifests if (image := self._complete(descriptor))]
+        return [image for image in oci.assembled(found, self._manifest) if self._is_complete(image)]
 
     def add(self, built: Sequence[BuiltImage], report: Report) -> None:
         """Add built images, bases first; compress the layers that no image of the layout has, two at a time."""
@@ -123,26 +132,32 @@ class Layout(LockedFolder):
                     done = sum(job.done() for job in jobs.values())
                     report(f"compressing layers of {archived.title} ({done} of {len(jobs)} layers compressed)")
                     layers[digest] = jobs[digest].result()
-            config = self._write(CONFIG, archived.config)
-            described = [layers[digest] for digest in archived.layers]
-            document = {"schemaVersion": 2, "mediaType": MANIFEST, "config": config.dump()}
-            content = oci.as_json(document | {"layers": [layer.dump() for layer in described]})
-            manifest = Manifest(config=config, layers=described)
-            images.append(CompleteImage(archived.title, self._write(MANIFEST, content), manifest))
+            images.append(self._described(archived, [layers[digest] for digest in archived.layers]))
             self.publish(images)
 
-    def _complete(self, descriptor: Descriptor) -> CompleteImage | None:
-        """Return an image unless it lacks a blob. Layers are checked by their sizes, because digests take long."""
+    def _described(self, archived: Archived, layers: list[Descriptor]) -> CompleteImage:
+        """Write what describes an image, and its bill of materials as an artifact that refers to it."""
+        manifest = Manifest(config=self._write(CONFIG, archived.config), layers=layers)
+        descriptor = self._write(MANIFEST, manifest.dump())
+        content = self._write(SBOM, archived.sbom).model_copy(update={"annotations": {oci.TITLE: "sbom.json"}})
+        artifact = Manifest(config=self._write(oci.EMPTY, b"{}"), layers=[content], subject=descriptor)
+        listed = self._write(MANIFEST, artifact.dump(SBOM)).model_copy(update={"artifact_type": SBOM})
+        return CompleteImage(archived.title, descriptor, manifest, Artifact(listed, artifact))
+
+    def _manifest(self, descriptor: Descriptor) -> Manifest | None:
         try:
-            manifest = Manifest.model_validate_json(self.path(descriptor.digest).read_bytes())
-            image = CompleteImage(descriptor.annotations.get(NAME, ""), descriptor, manifest)
-            if any(self.path(blob.digest).stat().st_size != blob.size for blob in image.blobs):
-                return None
-            if any(oci.digest_of(self.path(each).read_bytes()) != each for each in image.described):
-                return None
+            return Manifest.model_validate_json(self.path(descriptor.digest).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
-        return image
+
+    def _is_complete(self, image: CompleteImage) -> bool:
+        """Whether all blobs are there. Layers are checked by their sizes, because digests take long."""
+        try:
+            return all(self.path(blob.digest).stat().st_size == blob.size for blob in image.blobs) and all(
+                oci.digest_of(self.path(each).read_bytes()) == each for each in image.described
+            )
+        except FileNotFoundError:
+            return False
 
     def _compressed(self, images: Iterable[CompleteImage]) -> dict[str, Descriptor]:
         """Return digest of a layer → its compressed form."""

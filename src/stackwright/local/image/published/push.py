@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from stackwright.adapters.registry.client import Blob, Registry
-from stackwright.adapters.registry.errors import RegistryError
+from stackwright.adapters.registry.errors import RegistryError, Stopped, Transient
 from stackwright.adapters.registry.parallel import parallel
 from stackwright.adapters.registry.reference import Prefix
+from stackwright.adapters.registry.referrers import Referrers
 from stackwright.adapters.registry.session import Session
 from stackwright.adapters.registry.upload import CHUNK
 from stackwright.local.commands import Report
@@ -26,13 +27,17 @@ _MEGABYTE = 1e6
 
 @dataclass(frozen=True)
 class Pushed:
-    """An image in the registry. `sent` are the bytes of its blobs that were uploaded by this push."""
+    """An image in the registry.
+
+    sent  bytes of its blobs that were uploaded by this push;  sbom  digest of the artifact with its bill of materials
+    """
 
     name: str
     reference: str
     digest: str
     new: bool
     sent: int
+    sbom: str | None
 
 
 @dataclass
@@ -54,6 +59,7 @@ class Push:
     session: Session
     report: Report
     chunk: int = CHUNK
+    sboms: bool = True
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _sent: dict[str, int] = field(default_factory=dict)
     _total: int = 0
@@ -62,6 +68,10 @@ class Push:
     @property
     def _registry(self) -> Registry:
         return Registry(self.session, self.chunk)
+
+    @property
+    def _referrers(self) -> Referrers:
+        return Referrers(self.session)
 
     def run(self, images: Iterable[CompleteImage]) -> list[Pushed]:
         """Push images, and return one result for each. Raises RegistryError."""
@@ -77,11 +87,7 @@ class Push:
         there: dict[str, bool] = {}
 
         def check(image: CompleteImage) -> None:
-            described = image.descriptor
-            repository = self._repository(image)
-            there[image.title] = self._registry.has_manifest(
-                repository, image.tag, described.digest, described.media_type
-            ) and all(self._registry.has_blob(repository, blob.digest, blob.size) for blob in self._blobs(image))
+            there[image.title] = self._is_there(image)
 
         parallel(self.session, check, wanted)
         new = [image for image in wanted if not there[image.title]]
@@ -90,7 +96,17 @@ class Push:
         parallel(self.session, self._push_blob, first)
         parallel(self.session, self._push_blob, mounts)
         parallel(self.session, self._put_manifest, new)
+        if self.sboms:
+            parallel(self.session, self._attach, new)
         return [self._result(image, not there[image.title]) for image in wanted]
+
+    def _is_there(self, image: CompleteImage) -> bool:
+        described, repository = image.descriptor, self._repository(image)
+        return (
+            self._registry.has_manifest(repository, image.tag, described.digest, described.media_type)
+            and all(self._registry.has_blob(repository, blob.digest, blob.size) for blob in self._blobs(image))
+            and (not self.sboms or self._referrers.has(repository, described.digest, image.sbom.descriptor.dump()))
+        )
 
     def _jobs(self, new: Iterable[CompleteImage], present: Iterable[CompleteImage]) -> tuple[list[_Job], list[_Job]]:
         """Blobs that only uploads bring to the registry, one job for each; and those that it then has elsewhere."""
@@ -108,7 +124,8 @@ class Push:
         return first, mounts
 
     def _blobs(self, image: CompleteImage) -> list[Blob]:
-        found = {blob.digest: blob.size for blob in (*image.manifest.layers, image.manifest.config)}
+        parts = (image, image.sbom) if self.sboms else (image,)
+        found = {blob.digest: blob.size for each in parts for blob in image.needed_by(each)}
         return [Blob(digest, size, self.layout.path(digest)) for digest, size in found.items()]
 
     def _repository(self, image: CompleteImage) -> str:
@@ -136,11 +153,21 @@ class Push:
             self.report(f"{self._passed / _MEGABYTE:.0f} of {self._total / _MEGABYTE:.0f} MB")
 
     def _put_manifest(self, image: CompleteImage) -> None:
-        described = image.descriptor
+        content = self.layout.path(image.descriptor.digest).read_bytes()
+        self._registry.put_manifest(self._repository(image), image.tag, content, image.descriptor.media_type)
+
+    def _attach(self, image: CompleteImage) -> None:
+        described = image.sbom.descriptor
         content = self.layout.path(described.digest).read_bytes()
-        repository = self._repository(image)
-        self._registry.put_manifest(repository, image.tag, content, described.digest, described.media_type)
+        try:
+            self._referrers.attach(self._repository(image), image.descriptor.digest, described.dump(), content)
+        except (Stopped, Transient):
+            raise
+        except RegistryError as error:
+            text = f"{error} The images are there; to push none of their bills of materials, use --no-sboms."
+            raise RegistryError(text) from None
 
     def _result(self, image: CompleteImage, new: bool) -> Pushed:
         reference, sent = self.prefix.reference(image.title), self._sent.get(image.title, 0)
-        return Pushed(image.name, reference, image.descriptor.digest, new, sent)
+        sbom = image.sbom.descriptor.digest if self.sboms else None
+        return Pushed(image.name, reference, image.descriptor.digest, new, sent, sbom)

@@ -153,9 +153,12 @@ class _Content:
         """The images of the file, whose blobs are all there with their sizes, and no others."""
         if self._small("oci-layout") != oci.VERSION:
             raise Malformed("it is of another version of the OCI image layout")
-        found = [self._image(each) for each in _parsed(oci.Index, self._small("index.json"), "index.json").manifests]
+        index = _parsed(oci.Index, self._small("index.json"), "index.json")
+        found = oci.assembled(index, self._manifest)
         if not found:
-            raise Malformed("it has no image")
+            raise Malformed("it has no image with a bill of materials")
+        for image in found:
+            self._check(image)
         names = [image.title for image in found]
         if twice := [name for name in names if names.count(name) > 1]:
             raise Malformed(f"it has the image {twice[0]:.80} twice")
@@ -187,23 +190,23 @@ class _Content:
         if content.digest != digest:
             raise Malformed(f"the content of {oci.path_of(digest)} has another digest")
 
-    def _image(self, described: Descriptor) -> CompleteImage:
-        manifest = _parsed(oci.Manifest, self._described(described), "a manifest")
-        image = CompleteImage(described.annotations.get(oci.NAME, ""), described, manifest)
+    def _manifest(self, described: Descriptor) -> oci.Manifest:
         if described.media_type != oci.MANIFEST:
-            raise Malformed(f"the manifest of {image.title:.80} is of another type")
+            raise Malformed(f"a manifest is of the type {described.media_type:.80}")
+        return _parsed(oci.Manifest, self._described(described), "a manifest")
+
+    def _check(self, image: CompleteImage) -> None:
         for blob in image.blobs:
             self._place(blob)
         try:
-            config = json.loads(self._described(manifest.config))
+            config = json.loads(self._described(image.manifest.config))
             layers, architecture = config["rootfs"]["diff_ids"], config["architecture"]
-            valid = len(layers) == len(manifest.layers) and all(isinstance(layer, str) for layer in layers)
+            valid = len(layers) == len(image.manifest.layers) and all(isinstance(layer, str) for layer in layers)
         except (ValueError, TypeError, KeyError, RecursionError):
             valid = False
         if not valid:
             raise Malformed(f"the configuration of {image.title:.80} is not valid")
         recipes.check_tested(image.name, architecture)
-        return image
 
     def _place(self, blob: Descriptor) -> Member:
         name = oci.path_of(blob.digest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import time
 from collections.abc import Callable
 from functools import partial
@@ -62,9 +63,35 @@ def test_every_blob_has_the_digest_and_size_that_describe_it(make: Make, layout:
     layout.add([make("base", BASE)], quiet)
     base = layout.image("base:1")
     assert base
-    for blob in (base.descriptor, base.manifest.config, *base.manifest.layers):
+    for blob in base.blobs:
         content = layout.path(blob.digest).read_bytes()
         assert (digest(content), len(content)) == (blob.digest, blob.size)
+
+
+def test_an_image_has_its_bill_of_materials_as_an_artifact(make: Make, layout: Layout) -> None:
+    built_ = make("base", BASE)
+    layout.add([built_], quiet)
+    base = layout.image("base:1")
+    assert base
+    manifest = json.loads(layout.path(base.sbom.descriptor.digest).read_bytes())
+    assert manifest["artifactType"] == "application/vnd.cyclonedx+json"
+    assert manifest["config"]["mediaType"] == "application/vnd.oci.empty.v1+json"
+    assert base.descriptor.dump().items() >= manifest["subject"].items()
+    assert manifest["subject"]["digest"] == base.descriptor.digest
+    (content,) = manifest["layers"]
+    assert content["annotations"] == {"org.opencontainers.image.title": "sbom.json"}
+    assert layout.path(content["digest"]).read_bytes() == built_.sbom.read_bytes()
+    index = json.loads((layout.root / "index.json").read_bytes())["manifests"]
+    assert [each.get("artifactType") for each in index] == [None, manifest["artifactType"]]
+    layout.path(base.sbom.manifest.layers[0].digest).unlink()
+    assert layout.images() == []
+
+
+def test_a_missing_bill_of_materials_is_damage(make: Make, layout: Layout) -> None:
+    base = make("base", BASE)
+    base.sbom.unlink()
+    with pytest.raises(LocalError, match=r"archive of image base is damaged or missing"):
+        layout.add([base], quiet)
 
 
 def test_a_layer_is_compressed_once(make: Make, layout: Layout, compressed: list[str]) -> None:
@@ -216,7 +243,7 @@ def test_prune_keeps_shared_layers_of_wanted_images_only(make: Make, layout: Lay
     assert layout.prune(["nova:1"]) == ["base:1", "etcd:1"]
     nova = layout.image("nova:1")
     assert nova
-    used = {blob.digest[7:] for blob in (nova.descriptor, nova.manifest.config, *nova.manifest.layers)}
+    used = {blob.digest[7:] for blob in nova.blobs}
     assert {path.name for path in layout.blobs.iterdir()} == used
 
 

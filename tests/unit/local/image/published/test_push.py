@@ -24,10 +24,11 @@ from stackwright.local.commands import quiet
 from stackwright.local.image import images
 from stackwright.local.image.published import connection, push
 from stackwright.local.image.published.layout import Layout
-from stackwright.local.image.published.oci import CompleteImage
+from stackwright.local.image.published.oci import CompleteImage, Descriptor
 from stackwright.local.image.published.push import Push, Pushed
 from support.registry.archives import built
 from support.registry.memory import HOST, PASSWORD, USER, MemoryRegistry, digest, error
+from sweep import sampled
 
 PREFIX = prefix(f"{HOST}/sw")
 BASE, NOVA, ETCD = (name * 5000 for name in (b"base", b"nova", b"etcd"))
@@ -63,12 +64,20 @@ def assert_complete(registry: MemoryRegistry, layout: Layout) -> None:
     for image in wanted(layout):
         name, _, tag = image.title.partition(":")
         assert digest(registry.manifests[f"sw/{name}", tag]) == image.descriptor.digest
-        for blob in (image.manifest.config, *image.manifest.layers):
+        for blob in parts(image):
             assert registry.blobs[f"sw/{name}"][blob.digest] == layout.path(blob.digest).read_bytes()
+        listed = json.loads(registry.manifests[f"sw/{name}", image.descriptor.digest.replace(":", "-")])["manifests"]
+        assert listed == [image.sbom.descriptor.dump()]
+        assert digest(registry.manifests[f"sw/{name}", listed[0]["digest"]]) == listed[0]["digest"]
+
+
+def parts(image: CompleteImage) -> tuple[Descriptor, ...]:
+    """All blobs but manifests, also those of the bill of materials."""
+    return (*image.needed_by(image), *image.needed_by(image.sbom))
 
 
 def blobs(layout: Layout) -> dict[str, int]:
-    found = [blob for image in wanted(layout) for blob in (image.manifest.config, *image.manifest.layers)]
+    found = [blob for image in wanted(layout) for blob in parts(image)]
     return {blob.digest: blob.size for blob in found}
 
 
@@ -83,8 +92,9 @@ def test_each_blob_is_sent_once_and_a_second_push_only_asks(layout: Layout) -> N
     assert first[0].digest == digest(registry.manifests["sw/base", "1"])
     registry.methods()
     second = pushed(layout, registry)
-    blobs_of_images = sum(1 + len(image.manifest.layers) for image in wanted(layout))
-    assert registry.methods() == ["HEAD"] * (len(TITLES) + blobs_of_images)
+    methods, blobs_of_images = registry.methods(), sum(len(parts(image)) for image in wanted(layout))
+    assert methods.count("HEAD") == 2 * len(TITLES) + blobs_of_images
+    assert methods.count("GET") == len(methods) - methods.count("HEAD") == 2 * len(TITLES)  # the lists of artifacts
     assert [(each.reference, each.digest) for each in second] == [(each.reference, each.digest) for each in first]
     assert not any(each.new or each.sent for each in second)
 
@@ -121,19 +131,22 @@ def test_shared_layers_are_mounted_from_the_image_that_was_pushed_before(layout:
     registry.requests.clear()
     pushed(layout, registry)
     mounts = [request.url.params for request in registry.requests if "mount" in request.url.params]
-    base = wanted(layout, ["base:1"])[0].manifest.layers[0]
-    assert [(each["mount"], each["from"]) for each in mounts] == [(base.digest, "sw/base")] * 2
-    config = wanted(layout, ["base:1"])[0].manifest.config
+    base = wanted(layout, ["base:1"])[0]
+    layer, empty = base.manifest.layers[0].digest, base.sbom.manifest.config.digest
+    assert sorted((each["mount"], each["from"]) for each in mounts) == sorted(
+        [(layer, "sw/base")] * 2 + [(empty, "sw/base")] * 3
+    )
     assert registry.received == sum(blobs(layout).values())
-    assert before == base.size + config.size
+    assert before == sum(blob.size for blob in parts(base))
 
 
 def test_a_registry_that_mounts_nothing_gets_shared_layers_again(layout: Layout) -> None:
     registry = MemoryRegistry(mounts=False)
     pushed(layout, registry)
     assert_complete(registry, layout)
-    base = wanted(layout, ["base:1"])[0].manifest.layers[0]
-    assert registry.received == sum(blobs(layout).values()) + 2 * base.size
+    base = wanted(layout, ["base:1"])[0]
+    again = 2 * base.manifest.layers[0].size + 3 * base.sbom.manifest.config.size
+    assert registry.received == sum(blobs(layout).values()) + again
 
 
 def test_manifests_follow_all_blobs(layout: Layout) -> None:
@@ -154,7 +167,7 @@ def writes(layout: Layout) -> int:
 def test_a_push_that_is_killed_at_any_write_continues(layout: Layout, after: bool) -> None:
     """Blobs that the registry has are not sent again; of each upload in progress, all at most once more."""
     total = sum(blobs(layout).values())
-    for number in range(1, writes(layout) + 1):
+    for number in sampled(range(1, writes(layout) + 1)):
         registry = MemoryRegistry()
         count = 0
 
@@ -194,6 +207,50 @@ def test_the_first_failure_ends_the_push_before_any_manifest(layout: Layout) -> 
         pushed(layout, registry)
     assert not registry.manifests
     assert registry.methods().count("PATCH") <= 4
+
+
+def test_a_registry_that_lists_artifacts_itself_gets_no_index(layout: Layout) -> None:
+    registry = MemoryRegistry(referrers=True)
+    pushed(layout, registry)
+    assert not [tag for _, tag in registry.manifests if tag.startswith("sha256-")]
+    registry.methods()
+    pushed(layout, registry)
+    assert set(registry.methods()) == {"HEAD", "GET"}
+
+
+def test_a_bill_of_materials_that_the_registry_lost_is_pushed_again(layout: Layout) -> None:
+    registry = MemoryRegistry()
+    pushed(layout, registry)
+    image = wanted(layout, ["etcd:1"])[0]
+    del registry.manifests["sw/etcd", image.sbom.descriptor.digest]
+    assert [each.name for each in pushed(layout, registry) if each.new] == ["etcd"]
+    assert_complete(registry, layout)
+
+
+def test_a_registry_that_takes_no_artifacts_has_the_images(layout: Layout) -> None:
+    registry = MemoryRegistry()
+
+    def refuse(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
+        refused = request.method == "PUT" and b'"subject"' in body
+        return error(400, "MANIFEST_INVALID", "unknown type") if refused else None
+
+    registry.hook = refuse
+    with pytest.raises(RegistryError, match=r"MANIFEST_INVALID: unknown type.*The images are there.*--no-sboms"):
+        pushed(layout, registry)
+    assert {(f"sw/{title.partition(':')[0]}", "1") for title in TITLES} <= set(registry.manifests)
+    registry.methods()
+    again = pushed(layout, registry, sboms=False)
+    assert set(registry.methods()) == {"HEAD"}
+    assert [(each.new, each.sbom) for each in again] == [(False, None)] * len(TITLES)
+
+
+def test_without_bills_of_materials_none_is_pushed(layout: Layout) -> None:
+    registry = MemoryRegistry()
+    pushed(layout, registry, sboms=False)
+    assert {tag for _, tag in registry.manifests if not tag.startswith("sha256:")} == {"1"}
+    assert registry.received == sum(
+        {blob.digest: blob.size for image in wanted(layout) for blob in image.needed_by(image)}.values()
+    )
 
 
 def test_an_interrupted_push_ends_its_requests(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,8 +346,15 @@ def test_programs_get_data_without_progress(registry: MemoryRegistry, form: str,
     done = call(f"{HOST}/sw", "etcd:1", "-o", form)
     (found,) = parse(done.stdout)
     content = registry.manifests["sw/etcd", "1"]
-    expected = {"name": "etcd", "reference": f"{HOST}/sw/etcd:1", "digest": digest(content), "new": True}
+    sbom = json.loads(registry.manifests["sw/etcd", digest(content).replace(":", "-")])["manifests"][0]["digest"]
+    expected = {"name": "etcd", "reference": f"{HOST}/sw/etcd:1", "digest": digest(content), "new": True, "sbom": sbom}
     assert found == expected | {"sent": registry.received}
+
+
+def test_the_command_pushes_no_bills_of_materials_if_asked(registry: MemoryRegistry) -> None:
+    (found,) = json.loads(call(f"{HOST}/sw", "etcd:1", "--no-sboms", "-o", "json").stdout)
+    assert found["sbom"] is None
+    assert len(registry.manifests) == 2, "the tag and its digest"
 
 
 @pytest.mark.parametrize(

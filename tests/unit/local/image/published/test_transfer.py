@@ -165,8 +165,9 @@ def image(
     config: Any = None,
     manifest: dict[str, Any] | None = None,
     described: dict[str, Any] | None = None,
+    sbom: dict[str, Any] | None = None,
 ) -> Files:
-    """A file with one image that has one layer, with changes to its parts, whose digests fit."""
+    """A file with one image that has one layer and a bill, with changes to its parts, whose digests fit."""
     layer = b"layer"
     standard = {"architecture": "amd64", "rootfs": {"type": "layers", "diff_ids": [digest(b"plain")]}}
     content = config if isinstance(config, bytes) else json.dumps(standard | (config or {})).encode()
@@ -175,10 +176,18 @@ def image(
         "layers": [{"mediaType": oci.LAYER, "digest": digest(layer), "size": len(layer)}],
     }
     text = json.dumps(whole | (manifest or {})).encode()
-    descriptor = {"mediaType": oci.MANIFEST, "digest": digest(text), "size": len(text)}
-    listed = descriptor | {"annotations": {oci.NAME: title}} | (described or {})
-    blobs = {oci.path_of(digest(each)): each for each in (content, layer, text)}
-    return {"oci-layout": oci.VERSION, "index.json": json.dumps({"manifests": [listed]}).encode(), **blobs}
+    descriptor = {"mediaType": oci.MANIFEST, "digest": digest(text), "size": len(text)} | (described or {})
+    bill = b'{"bomFormat": "CycloneDX"}'
+    artifact = {
+        "config": {"mediaType": oci.EMPTY, "digest": digest(b"{}"), "size": 2},
+        "layers": [{"mediaType": oci.SBOM, "digest": digest(bill), "size": len(bill)}],
+        "subject": descriptor,
+    }
+    written = json.dumps(artifact | (sbom or {})).encode()
+    listed = {"mediaType": oci.MANIFEST, "digest": digest(written), "size": len(written), "artifactType": oci.SBOM}
+    index = {"manifests": [descriptor | {"annotations": {oci.NAME: title}}, listed]}
+    blobs = {oci.path_of(digest(each)): each for each in (content, layer, text, b"{}", bill, written)}
+    return {"oci-layout": oci.VERSION, "index.json": json.dumps(index).encode(), **blobs}
 
 
 def layer_of(digest_: str = digest(b"layer"), size: int = 5) -> dict[str, Any]:
@@ -209,12 +218,19 @@ REFUSED: dict[str, tuple[Files, str]] = {
     "another layout": (image() | {"oci-layout": b'{"imageLayoutVersion": "2"}'}, "another version of the OCI"),
     "an index that is none": (image() | {"index.json": b"[]"}, "index.json is not valid"),
     "a large index": (image() | {"index.json": b" " * (1 << 20) + image()["index.json"]}, "index.json is too large"),
+    "no bill": (image() | {"index.json": json.dumps({"manifests": INDEX["manifests"][:1]}).encode()}, "with a bill of"),
+    "a bill of another image": (
+        image(sbom={"subject": {"mediaType": oci.MANIFEST, "digest": digest(b"x"), "size": 1}}),
+        "no image with a bill of materials",
+    ),
+    "a bill of none": (image(sbom={"subject": None}), "no image with a bill of materials"),
+    "a missing bill": (image(sbom=layer_of(digest(b"none"))), f"{oci.path_of(digest(b'none'))} is missing"),
     "no image": ({"oci-layout": oci.VERSION, "index.json": b'{"manifests": []}'}, "it has no image"),
     "an image twice": (
         image() | {"index.json": json.dumps({"manifests": INDEX["manifests"] * 2}).encode()},
         "it has the image nova:1 twice",
     ),
-    "a manifest of another type": (image(described={"mediaType": oci.INDEX}), "manifest of nova:1 is of another type"),
+    "a manifest of another type": (image(described={"mediaType": oci.INDEX}), "a manifest is of the type .*index"),
     "a manifest that is none": (image(manifest={"layers": None}), "a manifest is not valid"),
     "a configuration that is none": (image(config=b"[" * 100_000), "configuration of nova:1 is not valid"),
     "a configuration without layers": (image(config={"rootfs": {}}), "configuration of nova:1 is not valid"),

@@ -28,7 +28,7 @@ from stackwright.local.image.published.push import Push
 from stackwright.local.image.published.verify import State, Verification, Verified
 from support.paths import ROOT
 from support.registry.archives import built
-from support.registry.memory import HOST, MemoryRegistry, digest, error
+from support.registry.memory import AUTH, HOST, MemoryRegistry, digest, error
 
 PREFIX = prefix(f"{HOST}/sw")
 TITLES = ["base:1", "nova:1"]
@@ -254,6 +254,14 @@ def test_programs_get_data(
         {"name": "base", "reference": REFERENCES[0], "digest": base.descriptor.digest, "state": "ok"},
         {"name": "nova", "reference": REFERENCES[1], "digest": None, "state": "missing"},
     ]
+
+
+def test_the_command_asks_for_no_right_to_write(command: Callable[..., Any], registry: MemoryRegistry) -> None:
+    """A token server may refuse a reader that asks for more."""
+    registry.login = "bearer"
+    command()
+    asked = [request.url.params["scope"] for request in registry.requests if request.url.host == AUTH]
+    assert set(asked) == {"repository:sw/base:pull", "repository:sw/nova:pull"}
 
 
 def test_an_unreachable_registry_ends_with_1(command: Callable[..., Any], registry: MemoryRegistry) -> None:
