@@ -185,6 +185,14 @@ def test_wanted_images_are_those_that_are_complete_by_default(empty_cache):
     assert images.wanted(["pause"]) == [images.references()["pause"]]
 
 
+def test_load_without_a_running_node_says_how_to_start_one(empty_cache, monkeypatch):
+    monkeypatch.setattr("stackwright.local.steps.context.nodes_of", lambda cluster: [])
+    keep(ImageCache(empty_cache / "images"), "pause", images._builder().digests["pause"])
+    result = CliRunner().invoke(app, ["load", "pause"])
+    assert result.exit_code == 1
+    assert "No node is running; `stackwright up` starts them, with these images." in result.output
+
+
 def test_an_unknown_image_is_rejected_with_the_known_names(empty_cache):
     result = CliRunner().invoke(app, ["build", "keystoen"])
     assert result.exit_code == 1

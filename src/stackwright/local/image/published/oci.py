@@ -43,6 +43,10 @@ class Manifest(BaseModel):
     layers: list[Descriptor]
     subject: Descriptor | None = None
 
+    @property
+    def blobs(self) -> tuple[Descriptor, ...]:
+        return (self.config, *self.layers)
+
     def dump(self, artifact_type: str | None = None) -> bytes:
         document = {"schemaVersion": 2, "mediaType": MANIFEST, "config": self.config.dump()}
         document["layers"] = [layer.dump() for layer in self.layers]
@@ -85,12 +89,7 @@ class CompleteImage:
     @property
     def blobs(self) -> tuple[Descriptor, ...]:
         """All files that it consists of."""
-        return tuple(blob for each in (self, self.sbom) for blob in (each.descriptor, *self.needed_by(each)))
-
-    @staticmethod
-    def needed_by(each: CompleteImage | Artifact) -> tuple[Descriptor, ...]:
-        """The blobs that a manifest names."""
-        return (each.manifest.config, *each.manifest.layers)
+        return tuple(blob for each in (self, self.sbom) for blob in (each.descriptor, *each.manifest.blobs))
 
     @property
     def described(self) -> tuple[str, ...]:

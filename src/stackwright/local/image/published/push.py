@@ -125,7 +125,7 @@ class Push:
 
     def _blobs(self, image: CompleteImage) -> list[Blob]:
         parts = (image, image.sbom) if self.sboms else (image,)
-        found = {blob.digest: blob.size for each in parts for blob in image.needed_by(each)}
+        found = {blob.digest: blob.size for each in parts for blob in each.manifest.blobs}
         return [Blob(digest, size, self.layout.path(digest)) for digest, size in found.items()]
 
     def _repository(self, image: CompleteImage) -> str:

@@ -126,12 +126,7 @@ def read(layout: Layout, path: Path, titles: Collection[str], report: Report) ->
     try:
         with _opened(path) as file:
             content = _Content(file, tar.members(file))
-            images = content.images()
-            if other := [image.title for image in images if image.title not in titles]:
-                raise LocalError(
-                    f"{path} has images of another version of Stackwright, such as {other[0]:.80}. Import it with that "
-                    "version, or export the images of this one."
-                )
+            images = content.images(titles)
             with layout.exclusive(report):
                 before = layout.images()
                 content.copy(images, layout, report)
@@ -148,20 +143,26 @@ class _Content:
 
     def __init__(self, file: BinaryIO, members: dict[str, Member]) -> None:
         self._file, self._members = file, members
+        self._manifests: dict[str, oci.Manifest] = {}  # each is read once, however often the index names it
 
-    def images(self) -> list[CompleteImage]:
-        """The images of the file, whose blobs are all there with their sizes, and no others."""
+    def images(self, titles: Collection[str]) -> list[CompleteImage]:
+        """The images of the file, whose blobs are all there with their sizes, and no others. Raises LocalError, too."""
         if self._small("oci-layout") != oci.VERSION:
             raise Malformed("it is of another version of the OCI image layout")
         index = _parsed(oci.Index, self._small("index.json"), "index.json")
         found = oci.assembled(index, self._manifest)
         if not found:
             raise Malformed("it has no image with a bill of materials")
+        names = [image.title for image in found]
+        if other := [name for name in names if name not in titles]:
+            raise LocalError(
+                f"{self._file.name} has images of another version of Stackwright, such as {other[0]:.80}. Import it "
+                "with that version, or export the images of this one."
+            )
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise Malformed(f"it has the image {twice[0]} twice")
         for image in found:
             self._check(image)
-        names = [image.title for image in found]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise Malformed(f"it has the image {twice[0]:.80} twice")
         unknown = self._members.keys() - {"oci-layout", "index.json", *map(oci.path_of, oci.sizes(found))}
         if unknown:
             raise Malformed(f"{min(unknown)} belongs to no image")
@@ -193,7 +194,10 @@ class _Content:
     def _manifest(self, described: Descriptor) -> oci.Manifest:
         if described.media_type != oci.MANIFEST:
             raise Malformed(f"a manifest is of the type {described.media_type:.80}")
-        return _parsed(oci.Manifest, self._described(described), "a manifest")
+        self._place(described)
+        if described.digest not in self._manifests:
+            self._manifests[described.digest] = _parsed(oci.Manifest, self._described(described), "a manifest")
+        return self._manifests[described.digest]
 
     def _check(self, image: CompleteImage) -> None:
         for blob in image.blobs:

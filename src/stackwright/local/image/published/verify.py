@@ -89,8 +89,7 @@ class Verification:
             manifest = Manifest.model_validate_json(content)
         except ValidationError:  # such as an index of images for several architectures
             return digest, State.DIFFERS
-        blobs = (manifest.config, *manifest.layers)
-        if not all(registry.has_blob(repository, blob.digest, blob.size) for blob in blobs):
+        if not all(registry.has_blob(repository, blob.digest, blob.size) for blob in manifest.blobs):
             return digest, State.INCOMPLETE
         if known := self.complete.get(title):
             same = manifest.config.digest == known.manifest.config.digest  # it has the digests of the plain layers

@@ -73,7 +73,7 @@ def assert_complete(registry: MemoryRegistry, layout: Layout) -> None:
 
 def parts(image: CompleteImage) -> tuple[Descriptor, ...]:
     """All blobs but manifests, also those of the bill of materials."""
-    return (*image.needed_by(image), *image.needed_by(image.sbom))
+    return (*image.manifest.blobs, *image.sbom.manifest.blobs)
 
 
 def blobs(layout: Layout) -> dict[str, int]:
@@ -249,7 +249,7 @@ def test_without_bills_of_materials_none_is_pushed(layout: Layout) -> None:
     pushed(layout, registry, sboms=False)
     assert {tag for _, tag in registry.manifests if not tag.startswith("sha256:")} == {"1"}
     assert registry.received == sum(
-        {blob.digest: blob.size for image in wanted(layout) for blob in image.needed_by(image)}.values()
+        {blob.digest: blob.size for image in wanted(layout) for blob in image.manifest.blobs}.values()
     )
 
 

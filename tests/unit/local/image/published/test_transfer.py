@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tarfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,16 @@ def test_any_other_file_changes_nothing(other: Layout, tmp_path: Path, files: Fi
 def test_the_smallest_file_is_accepted(other: Layout, tmp_path: Path) -> None:
     """The refused ones differ from it."""
     assert [each.name for each in read(other, packed(tmp_path / "good.tar", image()))] == ["nova"]
+
+
+def test_an_index_that_names_a_large_manifest_often_is_refused_fast(other: Layout, tmp_path: Path) -> None:
+    files = image(manifest={"layers": layer_of()["layers"] * 6000})
+    listed = json.loads(files["index.json"])["manifests"]
+    files["index.json"] = json.dumps({"manifests": listed[:1] * 2500 + listed[1:]}).encode()
+    start = time.monotonic()
+    with pytest.raises(LocalError, match="it has the image nova:1 twice"):
+        read(other, packed(tmp_path / "bad.tar", files))
+    assert time.monotonic() - start < 20
 
 
 def test_a_long_name_is_shortened_in_the_message(other: Layout, tmp_path: Path) -> None:
