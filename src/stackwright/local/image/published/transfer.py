@@ -175,7 +175,7 @@ class _Content:
         layout.blobs.mkdir(parents=True, exist_ok=True)
         with layout.scratch("import") as scratch:
             for digest, size in sizes.items():
-                if _is_there(layout.path(digest), digest, size):
+                if _is_there(layout.path(digest), digest):
                     progress.advance(size)
                 else:
                     self._copy(digest, scratch / "blob", progress)
@@ -238,11 +238,11 @@ class _Content:
         return self._file.read(member.size)
 
 
-def _is_there(path: Path, digest: str, size: int) -> bool:
+def _is_there(path: Path, digest: str) -> bool:
     """Whether a blob is complete. An import that was interrupted left it, or another image has it."""
     try:
         with path.open("rb") as file:
-            return path.stat().st_size == size and f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" == digest
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" == digest
     except FileNotFoundError:
         return False
 
