@@ -132,6 +132,8 @@ def read(layout: Layout, path: Path, titles: Collection[str], report: Report) ->
                 content.copy(images, layout, report)
                 kept = {image.title: image for image in (*before, *images)}
                 layout.publish(kept.values())
+    except OSError as error:
+        raise LocalError(f"{path} cannot be imported into {layout.root}: {error.strerror or error}.") from None
     except Malformed as problem:
         raise LocalError(f"{path} is no complete file of `stackwright images export`: {problem}.") from None
     known = {(image.title, image.descriptor.digest) for image in before}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -290,6 +291,19 @@ def test_only_a_regular_file_is_read(other: Layout, tmp_path: Path, create: Call
     create(path)
     with pytest.raises(LocalError, match=f"{path} is not a regular file"):
         read(other, path)
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "blocked").touch()
+    with pytest.raises(LocalError, match=f"{file} cannot be imported into {tmp_path}/blocked: File exists"):
+        read(Layout(tmp_path / "blocked"), file)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(transfer._Content, "_copy", full)
+    with pytest.raises(LocalError, match="site: No space left on device"):
+        read(Layout(tmp_path / "site"), file)
 
 
 def test_a_file_that_is_cut_is_refused_at_every_block(other: Layout, tmp_path: Path, file: Path) -> None:
