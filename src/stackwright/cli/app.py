@@ -45,7 +45,7 @@ COMMANDS = {
     "servers": "Show the servers created in OpenStacks.",
     "openrc": "Print settings and credentials for OpenStack clients.",
     "shell": "Open a shell with the cloud's credentials and clients.",
-    "images": "Build, list, and load container images.",
+    "images": "Build, list, load, push and export images.",
     "version": "Print the versions of program, operator, and clouds.",
     "crds": "Print the CustomResourceDefinitions.",
     "smoke": "Test a cloud end to end.",

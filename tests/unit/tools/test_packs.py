@@ -25,6 +25,7 @@ CORE_ONLY = (
     "src/stackwright/assets.py",
     "src/stackwright/slots.py",
     "src/stackwright/adapters/public_api.py",
+    "src/stackwright/adapters/registry/**",
     "charts/keystoneclient/**",
     "charts/ovn/**",  # rendered only
     "images/**",

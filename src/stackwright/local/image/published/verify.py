@@ -1,0 +1,105 @@
+"""Whether a registry has images: their manifests, all their blobs, and the content that this machine knows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import ValidationError
+
+from stackwright.adapters.registry.client import Registry
+from stackwright.adapters.registry.parallel import parallel
+from stackwright.adapters.registry.reference import Prefix
+from stackwright.adapters.registry.session import Session
+from stackwright.local.commands import Report
+from stackwright.local.image import recipes
+from stackwright.local.image.published.oci import MANIFEST, CompleteImage, Manifest
+
+_TYPES = f"{MANIFEST}, application/vnd.docker.distribution.manifest.v2+json"  # mirrors may convert images
+
+
+class State(StrEnum):
+    """missing     the registry has no such tag
+    incomplete  it lacks a blob
+    differs     the content is not that of the complete image on this machine, or has another architecture
+    elsewhere   an override names an image that is not below the prefix; it is not checked
+    """
+
+    OK = "ok"
+    MISSING = "missing"
+    INCOMPLETE = "incomplete"
+    DIFFERS = "differs"
+    ELSEWHERE = "elsewhere"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """An image in a registry. digest  of the manifest that the registry has"""
+
+    name: str
+    reference: str
+    digest: str | None
+    state: State
+
+    @property
+    def lacking(self) -> bool:
+        return self.state not in (State.OK, State.ELSEWHERE)
+
+
+@dataclass
+class Verification:
+    """complete  title → image, of the complete images on this machine"""
+
+    prefix: Prefix
+    session: Session
+    complete: Mapping[str, CompleteImage]
+    report: Report
+
+    def run(self, references: Iterable[str]) -> list[Verified]:
+        """Check images, and return one result for each, in their order. Raises RegistryError."""
+        wanted = list(references)
+        found: dict[str, Verified] = {}
+
+        def check(reference: str) -> None:
+            found[reference] = self._check(reference)
+            self.report(f"{len(found)} of {len(wanted)} images")
+
+        parallel(self.session, check, wanted)
+        return [found[reference] for reference in wanted]
+
+    def _check(self, reference: str) -> Verified:
+        title = reference.removeprefix(f"{self.prefix}/")
+        name, at, digest = title.partition("@")
+        name, _, tag = name.partition(":")
+        if title == reference:
+            return Verified(name, reference, None, State.ELSEWHERE)
+        digest, state = self._state(self.prefix.repository(name), digest if at else tag or "latest", title)
+        return Verified(name, reference, digest or None, state)
+
+    def _state(self, repository: str, tag: str, title: str) -> tuple[str, State]:
+        """The digest in the registry, and the state."""
+        registry = Registry(self.session)
+        answer = registry.get_manifest(repository, tag, _TYPES)
+        if answer is None:
+            return "", State.MISSING
+        digest, content = answer
+        try:
+            manifest = Manifest.model_validate_json(content)
+        except ValidationError:  # such as an index of images for several architectures
+            return digest, State.DIFFERS
+        if not all(registry.has_blob(repository, blob.digest, blob.size) for blob in manifest.blobs):
+            return digest, State.INCOMPLETE
+        if known := self.complete.get(title):
+            same = manifest.config.digest == known.manifest.config.digest  # it has the digests of the plain layers
+        else:
+            same = _architecture(registry.get_blob(repository, manifest.config.digest)) == recipes.ARCHITECTURE
+        return digest, State.OK if same else State.DIFFERS
+
+
+def _architecture(config: bytes) -> object:
+    try:
+        return json.loads(config)["architecture"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
