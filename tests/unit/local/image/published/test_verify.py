@@ -261,7 +261,8 @@ def test_the_command_asks_for_no_right_to_write(command: Callable[..., Any], reg
     registry.login = "bearer"
     command()
     asked = [request.url.params["scope"] for request in registry.requests if request.url.host == AUTH]
-    assert set(asked) == {"repository:sw/base:pull", "repository:sw/nova:pull"}
+    assert asked, "without a login the first refusal ends the command"
+    assert set(asked) <= {"repository:sw/base:pull", "repository:sw/nova:pull"}
 
 
 def test_an_unreachable_registry_ends_with_1(command: Callable[..., Any], registry: MemoryRegistry) -> None:
