@@ -17,16 +17,11 @@ def folders(environ: Mapping[str, str]) -> list[Path]:
     return [Path(config, "containers/certs.d"), *_SYSTEM]
 
 
-def files(host: str, ca: Path | None, places: list[Path]) -> list[Path]:
-    """Return the files with CAs of a registry, besides those of the machine."""
-    found = next((place / host for place in places if (place / host).is_dir()), None)
-    return [*([ca] if ca else []), *(sorted(found.glob("*.crt")) if found else [])]
-
-
 def context(host: str, ca: Path | None, places: list[Path]) -> ssl.SSLContext:
     """Return the TLS settings for a registry. Raises RegistryError for a file without certificates."""
     trusted = ssl.create_default_context()
-    for path in files(host, ca, places):
+    found = next((place / host for place in places if (place / host).is_dir()), None)
+    for path in [*([ca] if ca else []), *(sorted(found.glob("*.crt")) if found else [])]:
         try:
             trusted.load_verify_locations(path)
         except ssl.SSLError:

@@ -55,14 +55,6 @@ def find(prefix: Prefix, environ: Mapping[str, str] = os.environ) -> Credentials
     return None
 
 
-def docker_config(prefix: Prefix, found: Credentials | None) -> dict[str, Any]:
-    """Docker's configuration with these credentials only, for programs that read it."""
-    if found is None:
-        return {"auths": {}}
-    entry = {"identitytoken": found.identity_token} if found.identity_token else {"auth": found.basic}
-    return {"auths": {_HUB_KEY if prefix.host == DOCKER_HUB else prefix.host: entry}}
-
-
 def _files(environ: Mapping[str, str]) -> list[Path]:
     home = Path(environ.get("HOME") or "/root")
     runtime = Path(environ.get("XDG_RUNTIME_DIR") or f"/run/containers/{os.getuid()}")

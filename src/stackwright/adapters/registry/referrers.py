@@ -18,11 +18,6 @@ _INDEX = "application/vnd.oci.image.index.v1+json"
 _WITHOUT = (303, 400, 404, 405, 501)  # statuses of registries without the API, some of which redirect to a page
 
 
-def tag_of(subject: str) -> str:
-    """The tag of the index that clients keep for a manifest with this digest."""
-    return subject.replace(":", "-")
-
-
 class Referrers:
     """Artifacts of one registry. All raise RegistryError.
 
@@ -33,16 +28,9 @@ class Referrers:
         self._session = session
         self._registry = Registry(session)
 
-    def listed(self, repository: str, subject: str) -> list[dict[str, Any]]:
-        """Return the descriptors of the artifacts of a manifest with the digest `subject`."""
-        target, accept = f"{repository}/referrers/{subject}", {"Accept": _INDEX}
-        answer = self._session.request("GET", target, [repository], headers=accept, expected=(200, *_WITHOUT))
-        listed = _manifests(_parsed(answer.body)) if answer.status == 200 else None
-        return listed if listed is not None else self._index(repository, subject)["manifests"]
-
     def has(self, repository: str, subject: str, artifact: Mapping[str, Any]) -> bool:
         """Whether the repository has an artifact and lists it for the manifest with the digest `subject`."""
-        digest, listed = artifact["digest"], self.listed(repository, subject)
+        digest, listed = artifact["digest"], self._listed(repository, subject)
         return any(each.get("digest") == digest for each in listed) and self._registry.has_manifest(
             repository, digest, digest, artifact["mediaType"]
         )
@@ -58,9 +46,15 @@ class Referrers:
                 f"Registry {self._session.host} accepted an artifact in {repository}, but does not list it."
             )
 
+    def _listed(self, repository: str, subject: str) -> list[dict[str, Any]]:
+        target, accept = f"{repository}/referrers/{subject}", {"Accept": _INDEX}
+        answer = self._session.request("GET", target, [repository], headers=accept, expected=(200, *_WITHOUT))
+        listed = _manifests(_parsed(answer.body)) if answer.status == 200 else None
+        return listed if listed is not None else self._index(repository, subject)["manifests"]
+
     def _index(self, repository: str, subject: str) -> dict[str, Any]:
         """The list that clients keep; an empty one if there is none."""
-        tag = tag_of(subject)
+        tag = subject.replace(":", "-")
         answer = self._registry.get_manifest(repository, tag, _INDEX)
         if answer is None:
             return {"schemaVersion": 2, "mediaType": _INDEX, "manifests": []}
@@ -73,7 +67,7 @@ class Referrers:
         index = self._index(repository, subject)
         others = [each for each in index["manifests"] if each.get("digest") != artifact["digest"]]
         content = json.dumps(index | {"manifests": [*others, dict(artifact)]}, sort_keys=True).encode()
-        self._registry.put_manifest(repository, tag_of(subject), content, _INDEX)
+        self._registry.put_manifest(repository, subject.replace(":", "-"), content, _INDEX)
 
 
 def _parsed(content: bytes) -> Any:

@@ -59,10 +59,6 @@ class Session:
         self._basic = False
         self._contacted = False
 
-    @property
-    def credentials(self) -> Credentials | None:
-        return self._credentials
-
     def close(self) -> None:
         self._client.close()
 

@@ -30,10 +30,6 @@ def push(
     names: Names = None,
     ca: Ca = None,
     plain_http: PlainHttp = False,
-    sign: Annotated[
-        str | None,
-        typer.Option("--sign", metavar="KEY", help="Sign images that have no signature, with cosign and this key."),
-    ] = None,
     no_sboms: Annotated[bool, typer.Option("--no-sboms", help="Push no bills of materials.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -42,14 +38,11 @@ def push(
     What the registry has is not sent again: a second push sends nothing, and an interrupted one continues. The
     credentials are those of `podman login` or `docker login`. By default all images are pushed that nodes need.
 
-    Each image has its bill of materials (CycloneDX) as an artifact that refers to it. With --sign, cosign signs the
-    images; KEY is a file or any other key that cosign accepts. Nothing is written to a public log.
+    Each image has its bill of materials (CycloneDX) as an artifact that refers to it.
 
     For example:
 
       stackwright images push registry.example.org/stackwright
-
-      stackwright images push registry.example.org/stackwright --sign cosign.key
     """
     from dataclasses import asdict
 
@@ -57,25 +50,21 @@ def push(
     from stackwright.local.image import images
     from stackwright.local.image.published.connection import connected
     from stackwright.local.image.published.push import Push
-    from stackwright.local.image.published.sign import Signatures, check_installed
 
     place, phase = _place(prefix), phases(output)
     layout = images.published()
     with explained(PUSHED), connected(place, ca=ca, plain_http=plain_http) as session:
-        if sign:
-            check_installed()
         with phase("Complete images") as report:
             complete = images.complete(names, report)
         with phase(f"Push images to {place}") as report:
             pushed = Push(layout, place, session, report, sboms=not no_sboms).run(complete)
-        signed = Signatures(place, session, sign, ca, plain_http).add(pushed) if sign else []
     if output is not Format.TABLE:
-        common.data(dumped([asdict(each) | {"signed": each in signed} for each in pushed], output))
+        common.data(dumped([asdict(each) for each in pushed], output))
         return
     lines = [("REFERENCE", "DIGEST", "SENT", "RESULT")]
-    for each in pushed:
-        result = ("pushed" if each.new else "present") + (", signed" if each in signed else "")
-        lines.append((each.reference, each.digest, megabytes(each.sent), result))
+    lines += [
+        (each.reference, each.digest, megabytes(each.sent), "pushed" if each.new else "present") for each in pushed
+    ]
     common.data(table(lines))
 
 
