@@ -41,6 +41,7 @@ def export(
 
     phase = phases(output)
     with explained(EXPORTED):
+        transfer.check_target(file)
         with phase("Complete images") as report:
             complete = images.complete(names, report)
         with phase(f"Write {file}") as report:

@@ -10,10 +10,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import stat
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -22,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import IMAGE_PREFIX
+from stackwright.local.host.files import appearing
 from stackwright.local.image import recipes
 from stackwright.local.image.published import oci, tar
 from stackwright.local.image.published.layout import Layout
@@ -79,25 +78,25 @@ class _Hashing:
 def export(layout: Layout, images: Iterable[CompleteImage], path: Path, report: Report) -> list[Transferred]:
     """Write images to a file, which appears when it is complete. Raises LocalError."""
     wanted = sorted(images, key=lambda image: image.title)
+    check_target(path)
     try:
-        with _appearing(path) as file:
+        with appearing(path) as file:
             _write(layout, wanted, file, report)
     except OSError as error:
-        raise LocalError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise _unwritable(path, error) from None
     return [_transferred(image) for image in wanted]
 
 
-@contextmanager
-def _appearing(path: Path) -> Iterator[BinaryIO]:
-    part = path.with_name(f".{path.name}-{os.getpid()}.part")
+def check_target(path: Path) -> None:
+    """Raises LocalError for what an export must not replace, such as a device, a pipe or a link."""
     try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        regular = stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    if not regular:
+        raise LocalError(f"{path} cannot be written: it exists and is not a regular file. Name another file.")
 
 
 def _write(layout: Layout, images: list[CompleteImage], file: BinaryIO, report: Report) -> None:
@@ -256,6 +255,10 @@ def _opened(path: Path) -> BinaryIO:
     except OSError as error:
         raise LocalError(f"{path} cannot be read: {error.strerror}.") from None
     raise LocalError(f"{path} is not a regular file.")
+
+
+def _unwritable(path: Path, error: OSError) -> LocalError:
+    return LocalError(f"{path} cannot be written: {error.strerror or error}.")
 
 
 def _parsed(model: type[M], content: bytes, what: str) -> M:

@@ -134,6 +134,52 @@ def test_a_place_that_cannot_be_written_is_named(layout: Layout, tmp_path: Path,
     assert not list(tmp_path.glob(".*.part"))
 
 
+def test_an_export_opens_no_file_of_others(
+    layout: Layout, tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder in which others may write, they prepare links with the names that they expect."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / f".images.tar-{os.getpid()}.part").symlink_to(victim)
+    (tmp_path / ".images.tar-known.part").symlink_to(victim)
+    transfer.export(layout, layout.images(), file, quiet)
+    assert not file.is_symlink()
+    before = file.read_bytes()
+    monkeypatch.setattr("secrets.token_hex", lambda _: "known")
+    with pytest.raises(LocalError, match=f"{file} cannot be written: File exists"):
+        transfer.export(layout, layout.images(), file, quiet)
+    assert (file.read_bytes(), victim.read_text()) == (before, "precious")
+    assert (tmp_path / ".images.tar-known.part").is_symlink()
+
+
+@pytest.mark.parametrize("mask", [0o077, 0o022])
+def test_the_mode_of_the_file_is_that_of_other_new_files(layout: Layout, tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        transfer.export(layout, [], tmp_path / "new.tar", quiet)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new.tar").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+SPECIAL: dict[str, Callable[[Path], object]] = {
+    "pipe": os.mkfifo,
+    "link": lambda path: path.symlink_to("/dev/null"),
+    "link to a file": lambda path: path.symlink_to(__file__),
+    "link to nothing": lambda path: path.symlink_to("nothing"),
+}
+
+
+@pytest.mark.parametrize("create", SPECIAL.values(), ids=SPECIAL)
+def test_only_a_regular_file_is_replaced(layout: Layout, tmp_path: Path, create: Callable[[Path], object]) -> None:
+    path = tmp_path / "special"
+    create(path)
+    before = path.lstat()
+    with pytest.raises(LocalError, match=f"{path} cannot be written: it exists and is not a regular file"):
+        transfer.export(layout, layout.images(), path, quiet)
+    assert path.lstat() == before
+
+
 def test_the_progress_ends_at_the_total(
     layout: Layout, other: Layout, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,6 +506,16 @@ def test_programs_get_data(
     assert parse(call("export", commands, "etcd", "-o", form).stdout) == [expected]
     monkeypatch.setenv("STACKWRIGHT_CACHE", str(tmp_path / "site"))
     assert parse(call("import", commands, "-o", form).stdout) == [expected | {"new": True}]
+
+
+def test_a_target_that_is_refused_ends_with_1_before_images_are_built(
+    commands: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(commands)
+    monkeypatch.setattr(images, "complete", None)
+    done = call("export", commands)
+    assert done.exit_code == 1
+    assert f"{commands} cannot be written: it exists and is not a regular file. Name another file." in done.output
 
 
 def test_a_file_that_is_refused_ends_with_1(commands: Path) -> None:
