@@ -11,6 +11,7 @@ _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL}){{0,20}}|\[[0-9a-f:.]{{2,45}}\])(?::[0-9]{{1,5}})?", re.IGNORECASE)
 _PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
 _PATH = re.compile(rf"{_PART}(?:/{_PART})*")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _LONGEST = 255  # characters of a repository, by the specification
 PORTS = range(1, 1 << 16)
@@ -21,6 +22,15 @@ _FORM = "REGISTRY/PREFIX, such as registry.example.org/stackwright"
 
 def is_digest(text: str) -> bool:
     return _DIGEST.fullmatch(text) is not None
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image below a prefix. tag  or the digest, by which a registry is asked for it"""
+
+    name: str
+    repository: str
+    tag: str
 
 
 @dataclass(frozen=True)
@@ -38,8 +48,21 @@ class Prefix:
         """Raises ValueError for a name that no registry accepts."""
         repository = f"{self.path}/{name}" if self.path else name
         if len(repository) > _LONGEST or not _PATH.fullmatch(repository):
-            raise ValueError(f"{repository!r} is not a valid name of a repository")
+            raise ValueError(
+                f"a name has lower-case letters, digits, and single . _ - / between them, at most {_LONGEST} characters"
+            )
         return repository
+
+    def image(self, title: str) -> Image:
+        """Parse what follows the prefix in a reference. Raises ValueError with the rule that it breaks."""
+        name, at, digest = title.partition("@")
+        name, colon, tag = name.partition(":")
+        repository = self.repository(name)
+        if colon and not _TAG.fullmatch(tag):
+            raise ValueError("a tag has at most 128 letters, digits and . _ - and begins with no . or -")
+        if at and not is_digest(digest):
+            raise ValueError("a digest is sha256: and 64 digits, of which letters are a to f")
+        return Image(name, repository, digest if at else tag or "latest")
 
     def reference(self, title: str) -> str:
         return f"{self}/{title}"

@@ -1,8 +1,8 @@
-"""Prefixes: what is accepted, and what a refusal says."""
+"""Prefixes and images below them: what is accepted, and what a refusal says."""
 
 import pytest
 
-from stackwright.adapters.registry.reference import is_digest, prefix
+from stackwright.adapters.registry.reference import Image, is_digest, prefix
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,44 @@ def test_only_complete_digests_are_digests() -> None:
     assert is_digest("sha256:" + "0" * 64)
     wrong = ("sha256:0", "sha512:" + "0" * 64, "sha256:" + "A" * 64, "sha256:" + "0" * 64 + "\n")
     assert not any(map(is_digest, wrong))
+
+
+DIGEST = "sha256:" + "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "tag"),
+    [
+        ("nova", "nova", "latest"),
+        ("nova:1", "nova", "1"),
+        ("nova:_A.b-1", "nova", "_A.b-1"),
+        ("nova:" + "a" * 128, "nova", "a" * 128),
+        (f"a/b-c:1@{DIGEST}", "a/b-c", DIGEST),
+    ],
+)
+def test_an_image_has_a_repository_and_a_tag_or_digest(title: str, name: str, tag: str) -> None:
+    assert prefix("registry.test/sw").image(title) == Image(name, f"sw/{name}", tag)
+
+
+@pytest.mark.parametrize(
+    ("title", "rule"),
+    [
+        ("NOVA:1", "a name has lower-case letters"),
+        ("../nova:1", "a name has lower-case letters"),
+        ("", "a name has lower-case letters"),
+        ("a" * 300, "at most 255 characters"),
+        ("nova:", "a tag has at most 128"),
+        ("nova:.1", "a tag has at most 128"),
+        ("nova:" + "a" * 129, "a tag has at most 128"),
+        ("nova:1/../../../api?q=1", "a tag has at most 128"),
+        ("nova:1\n", "a tag has at most 128"),
+        ("nova:ä", "a tag has at most 128"),
+        (f"nova:1:2@{DIGEST}", "a tag has at most 128"),
+        ("nova@", "a digest is sha256:"),
+        (f"nova@{DIGEST}/..", "a digest is sha256:"),
+        (f"nova@{DIGEST}@{DIGEST}", "a digest is sha256:"),
+    ],
+)
+def test_what_is_no_image_is_refused_with_the_rule(title: str, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        prefix("registry.test/sw").image(title)

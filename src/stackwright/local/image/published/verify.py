@@ -11,13 +11,15 @@ from pydantic import ValidationError
 
 from stackwright.adapters.registry.client import Registry
 from stackwright.adapters.registry.parallel import parallel
-from stackwright.adapters.registry.reference import Prefix
+from stackwright.adapters.registry.reference import Image, Prefix
 from stackwright.adapters.registry.session import Session
-from stackwright.local.commands import Report
+from stackwright.local.commands import LocalError, Report
 from stackwright.local.image import recipes
 from stackwright.local.image.published.oci import MANIFEST, CompleteImage, Manifest
 
 _TYPES = f"{MANIFEST}, application/vnd.docker.distribution.manifest.v2+json"  # mirrors may convert images
+
+_LONGEST = 200  # characters of a reference in an error
 
 
 class State(StrEnum):
@@ -58,30 +60,44 @@ class Verification:
     report: Report
 
     def run(self, references: Iterable[str]) -> list[Verified]:
-        """Check images, and return one result for each, in their order. Raises RegistryError."""
-        wanted = list(references)
+        """Check images, and return one result for each, in their order.
+
+        Raises LocalError for references that are not valid, before any request, and RegistryError.
+        """
+        wanted = self._parsed(references)
         found: dict[str, Verified] = {}
 
         def check(reference: str) -> None:
-            found[reference] = self._check(reference)
+            found[reference] = self._check(reference, wanted[reference])
             self.report(f"{len(found)} of {len(wanted)} images")
 
         parallel(self.session, check, wanted)
         return [found[reference] for reference in wanted]
 
-    def _check(self, reference: str) -> Verified:
-        title = reference.removeprefix(f"{self.prefix}/")
-        name, at, digest = title.partition("@")
-        name, _, tag = name.partition(":")
-        if title == reference:
-            return Verified(name, reference, None, State.ELSEWHERE)
-        digest, state = self._state(self.prefix.repository(name), digest if at else tag or "latest", title)
-        return Verified(name, reference, digest or None, state)
+    def _parsed(self, references: Iterable[str]) -> dict[str, Image | None]:
+        """Reference → its parts, or None if it is not below the prefix. Overrides may have any text."""
+        found: dict[str, Image | None] = {}
+        wrong: list[str] = []
+        for reference in references:
+            title = reference.removeprefix(f"{self.prefix}/")
+            try:
+                found[reference] = self.prefix.image(title) if title != reference else None
+            except ValueError as rule:
+                wrong.append(f"{repr(reference)[:_LONGEST]}: {rule}")
+        if wrong:
+            raise LocalError("\n".join(["These references of images are not valid; correct the overrides:", *wrong]))
+        return found
 
-    def _state(self, repository: str, tag: str, title: str) -> tuple[str, State]:
+    def _check(self, reference: str, image: Image | None) -> Verified:
+        if image is None:
+            return Verified(reference.partition("@")[0].partition(":")[0], reference, None, State.ELSEWHERE)
+        digest, state = self._state(image, reference.removeprefix(f"{self.prefix}/"))
+        return Verified(image.name, reference, digest or None, state)
+
+    def _state(self, image: Image, title: str) -> tuple[str, State]:
         """The digest in the registry, and the state."""
-        registry = Registry(self.session)
-        answer = registry.get_manifest(repository, tag, _TYPES)
+        registry, repository = Registry(self.session), image.repository
+        answer = registry.get_manifest(repository, image.tag, _TYPES)
         if answer is None:
             return "", State.MISSING
         digest, content = answer

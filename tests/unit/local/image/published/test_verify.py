@@ -19,7 +19,7 @@ from stackwright.adapters.registry.session import Session
 from stackwright.cli.images.images import app
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.local.commands import quiet
+from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image import images
 from stackwright.local.image.published import connection, needed
 from stackwright.local.image.published.layout import Layout
@@ -33,6 +33,8 @@ from support.registry.memory import AUTH, HOST, MemoryRegistry, digest, error
 PREFIX = prefix(f"{HOST}/sw")
 TITLES = ["base:1", "nova:1"]
 REFERENCES = [f"{HOST}/sw/{title}" for title in TITLES]
+REAL_REFERENCES = images.references
+NAME_RULE = "a name has lower-case letters, digits, and single . _ - / between them, at most 255 characters"
 EXAMPLES = ROOT / "examples"
 
 
@@ -141,6 +143,19 @@ def test_images_of_overrides_are_checked_below_the_prefix_only(layout: Layout, r
     assert all(request.url.host == HOST for request in registry.requests)
 
 
+def test_references_that_are_not_valid_cause_no_request(registry: MemoryRegistry) -> None:
+    wrong = ["BAD:1", "x:1/../../../../../api/v2.0/projects?q=1", "x:1\nfoo", "x@sha256:1", "x:" + "a" * 9000]
+    with pytest.raises(LocalError) as caught:
+        verified(registry, references=[*REFERENCES, *(f"{HOST}/sw/{title}" for title in wrong)])
+    assert not registry.requests
+    first, *lines = str(caught.value).splitlines()
+    assert first == "These references of images are not valid; correct the overrides:"
+    assert len(lines) == len(wrong)
+    assert lines[0] == f"'{HOST}/sw/BAD:1': {NAME_RULE}"
+    assert "projects?q=1': a tag has at most 128" in lines[1]
+    assert max(map(len, lines)) < 400
+
+
 def test_content_that_is_not_that_of_its_digest_is_refused(layout: Layout, registry: MemoryRegistry) -> None:
     nova = layout.image("nova:1")
     assert nova
@@ -181,6 +196,22 @@ def test_an_override_of_an_image_is_one_that_the_cloud_needs() -> None:
     values = {"images": {"tags": {"keystone_api": "quay.io/x/keystone:1"}}}
     cloud = CLOUD | {"spec": {**CLOUD["spec"], "services": {"identity": {"keystone": {"values": values}}}}}
     assert "quay.io/x/keystone:1" in names_of((OpenStackDeployment.KIND, cloud))
+
+
+def test_an_override_that_is_no_reference_ends_the_command(
+    command: Callable[..., Any], registry: MemoryRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(images, "references", REAL_REFERENCES)
+    values = {
+        "images": {"tags": {"keystone_api": f"{HOST}/sw/x:1/../../../api?q=1", "keystone_db_sync": f"{HOST}/sw/BAD"}}
+    }
+    cloud = CLOUD | {"spec": {**CLOUD["spec"], "services": {"identity": {"keystone": {"values": values}}}}}
+    (tmp_path / "cloud.yaml").write_text(yaml.safe_dump(cloud))
+    done = command("-f", str(tmp_path / "cloud.yaml"))
+    assert done.exit_code == 1
+    assert f"'{HOST}/sw/BAD': {NAME_RULE}" in done.stderr
+    assert f"'{HOST}/sw/x:1/../../../api?q=1': a tag has at most 128" in done.stderr
+    assert not registry.requests
 
 
 def test_a_control_plane_needs_its_images() -> None:
