@@ -82,7 +82,7 @@ class Layout(LockedFolder):
             archives = [Archived.read(image) for image in built]
             new = [archived for archived in archives if archived.title not in titles]
             sources = {digest: source for archived in archives for digest, source in archived.sources.items()}
-            layers = self._compressed(present)
+            layers = self.compressed(present)
             wanted = dict.fromkeys(digest for archived in new for digest in archived.layers if digest not in layers)
             if lost := [digest for digest in wanted if digest not in sources]:
                 raise LocalError(f"Layer {lost[0]} is in no archive. Run `stackwright images build` and try again.")
@@ -96,6 +96,14 @@ class Layout(LockedFolder):
                     self._stopped.set()
                     pool.shutdown(cancel_futures=True)
                     raise
+
+    def compressed(self, images: Iterable[CompleteImage]) -> dict[str, Descriptor]:
+        """Return digest of a layer → its compressed form."""
+        found: dict[str, Descriptor] = {}
+        for image in images:
+            config = json.loads(self.path(image.manifest.config.digest).read_bytes())
+            found |= zip(config["rootfs"]["diff_ids"], image.manifest.layers, strict=True)
+        return found
 
     def publish(self, images: Iterable[CompleteImage]) -> None:
         """Write the index with these images, whose blobs are in the layout; others are no longer in it."""
@@ -158,14 +166,6 @@ class Layout(LockedFolder):
             )
         except FileNotFoundError:
             return False
-
-    def _compressed(self, images: Iterable[CompleteImage]) -> dict[str, Descriptor]:
-        """Return digest of a layer → its compressed form."""
-        found: dict[str, Descriptor] = {}
-        for image in images:
-            config = json.loads(self.path(image.manifest.config.digest).read_bytes())
-            found |= zip(config["rootfs"]["diff_ids"], image.manifest.layers, strict=True)
-        return found
 
     def _compress(self, digest: str, source: Source) -> Descriptor:
         with self.scratch("layer") as scratch:

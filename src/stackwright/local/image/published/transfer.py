@@ -1,8 +1,9 @@
 """Complete images in one file, for sites without access to others: written from a layout, and read into one.
 
 The file is checked before the layout changes: it has exactly the blobs of its images, with the sizes that these name,
-and the images are those of this version. Each blob is copied and its digest compared; the index, which names the
-images, is written last. A killed import keeps complete blobs, which the next one does not copy again.
+and the images are those of this version. Each blob is copied and its digest compared, for a layer also that of its
+content, which the configuration of its image names; the index, which names the images, is written last. A killed import
+keeps complete blobs, which the next one does not copy again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import io
 import json
 import stat
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -23,6 +24,7 @@ from stackwright.local.config import IMAGE_PREFIX
 from stackwright.local.host.files import appearing
 from stackwright.local.image import recipes
 from stackwright.local.image.published import oci, tar
+from stackwright.local.image.published.layers import Contents
 from stackwright.local.image.published.layout import Layout
 from stackwright.local.image.published.oci import CompleteImage, Descriptor
 from stackwright.local.image.published.tar import Malformed, Member
@@ -128,7 +130,7 @@ def read(layout: Layout, path: Path, titles: Collection[str], report: Report) ->
             images = content.images(titles)
             with layout.exclusive(report):
                 before = layout.images()
-                content.copy(images, layout, report)
+                content.copy(images, layout, layout.compressed(before), report)
                 kept = {image.title: image for image in (*before, *images)}
                 layout.publish(kept.values())
     except OSError as error:
@@ -145,6 +147,7 @@ class _Content:
     def __init__(self, file: BinaryIO, members: dict[str, Member]) -> None:
         self._file, self._members = file, members
         self._manifests: dict[str, oci.Manifest] = {}  # each is read once, however often the index names it
+        self._contents = Contents()
 
     def images(self, titles: Collection[str]) -> list[CompleteImage]:
         """The images of the file, whose blobs are all there with their sizes, and no others. Raises LocalError, too."""
@@ -169,18 +172,27 @@ class _Content:
             raise Malformed(f"{min(unknown)} belongs to no image")
         return found
 
-    def copy(self, images: Iterable[CompleteImage], layout: Layout, report: Report) -> None:
-        """Copy the blobs that the layout lacks, each of which appears when its digest is verified."""
+    def copy(
+        self, images: Iterable[CompleteImage], layout: Layout, known: Mapping[str, Descriptor], report: Report
+    ) -> None:
+        """Copy the blobs that the layout lacks, each of which appears when its digest is verified.
+
+        known  content → layer, of the images of the layout
+        """
         sizes = oci.sizes(images)
+        compared = {(content, layer.digest) for content, layer in known.items()}
         progress = _Progress(sum(sizes.values()), report)
         layout.blobs.mkdir(parents=True, exist_ok=True)
         with layout.scratch("import") as scratch:
             for digest, size in sizes.items():
-                if _is_there(layout.path(digest), digest):
+                path, new = layout.path(digest), scratch / "blob"
+                if there := _is_there(path, digest):
                     progress.advance(size)
                 else:
-                    self._copy(digest, scratch / "blob", progress)
-                    (scratch / "blob").replace(layout.path(digest))
+                    self._copy(digest, new, progress)
+                self._contents.compare(digest, path if there else new, compared)
+                if not there:
+                    new.replace(path)
 
     def _copy(self, digest: str, target: Path, progress: _Progress) -> None:
         member = self._members[oci.path_of(digest)]
@@ -206,12 +218,14 @@ class _Content:
         try:
             config = json.loads(self._described(image.manifest.config))
             layers, architecture = config["rootfs"]["diff_ids"], config["architecture"]
-            valid = len(layers) == len(image.manifest.layers) and all(isinstance(layer, str) for layer in layers)
+            valid = isinstance(layers, list) and all(isinstance(layer, str) for layer in layers)
+            valid = valid and len(layers) == len(image.manifest.layers) and config["os"] == "linux"
         except (ValueError, TypeError, KeyError, RecursionError):
             valid = False
         if not valid:
             raise Malformed(f"the configuration of {image.title:.80} is not valid")
         recipes.check_tested(image.name, architecture)
+        self._contents.add(image.manifest.layers, layers)
 
     def _place(self, blob: Descriptor) -> Member:
         name = oci.path_of(blob.digest)

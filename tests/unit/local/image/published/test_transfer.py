@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import json
 import os
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 from stackwright.cli.images.images import app
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.image import images
-from stackwright.local.image.published import oci, tar, transfer
+from stackwright.local.image.published import layers, oci, tar, transfer
 from stackwright.local.image.published.layout import Layout
 from stackwright.local.image.published.oci import CompleteImage
 from stackwright.local.image.published.transfer import Transferred
@@ -27,6 +28,8 @@ from support.registry.archives import built
 from support.registry.memory import digest
 
 BASE, NOVA, ETCD = (name * 5000 for name in (b"base", b"nova", b"etcd"))
+PLAIN = b"a layer"
+PACKED = gzip.compress(PLAIN, mtime=0)
 TITLES = ["base:1", "etcd:1", "nova:1"]
 Files = dict[str, bytes]
 
@@ -210,14 +213,14 @@ def packed(path: Path, files: Files) -> Path:
 def image(
     title: str = "nova:1",
     *,
+    layer: bytes = PACKED,
     config: Any = None,
     manifest: dict[str, Any] | None = None,
     described: dict[str, Any] | None = None,
     sbom: dict[str, Any] | None = None,
 ) -> Files:
     """A file with one image that has one layer and a bill, with changes to its parts, whose digests fit."""
-    layer = b"layer"
-    standard = {"architecture": "amd64", "rootfs": {"type": "layers", "diff_ids": [digest(b"plain")]}}
+    standard = {"architecture": "amd64", "os": "linux", "rootfs": {"type": "layers", "diff_ids": [digest(PLAIN)]}}
     content = config if isinstance(config, bytes) else json.dumps(standard | (config or {})).encode()
     whole = {
         "config": {"mediaType": oci.CONFIG, "digest": digest(content), "size": len(content)},
@@ -238,14 +241,14 @@ def image(
     return {"oci-layout": oci.VERSION, "index.json": json.dumps(index).encode(), **blobs}
 
 
-def layer_of(digest_: str = digest(b"layer"), size: int = 5) -> dict[str, Any]:
+def layer_of(digest_: str = digest(PACKED), size: int = len(PACKED)) -> dict[str, Any]:
     return {"layers": [{"mediaType": oci.LAYER, "digest": digest_, "size": size}]}
 
 
-LAYER = oci.path_of(digest(b"layer"))
+LAYER = oci.path_of(digest(PACKED))
 INDEX = json.loads(image()["index.json"])
 REFUSED: dict[str, tuple[Files, str]] = {
-    "a digest of a layer": (image() | {LAYER: b"Layer"}, f"{LAYER} has another digest"),
+    "a digest of a layer": (image() | {LAYER: PACKED.swapcase()}, f"{LAYER} has another digest"),
     "a digest of a configuration": (
         {name: text.replace(b"amd64", b"amd65") for name, text in image().items()},
         "has another digest",
@@ -254,7 +257,7 @@ REFUSED: dict[str, tuple[Files, str]] = {
         {name: text.replace(b"tar+gzip", b"tar+gzyp") for name, text in image().items()},
         "has another digest",
     ),
-    "a size of a layer": (image(manifest=layer_of(size=6)), f"{LAYER} has another size"),
+    "a size of a layer": (image(manifest=layer_of(size=len(PACKED) + 1)), f"{LAYER} has another size"),
     "a size of a manifest": (image(described={"size": 1}), "has another size"),
     "a size below zero": (image(manifest=layer_of(size=-1)), "a manifest is not valid"),
     "a path as a digest": (image(manifest=layer_of("sha256:../../../etc/passwd")), "a manifest is not valid"),
@@ -284,6 +287,22 @@ REFUSED: dict[str, tuple[Files, str]] = {
     "a configuration without layers": (image(config={"rootfs": {}}), "configuration of nova:1 is not valid"),
     "other layers": (image(config={"rootfs": {"diff_ids": []}}), "configuration of nova:1 is not valid"),
     "layers that are none": (image(config={"rootfs": {"diff_ids": [{}]}}), "configuration of nova:1 is not valid"),
+    "layers of a mapping": (
+        image(config={"rootfs": {"diff_ids": {digest(PLAIN): 1}}}),
+        "configuration of nova:1 is not",
+    ),
+    "another system": (image(config={"os": "windows"}), "configuration of nova:1 is not valid"),
+    "another content": (image(layer=gzip.compress(b"evil", mtime=0)), "has another content than its image names"),
+    "two contents": (image(layer=PACKED + gzip.compress(b"evil", mtime=0)), "has another content than its image names"),
+    "a layer that is not compressed": (image(layer=PLAIN), "is not compressed by gzip, or damaged"),
+    "a layer that is cut": (image(layer=PACKED[:-1]), "is not compressed by gzip, or damaged"),
+    "a layer with a wrong sum": (image(layer=PACKED[:-8] + b"x" * 8), "is not compressed by gzip, or damaged"),
+    "a layer with more behind it": (image(layer=PACKED + b"x"), "is not compressed by gzip, or damaged"),
+    "a layer that does not unpack": (image(layer=PACKED[:10] + b"\xff" * 20), "is not compressed by gzip, or damaged"),
+    "a layer of another type": (
+        image(manifest={"layers": [layer_of()["layers"][0] | {"mediaType": f"{oci.LAYER[:-4]}zstd"}]}),
+        "a layer is of the type .*zstd",
+    ),
     "another architecture": (image(config={"architecture": "arm64"}), "nova was built for arm64; .* amd64 only"),
     "another version": (
         image("nova:2"),
@@ -311,6 +330,37 @@ def test_any_other_file_changes_nothing(other: Layout, tmp_path: Path, files: Fi
 def test_the_smallest_file_is_accepted(other: Layout, tmp_path: Path) -> None:
     """The refused ones differ from it."""
     assert [each.name for each in read(other, packed(tmp_path / "good.tar", image()))] == ["nova"]
+
+
+def test_a_layer_with_another_content_never_serves_for_an_image_that_is_built_here(tmp_path: Path) -> None:
+    site, evil = Layout(tmp_path / "site"), image("nova:1", layer=gzip.compress(b"evil", mtime=0))
+    (tmp_path / "site/blobs/sha256").mkdir(parents=True)
+    for _ in range(2):
+        with pytest.raises(LocalError, match="has another content than its image names"):
+            read(site, packed(tmp_path / "evil.tar", evil))
+        # an import that was killed may have left the layer
+        site.path(digest(gzip.compress(b"evil", mtime=0))).write_bytes(gzip.compress(b"evil", mtime=0))
+    site.add([built(tmp_path, "base", PLAIN)], quiet)
+    (base,) = site.images()
+    assert gzip.decompress(site.path(base.manifest.layers[0].digest).read_bytes()) == PLAIN
+
+
+def test_layers_that_unpack_to_too_much_are_refused(
+    other: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small file may have very large layers, whose unpacking takes hours."""
+    monkeypatch.setattr(layers, "_MOST", 1000)
+    monkeypatch.setattr(layers, "_PIECE", 100)
+    large = b"0" * 1001
+    config = {"rootfs": {"diff_ids": [digest(large)]}}
+    with pytest.raises(LocalError, match="its layers are too large when they are unpacked"):
+        read(other, packed(tmp_path / "bad.tar", image(layer=gzip.compress(large), config=config)))
+
+
+def test_the_content_of_layers_is_compared_once(other: Layout, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read(other, file)
+    monkeypatch.setattr(layers.Contents, "_unpacked", None)
+    read(other, file)
 
 
 def test_an_index_that_names_a_large_manifest_often_is_refused_fast(other: Layout, tmp_path: Path) -> None:
