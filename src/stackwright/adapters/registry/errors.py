@@ -27,6 +27,10 @@ class Transient(RegistryError):
     """A failure that may be gone in a moment: the connection was cut, or the registry is overloaded."""
 
 
+class TooLarge(RegistryError):
+    """An answer with more bytes than we read."""
+
+
 def connection(host: str, error: Exception, contacted: bool) -> RegistryError:
     """The error for a request without an answer. It is transient if the registry answered before."""
     causes = list(_causes(error))

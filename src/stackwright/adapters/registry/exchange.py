@@ -96,7 +96,7 @@ class Exchanges:
             for piece in response.iter_bytes():
                 body += piece
                 if len(body) > _BODY:
-                    raise errors.invalid(url.host, "more than it may")
+                    raise errors.TooLarge(f"Registry {url.host} answered with more than it may.")
                 _check(left)
         finally:
             response.close()

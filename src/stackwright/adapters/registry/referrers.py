@@ -7,15 +7,20 @@ specification says: an index with a tag that is made from the digest of the mani
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
+import httpx2
+
 from stackwright.adapters.registry.client import Registry
-from stackwright.adapters.registry.errors import RegistryError
+from stackwright.adapters.registry.errors import RegistryError, TooLarge
 from stackwright.adapters.registry.session import Session
 
 _INDEX = "application/vnd.oci.image.index.v1+json"
 _WITHOUT = (303, 400, 404, 405, 501)  # statuses of registries without the API, some of which redirect to a page
+_NEXT = re.compile(r'<([^<>]*)>\s*;\s*rel="?next\b', re.IGNORECASE)
+_PAGES = 32  # of a list, each of at most 1 MiB
 
 
 class Referrers:
@@ -29,9 +34,12 @@ class Referrers:
         self._registry = Registry(session)
 
     def has(self, repository: str, subject: str, artifact: Mapping[str, Any]) -> bool:
-        """Whether the repository has an artifact and lists it for the manifest with the digest `subject`."""
-        digest, listed = artifact["digest"], self._listed(repository, subject)
-        return any(each.get("digest") == digest for each in listed) and self._registry.has_manifest(
+        """Whether the repository has an artifact and lists it for the manifest with the digest `subject`.
+
+        A list of which the end cannot be read counts as one with the artifact: others may have made it that long.
+        """
+        digest = artifact["digest"]
+        return self._lists(repository, subject, digest) is not False and self._registry.has_manifest(
             repository, digest, digest, artifact["mediaType"]
         )
 
@@ -46,11 +54,28 @@ class Referrers:
                 f"Registry {self._session.host} accepted an artifact in {repository}, but does not list it."
             )
 
-    def _listed(self, repository: str, subject: str) -> list[dict[str, Any]]:
-        target, accept = f"{repository}/referrers/{subject}", {"Accept": _INDEX}
-        answer = self._session.request("GET", target, [repository], headers=accept, expected=(200, *_WITHOUT))
-        listed = _manifests(_parsed(answer.body)) if answer.status == 200 else None
-        return listed if listed is not None else self._index(repository, subject)["manifests"]
+    def _lists(self, repository: str, subject: str, digest: str) -> bool | None:
+        """Whether an artifact is listed for a manifest; None if the list goes on where we do not read it."""
+        target: str | httpx2.URL | None = f"{repository}/referrers/{subject}"
+        for page in range(_PAGES):
+            if target is None:
+                return None
+            try:
+                answer = self._session.request(
+                    "GET", target, [repository], headers={"Accept": _INDEX}, expected=(200, *_WITHOUT)
+                )
+            except TooLarge:
+                return None
+            listed = _manifests(_parsed(answer.body)) if answer.status == 200 else None
+            if listed is None and page:
+                return None
+            if listed is None:  # the API is missing
+                return _has(self._index(repository, subject)["manifests"], digest)
+            following = _NEXT.search(answer.headers.get("link", ""))
+            if _has(listed, digest) or following is None:
+                return _has(listed, digest)
+            target = self._session.own(answer, following[1])
+        return None
 
     def _index(self, repository: str, subject: str) -> dict[str, Any]:
         """The list that clients keep; an empty one if there is none."""
@@ -75,6 +100,10 @@ def _parsed(content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError):
         return None
+
+
+def _has(listed: list[dict[str, Any]], digest: str) -> bool:
+    return any(each.get("digest") == digest for each in listed)
 
 
 def _manifests(index: Any) -> list[dict[str, Any]] | None:

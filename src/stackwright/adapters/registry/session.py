@@ -113,6 +113,14 @@ class Session:
             url = None
         return self._checked(url, "an address")
 
+    def own(self, answer: Answer, text: str) -> httpx2.URL | None:
+        """Return the address in a text of an answer, or None for one that is not of the registry's own origin."""
+        try:
+            url = answer.url.join(text)
+        except (httpx2.InvalidURL, ValueError, TypeError):
+            return None
+        return url if self._is_own(url) and not url.userinfo and len(text) <= _ADDRESS else None
+
     def _checked(self, url: httpx2.URL | None, what: str) -> httpx2.URL:
         if url is None or url.userinfo or not _HOST.fullmatch(url.raw_host.decode()):
             raise errors.invalid(self.host, f"{what} that is not valid")

@@ -142,3 +142,80 @@ def test_other_failures_are_no_missing_api(status: int) -> None:
     described, _ = artifact("one")
     with pytest.raises(RegistryError):
         referrers(server).has(REPOSITORY, SUBJECT, described)
+
+
+def paged(server: MemoryRegistry, pages: int, link: str = '<{path}?page={next}>; rel="next"') -> list[str]:
+    """The API lists artifacts of others on all pages but the last, which is the memory's own. Returns the requests."""
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
+        if "/referrers/" not in request.url.path:
+            return None
+        asked.append(str(request.url))
+        following = int(request.url.params.get("page", 1)) + 1
+        if following > pages:
+            return None
+        others = {"manifests": [{"digest": digest(b"other"), "mediaType": KIND}]}
+        return httpx2.Response(200, json=others, headers={"Link": link.format(path=request.url.path, next=following)})
+
+    server.hook = answer
+    return asked
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<{path}?page={next}>; rel="next"',
+        "<{path}?page={next}>;rel=next",
+        f'<https://{HOST}{{path}}?page={{next}}>; rel="next"',
+        '<{path}?page=1>; rel="first", <{path}?page={next}>; rel="next"',
+    ],
+)
+def test_an_artifact_on_a_later_page_is_found(link: str) -> None:
+    server = registry(referrers=True)
+    asked = paged(server, 3, link)
+    described, content = artifact("one")
+    client = referrers(server)
+    assert not client.has(REPOSITORY, SUBJECT, described)
+    client.attach(REPOSITORY, SUBJECT, described, content)
+    assert client.has(REPOSITORY, SUBJECT, described)
+    assert len(asked) == 9
+    assert server.manifests.keys() == {(REPOSITORY, described["digest"])}
+
+
+@pytest.mark.parametrize(
+    ("pages", "link"),
+    [
+        (1000, '<{path}?page={next}>; rel="next"'),
+        (1000, '<{path}>; rel="next"'),
+        (2, '<https://other.test{path}>; rel="next"'),
+        (2, f'<http://{HOST}{{path}}>; rel="next"'),
+        (2, f'<https://user@{HOST}{{path}}>; rel="next"'),
+        (2, '<https://[>; rel="next"'),
+    ],
+    ids=["many", "circle", "other host", "http", "user", "none"],
+)
+def test_a_list_that_is_not_read_to_its_end_keeps_nobody_from_attaching(pages: int, link: str) -> None:
+    """Whoever may add artifacts could make it that long."""
+    server = registry(referrers=True)
+    asked = paged(server, pages, link)
+    described, content = artifact("one")
+    client = referrers(server)
+    assert not client.has(REPOSITORY, SUBJECT, described), "the manifest of the artifact is missing"
+    client.attach(REPOSITORY, SUBJECT, described, content)
+    assert client.has(REPOSITORY, SUBJECT, described)
+    assert len(asked) <= 3 * 32
+    assert {request.url.host for request in server.requests} == {HOST}
+    assert {request.url.scheme for request in server.requests} == {"https"}
+
+
+def test_a_page_that_is_too_large_keeps_nobody_from_attaching() -> None:
+    server = registry(referrers=True)
+    server.hook = lambda request, body: (
+        httpx2.Response(200, content=b" " * (2 << 20)) if "/referrers/" in request.url.path else None
+    )
+    described, content = artifact("one")
+    client = referrers(server)
+    assert not client.has(REPOSITORY, SUBJECT, described)
+    client.attach(REPOSITORY, SUBJECT, described, content)
+    assert client.has(REPOSITORY, SUBJECT, described)
