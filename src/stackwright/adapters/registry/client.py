@@ -53,7 +53,7 @@ class Registry:
         if self._digest(given) not in (None, digest):
             raise errors.invalid(self._session.host, f"another digest than {digest}")
         if length is not None and length != str(size):
-            raise errors.invalid(self._session.host, f"another size of {digest}")
+            raise errors.OtherSize(f"Registry {self._session.host} answered with another size of {digest}.")
         return True
 
     def get_blob(self, repository: str, digest: str) -> bytes:

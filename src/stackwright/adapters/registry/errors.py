@@ -31,6 +31,10 @@ class TooLarge(RegistryError):
     """An answer with more bytes than we read."""
 
 
+class OtherSize(RegistryError):
+    """A blob of which the registry has another size than its manifest says."""
+
+
 def connection(host: str, error: Exception, contacted: bool) -> RegistryError:
     """The error for a request without an answer. It is transient if the registry answered before."""
     causes = list(_causes(error))

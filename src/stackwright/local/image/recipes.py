@@ -132,7 +132,7 @@ def check_architecture(name: str) -> None:
 def check_tested(name: str, architecture: Any) -> None:
     """Raise LocalError for an image that was built for another architecture."""
     if architecture != ARCHITECTURE:
-        raise LocalError(f"Image {name} was built for {architecture}; {TESTED_ON}")
+        raise LocalError(f"Image {name} was built for {architecture!s:.80}; {TESTED_ON}")
 
 
 def title(name: str, digest: str) -> str:

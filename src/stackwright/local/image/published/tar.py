@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 _BLOCK = tarfile.BLOCKSIZE
+_END = 2 * tarfile.RECORDSIZE  # bytes; zeros after the last file fill a record
 _MOST = 4096  # files; an export has about a hundred
 _NAME = re.compile(r"oci-layout|index\.json|blobs/sha256/[0-9a-f]{64}")
 _KINDS = {
@@ -68,6 +69,9 @@ def members(file: BinaryIO) -> dict[str, Member]:
             raise Malformed(f"{name} ends after the end of the file, which may be cut")
         found[name] = Member(offset, size)
         offset += -(-size // _BLOCK) * _BLOCK
+    file.seek(offset)
+    if end - offset > _END or any(file.read(_END)):
+        raise Malformed("it goes on after its end")
     return found
 
 

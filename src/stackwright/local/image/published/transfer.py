@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import stat
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -111,7 +112,8 @@ def _write(layout: Layout, images: list[CompleteImage], file: BinaryIO, report: 
             path = layout.path(digest)
             with _opened(path) as blob:
                 hashing = _Hashing(blob, size, progress)
-                tar.add(archive, oci.path_of(digest), size, hashing)
+                if os.fstat(blob.fileno()).st_size == size:
+                    tar.add(archive, oci.path_of(digest), size, hashing)
             if hashing.digest != digest:
                 raise LocalError(f"{path} is damaged. Remove it and run the same command again.")
 
@@ -154,10 +156,7 @@ class _Content:
         if self._small("oci-layout") != oci.VERSION:
             raise Malformed("it is of another version of the OCI image layout")
         index = _parsed(oci.Index, self._small("index.json"), "index.json")
-        found = oci.assembled(index, self._manifest)
-        if not found:
-            raise Malformed("it has no image with a bill of materials")
-        names = [image.title for image in found]
+        names = [each.annotations.get(oci.NAME, "") for each in index.manifests if each.artifact_type is None]
         if other := [name for name in names if name not in titles]:
             raise LocalError(
                 f"{self._file.name} has images of another version of Stackwright, such as {other[0]:.80}. Import it "
@@ -165,6 +164,11 @@ class _Content:
             )
         if twice := [name for name in names if names.count(name) > 1]:
             raise Malformed(f"it has the image {twice[0]} twice")
+        if len(index.manifests) > 2 * len(names):
+            raise Malformed("its index names more than its images and their bills of materials")
+        found = oci.assembled(index, self._manifest)
+        if not found:
+            raise Malformed("it has no image with a bill of materials")
         for image in found:
             self._check(image)
         unknown = self._members.keys() - {"oci-layout", "index.json", *map(oci.path_of, oci.sizes(found))}
@@ -177,22 +181,29 @@ class _Content:
     ) -> None:
         """Copy the blobs that the layout lacks, each of which appears when its digest is verified.
 
-        known  content → layer, of the images of the layout
+        Those of a file that is refused are removed again. known  content → layer, of the images of the layout
         """
         sizes = oci.sizes(images)
         compared = {(content, layer.digest) for content, layer in known.items()}
         progress = _Progress(sum(sizes.values()), report)
         layout.blobs.mkdir(parents=True, exist_ok=True)
-        with layout.scratch("import") as scratch:
-            for digest, size in sizes.items():
-                path, new = layout.path(digest), scratch / "blob"
-                if there := _is_there(path, digest):
-                    progress.advance(size)
-                else:
-                    self._copy(digest, new, progress)
-                self._contents.compare(digest, path if there else new, compared)
-                if not there:
-                    new.replace(path)
+        copied: list[Path] = []
+        try:
+            with layout.scratch("import") as scratch:
+                for digest, size in sizes.items():
+                    path, new = layout.path(digest), scratch / "blob"
+                    if there := _is_there(path, digest):
+                        progress.advance(size)
+                    else:
+                        self._copy(digest, new, progress)
+                    self._contents.compare(digest, path if there else new, compared)
+                    if not there:
+                        new.replace(path)
+                        copied.append(path)
+        except Malformed:
+            for path in copied:
+                path.unlink()
+            raise
 
     def _copy(self, digest: str, target: Path, progress: _Progress) -> None:
         member = self._members[oci.path_of(digest)]

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pydantic import ValidationError
 
 from stackwright.adapters.registry.client import Registry
+from stackwright.adapters.registry.errors import OtherSize
 from stackwright.adapters.registry.parallel import parallel
 from stackwright.adapters.registry.reference import Image, Prefix
 from stackwright.adapters.registry.session import Session
@@ -24,7 +25,7 @@ _LONGEST = 200  # characters of a reference in an error
 
 class State(StrEnum):
     """missing     the registry has no such tag
-    incomplete  it lacks a blob
+    incomplete  it lacks a blob, or has another size of it
     differs     the content is not that of the complete image on this machine, or has another architecture
     elsewhere   an override names an image that is not below the prefix; it is not checked
     """
@@ -105,17 +106,30 @@ class Verification:
             manifest = Manifest.model_validate_json(content)
         except ValidationError:  # such as an index of images for several architectures
             return digest, State.DIFFERS
-        if not all(registry.has_blob(repository, blob.digest, blob.size) for blob in manifest.blobs):
+        known = self.complete.get(title)
+        if known and not _same(manifest, known.manifest):
+            return digest, State.DIFFERS
+        sizes = {blob.digest: blob.size for blob in manifest.blobs}
+        try:
+            if not all(registry.has_blob(repository, blob, size) for blob, size in sizes.items()):
+                return digest, State.INCOMPLETE
+        except OtherSize:
             return digest, State.INCOMPLETE
-        if known := self.complete.get(title):
-            same = manifest.config.digest == known.manifest.config.digest  # it has the digests of the plain layers
-        else:
-            same = _architecture(registry.get_blob(repository, manifest.config.digest)) == recipes.ARCHITECTURE
-        return digest, State.OK if same else State.DIFFERS
+        if not known and not _fits(registry.get_blob(repository, manifest.config.digest), manifest):
+            return digest, State.DIFFERS
+        return digest, State.OK
 
 
-def _architecture(config: bytes) -> object:
+def _same(manifest: Manifest, known: Manifest) -> bool:
+    """The configuration has the digests of the plain layers; others may have compressed them."""
+    return manifest.config.digest == known.config.digest and len(manifest.layers) == len(known.layers)
+
+
+def _fits(content: bytes, manifest: Manifest) -> bool:
+    """Whether a configuration is that of the layers of a manifest, for this architecture."""
     try:
-        return json.loads(config)["architecture"]
+        config = json.loads(content)
+        layers = len(config["rootfs"]["diff_ids"])
+        return layers == len(manifest.layers) and config["architecture"] == recipes.ARCHITECTURE
     except (ValueError, LookupError, TypeError, RecursionError):
-        return None
+        return False

@@ -167,3 +167,8 @@ def test_any_damage_is_refused_or_keeps_places_within_the_file() -> None:
             continue
         assert set(found) <= {BLOB, OTHER}
         assert all(each.offset + each.size <= len(damaged) for each in found.values())
+
+
+@pytest.mark.parametrize("more", [b"x", b"\0" * 512 + b"x", b"\0" * 30_000])
+def test_nothing_follows_the_end(more: bytes) -> None:
+    assert refusal(packed((BLOB, b"one")) + more) == "it goes on after its end"

@@ -105,7 +105,8 @@ def replaced(registry: MemoryRegistry, name: str, config: bytes) -> None:
 
 
 def test_another_content_differs_from_that_of_this_machine(layout: Layout, registry: MemoryRegistry) -> None:
-    replaced(registry, "nova", b'{"architecture": "amd64"}')
+    config = json.dumps({"architecture": "amd64", "rootfs": {"diff_ids": ["another", "content"]}})
+    replaced(registry, "nova", config.encode())
     assert states(registry, layout.images()) == ["ok", "differs"]
     assert states(registry) == ["ok", "ok"], "unknown on this machine"
 
@@ -116,6 +117,36 @@ def test_layers_that_another_program_compressed_are_the_same_content(layout: Lay
     manifest["layers"][0] |= {"digest": digest(b"packed"), "size": 6}
     registry.manifests["sw/nova", "1"] = json.dumps(manifest).encode()
     assert states(registry, layout.images()) == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_a_manifest_without_the_layers_of_its_configuration_differs(
+    layout: Layout, registry: MemoryRegistry, complete: bool
+) -> None:
+    manifest = json.loads(registry.manifests["sw/nova", "1"])
+    registry.manifests["sw/nova", "1"] = json.dumps(manifest | {"layers": []}).encode()
+    assert states(registry, layout.images() if complete else None) == ["ok", "differs"]
+
+
+def test_a_layer_of_another_size_is_incomplete_and_other_images_are_verified(
+    layout: Layout, registry: MemoryRegistry
+) -> None:
+    def lies(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
+        wrong = request.method == "HEAD" and "/sw/nova/blobs/" in request.url.path
+        return httpx2.Response(200, headers={"Content-Length": "77"}) if wrong else None
+
+    registry.hook = lies
+    assert states(registry, layout.images()) == ["ok", "incomplete"]
+
+
+def test_each_layer_is_asked_for_once(layout: Layout, registry: MemoryRegistry) -> None:
+    manifest = json.loads(registry.manifests["sw/nova", "1"])
+    manifest["layers"] *= 100
+    registry.manifests["sw/nova", "1"] = json.dumps(manifest).encode()
+    assert states(registry) == ["ok", "differs"]
+    assert len(registry.methods()) < 20
+    assert states(registry, layout.images()) == ["ok", "differs"]
+    assert len(registry.methods()) < 10
 
 
 @pytest.mark.parametrize("config", [b'{"architecture": "arm64"}', b"{}", b"[]", b"[" * 100_000, b"\xff"])
