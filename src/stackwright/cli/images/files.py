@@ -21,7 +21,8 @@ IMPORTED = "What is imported is kept; run the same command again to continue."
 
 def export(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", dir_okay=False, help="The file to write; an existing one is replaced.")
+        Path,
+        typer.Argument(metavar="FILE", dir_okay=False, help="The file to write; an existing regular file is replaced."),
     ],
     names: Names = None,
     output: FormatOption = Format.TABLE,
