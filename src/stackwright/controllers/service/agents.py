@@ -99,11 +99,11 @@ def _with_attempt(
 
 
 def _waiting(left: tuple[str, ...], cause: str) -> Condition:
-    names = ", ".join(some([shown(name) for name in left], len(left)))
+    names = ", ".join(some([shown(name) for name in left]))
     return waiting(TYPE, f"{names} will be forgotten, because their nodes left the cloud: {cause}")
 
 
 def _used(used: Mapping[str, list[str]]) -> Condition:
-    parts = some([f"{shown(name)}: {', '.join(causes)}" for name, causes in used.items()], len(used))
+    parts = some([f"{shown(name)}: {', '.join(causes)}" for name, causes in used.items()])
     text = f"Kept although their nodes left the cloud: {'; '.join(parts)}. Each is forgotten when nothing uses it"
     return Condition(TYPE, False, "AgentsLeft", text, Wait(f"{', '.join(map(shown, used))} to be unused"))

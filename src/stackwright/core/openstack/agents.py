@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from stackwright.api.errors import printable
+
 REPORTS = "it still reports"  # what uses an agent that its service does not list as down
 SHOWN = 5
-LONGEST = 200  # characters of a use, which may contain a name that a user chose
+LONGEST = 200  # characters of a text
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,12 @@ def shown(name: str) -> str:
 
 
 def briefly(uses: Iterable[str]) -> list[str]:
-    """The first uses of an agent, and the number of the others, in a bounded size."""
-    every = list(uses)
-    return some([use if len(use) <= LONGEST else f"{use[:LONGEST]}…" for use in every[:SHOWN]], len(every))
+    """What uses an agent, in a bounded size and without control characters: tenants choose names."""
+    texts = (printable(use) for use in uses)
+    return some([text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for text in texts])
 
 
-def some(texts: Sequence[str], number: int) -> list[str]:
-    """At most SHOWN of the texts; the last one tells how many are left out of a number of them."""
-    first = list(texts[:SHOWN])
-    return first if number <= len(first) else [*first[:-1], f"{first[-1]} and {number - len(first)} more"]
+def some(texts: Sequence[str]) -> list[str]:
+    """At most SHOWN of the texts; the last one tells how many are left out."""
+    first, more = list(texts[:SHOWN]), len(texts) - SHOWN
+    return [*first[:-1], f"{first[-1]} and {more} more"] if more > 0 else first
