@@ -104,8 +104,8 @@ class FaultyAgents:
     def __init__(self, inner: Agents, fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
 
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> None:
-        await self._fuse.write(self._inner.forget(action, admin))
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+        return await self._fuse.write(self._inner.forget(action, admin))
 
 
 class FaultyClouds:

@@ -196,8 +196,11 @@ class Contents(Protocol):
 
 
 class Agents(Protocol):
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> None:
-        """Delete the records of agents; an absent one is not an error. Raises TransientError for one that is in use."""
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+        """Delete the records of agents; an absent one is not an error. Returns agent → error of those that remain.
+
+        Raises TransientError or TerminalError if none could be deleted.
+        """
 
 
 class Directories(Protocol):

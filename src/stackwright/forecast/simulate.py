@@ -23,7 +23,7 @@ from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.openstack.resources import ResourceKey
-from stackwright.core.plan import Action, Apply, Key, Object, Plan
+from stackwright.core.plan import Action, Apply, ForgetAgents, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
 from stackwright.core.settings import Settings
 from stackwright.forecast.clouds import ForecastClouds
@@ -142,7 +142,7 @@ async def simulate(
 
 class _Simulation:
     def __init__(self, base: Snapshot, settings: Settings, request: Request, now: float, outside: Outside) -> None:
-        self.clock = FrozenClock(now)
+        self.clock, self.agents = FrozenClock(now), MemoryAgents()
         self.world = MemoryCluster(base, self.clock)
         self.request = request
         self.forecast = Forecast(base, self.world)
@@ -157,7 +157,7 @@ class _Simulation:
             clock=self.clock,
             entropy=SeededEntropy(),
             contents=outside.contents or MemoryContents(),
-            agents=MemoryAgents(),
+            agents=self.agents,
             clouds=clouds,
         )
         self.cycle = Cycle(
@@ -231,7 +231,11 @@ class _Simulation:
             except (TransientError, TerminalError, Conflict) as error:
                 self._note_failure(action, str(error))
                 raise
-            self._note(action, before)
+            executed: Sequence[Action] = [action]
+            if isinstance(action, ForgetAgents):  # without those that are used
+                executed, self.agents.calls = self.agents.calls, []
+            for each in executed:
+                self._note(each, before)
             self._simulate_effect(action)
         return created
 

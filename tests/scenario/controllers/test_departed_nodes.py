@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.kinds import DEPLOYMENT, NODE, POD
+from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NODE, POD
 from stackwright.cli.ui.steps import lines
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find
+from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import Object
 from stackwright.core.ports import TransientError
 from stackwright.forecast.plan import forecast
@@ -18,7 +20,7 @@ from stackwright.services.neutron.kind import Neutron
 from stackwright.services.nova.kind import Nova
 from support.faults import Crash, Fuse
 from sweep import sampled
-from tests.scenario.world import EVERY_ROLE, NAMESPACE, SETTINGS, World, ready_world
+from tests.scenario.world import EVERY_ROLE, NAME, NAMESPACE, SETTINGS, World, ready_world
 
 pytestmark = pytest.mark.looptime
 COMPUTE = "nova-compute@node-2"
@@ -144,17 +146,75 @@ async def test_a_node_that_returns_with_its_servers_is_not_forgotten() -> None:
     await world.stop()
 
 
-async def test_a_failure_to_forget_is_reported_and_retried() -> None:
+async def test_a_failure_is_named_by_the_condition_alone_and_retried() -> None:
     world = await world_of_two()
-    world.agents.fail["compute"] = TransientError("Waiting to forget nova-compute on node-2 in compute: no connection")
+    world.agents.fail["compute"] = TransientError("policy forbids the deletion")
     leave(world)
     await world.run(240)
-    assert "Waiting to forget" in world.condition(obj=the(world, Nova.KIND, "nova"))[2]
+    events, states = len(world.cluster.events), set()
+    for _ in range(60):
+        await world.run(60)
+        assert world.ready(), world.condition()
+        entry = find(the(world, Nova.KIND, "nova"), "Agents")
+        assert entry is not None
+        states.add((entry["reason"], entry["message"], entry["lastTransitionTime"]))
+    ((reason, message, _),) = states
+    assert reason == "AgentsLeft" and "nova-compute on node-2: policy forbids the deletion" in message
+    assert len(world.cluster.events) == events
+    assert len([call for call in world.agents.calls if COMPUTE in call.agents]) <= 4 + 31
     assert known(world) == {COMPUTE}
     world.agents.fail.clear()
+    await world.run(180)
+    assert known(world) == set() and kept_for(world) is None
+    await world.stop()
+
+
+async def test_a_service_that_does_not_answer_is_named_by_the_condition_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def held(*_: Any) -> dict[str, list[str]]:
+        raise TransientError("Waiting for compute to list its content: 503")
+
+    world = await world_of_two()
+    monkeypatch.setattr(world.contents, "held", held)
+    leave(world)
+    await world.run(240)
+    events = len(world.cluster.events)
     await world.run(600)
+    assert "on node-2: Waiting for compute to list its content: 503" in (kept_for(world) or ("", ""))[1]
+    assert world.ready() and len(world.cluster.events) == events
+    assert forgotten(world) == [] and known(world) == EVERY
+    monkeypatch.undo()
+    await world.run(180)
     assert known(world) == set()
+    await world.stop()
+
+
+async def test_names_of_servers_have_a_limited_size() -> None:
+    world = await world_of_two()
+    world.contents.things = {COMPUTE: [f"server {'名' * 255} {number}" for number in range(2000)]}
+    leave(world)
+    await world.run(180)
+    result = world.get(CONFIGMAP, "nova-inventory")
+    assert result is not None and len(result["data"]["held.json"].encode()) < 5000
+    assert "… and 1995 more. Each" in (kept_for(world) or ("", ""))[1]
+    await world.stop()
+
+
+async def test_an_agent_that_is_kept_causes_few_writes_and_no_waiting_change_of_a_paused_cloud() -> None:
+    world = await world_of_two()
+    world.contents.things = {COMPUTE: ["server web"]}
+    leave(world)
+    await world.run(600)
+    writes = world.writes
+    await world.run(3600)
+    assert world.writes - writes <= 30
+    paused = {"metadata": {"annotations": {ANNOTATION: "true"}}}
+    await world.cluster.patch(OpenStackDeployment.KIND, (NAMESPACE, NAME), paused)
+    await world.run(600)
+    writes = world.writes
+    await world.run(600)
+    assert world.writes == writes
     assert world.ready(), world.condition()
+    assert kept_for(world) is not None
     await world.stop()
 
 
@@ -169,10 +229,10 @@ async def test_a_plan_names_what_is_forgotten_and_what_is_kept() -> None:
     contents.things = {COMPUTE: ["server web"]}
     request, now = Request(NAMESPACE), world.clock.now()
     found, _ = await forecast(world.cluster, SETTINGS, request, now, Outside(contents))
-    told = [line.strip() for line in lines(found) if "on node-2" in line and "look into" not in line]
+    told = [line.strip() for line in lines(found) if "on node-2" in line]
     names = ", ".join(f"neutron-{each}-agent on node-2" for each in ("dhcp", "l3", "metadata", "openvswitch"))
     assert told == [
-        f"» forget: {names} in networking  (for Neutron openstack/neutron)",
+        f"» forget if unused: {names} in networking  (for Neutron openstack/neutron)",
         "… Nova openstack/nova waits for nova-compute on node-2 to be unused",
     ]
     assert world.agents.calls == []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of
 from stackwright.adapters.openstack.transport.deadline import after, left, within
 from stackwright.adapters.threads import in_thread
-from stackwright.core.openstack.agents import registered, shown
+from stackwright.core.openstack.agents import REPORTS, registered
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import ForgetAgents
 from stackwright.core.ports import TransientError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 Use = tuple[str, str]  # name of an agent, and what uses it
-REPORTS = "it still reports"
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
@@ -31,25 +30,24 @@ L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 class CloudAgents:
     """core.ports.Agents as the administrator, over the internal endpoints."""
 
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> None:
-        demand(admin, action.admin_secret)
-        await in_thread(within, after(LONGEST), lambda: _forget(action, admin))
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+        demand(admin, action.look.admin_secret)
+        return await in_thread(within, after(LONGEST), lambda: _forget(action, admin))
 
 
-def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> None:
+def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
     from keystoneauth1.exceptions import ClientException
     from openstack.exceptions import SDKException
 
     cloud = connect(admin, admin.get("region_name") or "RegionOne", interface="internal")
-    errors = []
+    errors = {}
     for name in action.agents:
         try:
             _check_time()
-            FORGET[action.service](cloud, name)
+            FORGET[action.look.service](cloud, name, action.look.holders)
         except (ClientException, SDKException, OSError, TransientError) as error:  # the other agents do not wait
-            errors.append(f"{shown(name)}: {message_of(error)}")
-    if errors:
-        raise TransientError(f"Waiting to forget agents of nodes that left the cloud: {'; '.join(errors)}")
+            errors[name] = message_of(error)
+    return errors
 
 
 def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
@@ -64,7 +62,7 @@ def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
                     yield name, f"the migration of server {migration.server_id}"
 
 
-def forget_compute(cloud: Connection, name: str) -> None:
+def forget_compute(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
     for service in _services(cloud, name):
         if service.state != "down":
             raise TransientError("it reports again")
@@ -77,23 +75,26 @@ def _services(cloud: Connection, name: str) -> list[Any]:
 
 
 def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
+    """What uses these agents, which all leave: none of them takes over what another one hosts."""
     for name in names:
         for agent in _agents(cloud, name):
             if agent.is_alive:
                 yield name, REPORTS
-            if agent.binary in HOSTED and not _successors(_others(cloud, agent)):
+            if agent.binary in HOSTED and not _successors(_others(cloud, agent), names):
                 what, hosted, _ = HOSTED[agent.binary]
                 for each in hosted(cloud.network, agent):
                     yield name, f"{what} {each.name or each.id}, because no other {agent.binary} is up"
 
 
-def forget_network_agent(cloud: Connection, name: str) -> None:
+def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
+    """Delete an agent after what it hosts was moved to others, of which none is `leaving`."""
     for agent in _agents(cloud, name):
         if agent.is_alive:
             raise TransientError("it reports again")
         if agent.binary in HOSTED:
             _, _, move = HOSTED[agent.binary]
-            move(cloud.network, agent, _others(cloud, agent))
+            others = _others(cloud, agent)
+            move(cloud.network, agent, others, _successors(others, leaving))
         cloud.network.delete_agent(agent)
 
 
@@ -112,9 +113,10 @@ def _others(cloud: Connection, agent: Any) -> list[Any]:
     return [each for each in listed if each.binary == agent.binary and each.id != agent.id]
 
 
-def _successors(agents: list[Any]) -> list[Any]:
-    """Those that can take over what another agent hosts."""
-    return [each for each in agents if each.is_alive and each.is_admin_state_up]
+def _successors(agents: list[Any], leaving: Collection[str]) -> list[Any]:
+    """Those that can take over what another agent hosts: an agent that leaves may be alive for a moment."""
+    stay = [each for each in agents if registered(str(each.binary), str(each.host)) not in leaving]
+    return [each for each in stay if each.is_alive and each.is_admin_state_up]
 
 
 def _routers(network: Any, agent: Any) -> list[Any]:
@@ -125,13 +127,13 @@ def _networks(network: Any, agent: Any) -> list[Any]:
     return list(network.dhcp_agent_hosting_networks(agent))
 
 
-def _move_routers(network: Any, agent: Any, others: list[Any]) -> None:
+def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all routers to successors of their agent, each to the one with the fewest.
 
     Neutron requires that a router is removed from its agent before another one gets it. A crash in between leaves it
     without one, so all routers without an agent are scheduled.
     """
-    own, successors = {router.id for router in _routers(network, agent)}, _successors(others)
+    own = {router.id for router in _routers(network, agent)}
     if not successors:
         _refuse_to_strand(own, "routers")
         return
@@ -145,13 +147,13 @@ def _move_routers(network: Any, agent: Any, others: list[Any]) -> None:
         hosted[chosen.id].add(router)
 
 
-def _move_networks(network: Any, agent: Any, others: list[Any]) -> None:
+def _move_networks(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all networks to successors of their agent that do not have them, each to the one with the fewest.
 
     When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next one; when the
     agent is deleted, it does not.
     """
-    own, successors = {each.id for each in _networks(network, agent)}, _successors(others)
+    own = {each.id for each in _networks(network, agent)}
     if not successors:
         _refuse_to_strand(own, "networks")
     hosted = {each.id: {found.id for found in _networks(network, each)} for each in successors}
@@ -181,13 +183,13 @@ def _check_time() -> None:
         raise TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
 
 
-Move = Callable[[Any, Any, list[Any]], None]
+Move = Callable[[Any, Any, list[Any], list[Any]], None]
 HOSTED: Mapping[str, tuple[str, Callable[[Any, Any], list[Any]], Move]] = {
     L3_AGENT: ("router", _routers, _move_routers),
     DHCP_AGENT: ("network", _networks, _move_networks),
 }
 """Program → what its agents host, how that is listed, and how it is moved to others."""
-FORGET: Mapping[str, Callable[[Connection, str], None]] = {
+FORGET: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
     "compute": forget_compute,
     "networking": forget_network_agent,
 }

@@ -108,8 +108,7 @@ Account = SqlAccount | BrokerAccount | CatalogEntry
 
 @dataclass(frozen=True)
 class Inventory(Action):
-    """Lists what users own in back ends of a service, or what uses its agents, and writes it to a ConfigMap: held.json,
-    holder → names.
+    """Lists what users own in back ends of a service and writes it to a ConfigMap: held.json, holder → names.
 
     holders  names of back ends, or of agents as `registered` returns them
     """
@@ -129,19 +128,22 @@ class Inventory(Action):
 
 @dataclass(frozen=True)
 class ForgetAgents(Action):
-    """Deletes the records of agents whose nodes left the cloud, after it moved their routers and networks to others.
+    """Deletes the records of unused agents whose nodes left the cloud, after it moved their routers and networks to
+    others, and writes the outcome to the ConfigMap of the inventory: held.json, agent → what uses it, in words, or the
+    error. An agent that was forgotten has none. Such an error fails no action, because nothing waits for this one.
 
-    agents  their names, as `registered` returns them
+    look    the inventory of all agents that leave; none of them gets routers or networks. Its digest is the time of
+            the outcome
+    agents  the names of those to forget, as `registered` returns them
     """
 
-    verb = "forget"
-    service: str
+    verb = "forget if unused"
+    look: Inventory
     agents: tuple[str, ...]
-    admin_secret: Key
 
     @property
     def target(self) -> str:
-        return f"{', '.join(map(shown, self.agents))} in {self.service}"
+        return f"{', '.join(map(shown, self.agents))} in {self.look.service}"
 
 
 @dataclass(frozen=True)

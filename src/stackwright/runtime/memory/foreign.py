@@ -153,9 +153,10 @@ class MemoryAgents:
         self.calls: list[ForgetAgents] = []
         self.fail = fail if fail is not None else {}
 
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> None:
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
         self.calls.append(action)
-        _maybe_fail(self.fail, action.service)
+        _maybe_fail(self.fail, action.look.service)
+        return {}
 
 
 class MemoryHelm:

@@ -25,8 +25,8 @@ ACTIONS = [
     BrokerAccount("mq", ADMIN, "nova", "nova", SECRET, absent=True),
     CatalogEntry(ADMIN, SPEC, SECRET),
     CatalogEntry(ADMIN, SPEC, SECRET, absent=True),
-    Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN, "d"),
-    ForgetAgents("compute", ("nova-compute@node1",), ADMIN),
+    LOOK := Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN, "d"),
+    ForgetAgents(LOOK, ("nova-compute@node1",)),
     Publish(("n", "urls"), OWNER, ADMIN, ("url",), "d"),
 ]
 

@@ -23,7 +23,7 @@ from stackwright.adapters.openstack.agents import (
 )
 from stackwright.adapters.openstack.inventory import gathered
 from stackwright.adapters.openstack.transport.deadline import within
-from stackwright.core.plan import ForgetAgents
+from stackwright.core.plan import ForgetAgents, Inventory
 from stackwright.core.ports import TerminalError, TransientError
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
@@ -202,6 +202,20 @@ def test_a_router_in_high_availability_stays_where_it_is_too() -> None:
     assert network.writes == ["l3_node2 loses a", "l3_node2 is deleted"]
 
 
+def test_nothing_moves_to_an_agent_that_leaves_as_well() -> None:
+    """It is alive until its service has not heard of it for a while."""
+    leaving = [f"neutron-{program}-agent@node{node}" for program in ("l3", "dhcp") for node in (2, 3)]
+    for program, name in ("l3", leaving[0]), ("dhcp", leaving[2]):
+        hosted = {"1": (True, {"a"}), "2": (False, {"b", "c"}), "3": (True, set[str]())}
+        network = Network(**{f"{program}_node{node}": each for node, each in hosted.items()})
+        forget_network_agent(cloud(network=network), name, leaving)
+        assert network.kept == {f"{program}_node1": (True, {"a", "b", "c"}), f"{program}_node3": (True, set())}
+    alone = Network(l3_node2=(False, {"b"}), l3_node3=(True, set()))
+    assert "router b name, because no other neutron-l3-agent is up" in uses(alone, *leaving[:2])[leaving[0]]
+    with pytest.raises(TransientError, match="no other agent can take over 1"):
+        forget_network_agent(cloud(network=alone), leaving[0], leaving)
+
+
 def test_a_network_keeps_the_number_of_its_dhcp_servers_if_there_are_agents_for_them() -> None:
     three = Network(dhcp_node1=(True, {"a"}), dhcp_node2=(False, {"a"}), dhcp_node3=(True, set()))
     forget_network_agent(cloud(network=three), "neutron-dhcp-agent@node2")
@@ -241,14 +255,14 @@ async def test_a_refusal_of_nova_is_reported_and_delays_no_other_agent(monkeypat
     compute.hosts["node3"] = "down"
     compute.refuses = {"node2"}
     monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
-    action = ForgetAgents("compute", ("nova-compute@node2", "nova-compute@node3"), ("openstack", "keystone-admin"))
-    with pytest.raises(
-        TransientError, match=r"left the cloud: nova-compute on node2: Unable to delete .* instances\.$"
-    ):
-        await CloudAgents().forget(action, ADMIN)
+    names = ("nova-compute@node2", "nova-compute@node3")
+    look = Inventory(("openstack", "nova-inventory"), {}, "compute", names, ("openstack", "keystone-admin"), "")
+    action = ForgetAgents(look, names)
+    refusal = {"nova-compute@node2": "Unable to delete compute service that is hosting instances."}
+    assert await CloudAgents().forget(action, ADMIN) == refusal
     assert set(compute.hosts) == {"node1", "node2"}
     compute.refuses = set()
-    await CloudAgents().forget(action, ADMIN)
+    assert await CloudAgents().forget(action, ADMIN) == {}
     assert set(compute.hosts) == {"node1"}
     with pytest.raises(TerminalError, match="lacks username"):
         await CloudAgents().forget(action, {})

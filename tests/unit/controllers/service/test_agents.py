@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.controllers.service.agents import LOOK, MANY, without_left_agents
+from stackwright.controllers.service.agents import LASTING, LOOK, without_left_agents
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import done, waiting
 from stackwright.core.objects import DIGEST
-from stackwright.core.plan import ForgetAgents, Inventory, Object, Plan
+from stackwright.core.plan import ForgetAgents, Object, Plan
 from stackwright.core.settings import Settings
 from stackwright.services import keystone, neutron, nova
 from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
@@ -49,11 +49,11 @@ def seen(
     return Observed(declared, Settings({}, {}), thing, now, context=context)
 
 
-def looked(before: Observed, held: Mapping[str, list[str]], plan: Plan = RELEASED) -> Observed:
-    """The same after the inventory with this result."""
-    (look,) = without_left_agents(before, plan).actions
-    assert isinstance(look, Inventory)
-    meta = {"annotations": {DIGEST: look.digest}}
+def tried(before: Observed, held: Mapping[str, list[str]], plan: Plan = RELEASED) -> Observed:
+    """The same after an attempt with this result."""
+    (attempt,) = without_left_agents(before, plan).actions
+    assert isinstance(attempt, ForgetAgents)
+    meta = {"annotations": {DIGEST: str(int(before.now))}}
     return replace(before, inventory={"metadata": meta, "data": {"held.json": json.dumps(held)}})
 
 
@@ -68,60 +68,61 @@ def test_nodes_with_the_label_of_an_agent_are_recorded() -> None:
 def test_an_agent_that_is_down_and_unused_is_forgotten() -> None:
     start = seen()
     first = without_left_agents(start, RELEASED)
-    (look,) = first.actions
-    assert isinstance(look, Inventory)
-    assert str(look) == "look into compute nova-compute on node2"
-    assert (look.key, look.holders) == ((NAMESPACE, "nova-inventory"), (COMPUTE_2,))
+    (attempt,) = first.actions
+    assert isinstance(attempt, ForgetAgents)
+    assert str(attempt) == "forget if unused nova-compute on node2 in compute"
+    assert attempt.agents == attempt.look.holders == (COMPUTE_2,)
+    assert attempt.look.key == (NAMESPACE, "nova-inventory")
     assert first.status["agents"] == BOTH
     assert condition(first, "Agents").message == (
         "nova-compute on node2 will be forgotten, because their nodes left the cloud: checking what uses them"
     )
     assert condition(first).status is True and first.requeue == LOOK
-    second = without_left_agents(looked(start, {COMPUTE_2: []}), RELEASED)
-    assert [str(each) for each in second.actions] == ["forget nova-compute on node2 in compute"]
-    assert second.status["agents"] == [COMPUTE_1]
-    assert second.conditions == RELEASED.conditions
+    second = without_left_agents(tried(start, {COMPUTE_2: []}), RELEASED)
+    assert second == replace(RELEASED, status={"agents": [COMPUTE_1]})
 
 
 def test_a_used_agent_is_kept_and_checked_again() -> None:
     start = seen()
-    servers = [f"server {number}" for number in range(7)]
-    then = looked(start, {COMPUTE_2: servers})
+    then = tried(start, {COMPUTE_2: ["server web", "server db and 2 more"]})
     plan = without_left_agents(then, RELEASED)
     assert plan.empty and plan.status["agents"] == BOTH
     entry = condition(plan, "Agents")
     assert (entry.status, entry.reason) == (False, "AgentsLeft")
     assert entry.message == (
         "Kept although their nodes left the cloud: nova-compute on node2: "
-        "server 0, server 1, server 2, server 3, server 4 and 2 more. Each is forgotten when nothing uses it"
+        "server web, server db and 2 more. Each is forgotten when nothing uses it"
     )
     assert str(entry.waits_for) == "nova-compute on node2 to be unused"
-    later = without_left_agents(replace(then, now=then.now + LOOK), RELEASED)
-    (look,) = later.actions
-    assert isinstance(look, Inventory)
+    soon = without_left_agents(replace(then, now=then.now + LASTING - 1), RELEASED)
+    assert soon.empty and (plan.requeue, soon.requeue) == (LASTING, 1)
+    later = without_left_agents(replace(then, now=then.now + LASTING), RELEASED)
+    assert [type(each) for each in later.actions] == [ForgetAgents]
     assert condition(later, "Agents") == entry, "the condition does not change while the agents are checked"
-    assert plan.requeue == later.requeue == LOOK
+    reports = tried(start, {COMPUTE_2: ["it still reports", "server web"]})
+    assert without_left_agents(reports, RELEASED).requeue == LOOK, "it will not report for long"
 
 
 def test_a_result_that_lacks_an_agent_or_is_of_others_forgets_nothing() -> None:
-    plan = without_left_agents(looked(seen(), {}), RELEASED)
-    assert plan.empty and plan.status["agents"] == BOTH
-    two = replace(seen(known=[COMPUTE_2, "nova-compute@node3"]), inventory=looked(seen(), {COMPUTE_2: []}).inventory)
-    assert [type(each) for each in without_left_agents(two, RELEASED).actions] == [Inventory]
-    outdated = replace(looked(seen(), {COMPUTE_2: []}), now=1000.0 + LOOK)
-    assert [type(each) for each in without_left_agents(outdated, RELEASED).actions] == [Inventory]
+    plan = without_left_agents(tried(seen(), {}), RELEASED)
+    assert len(plan.actions) == 1 and plan.status["agents"] == BOTH
+    three = replace(seen(known=[*BOTH, "nova-compute@node3"]), inventory=tried(seen(), {COMPUTE_2: []}).inventory)
+    plan = without_left_agents(three, RELEASED)
+    (attempt,) = plan.actions
+    assert isinstance(attempt, ForgetAgents) and attempt.agents == ("nova-compute@node3",)
+    assert plan.status["agents"] == [COMPUTE_1, "nova-compute@node3"]
+    for now in (1000.0 + LASTING, 999.0):  # the latter by a clock that was ahead
+        plan = without_left_agents(replace(tried(seen(), {COMPUTE_2: []}), now=now), RELEASED)
+        assert len(plan.actions) == 1 and plan.status["agents"] == BOTH
 
 
-def test_an_inventory_of_many_agents_may_take_longer() -> None:
-    names = [f"node{number}" for number in range(2, 2 + 3 * MANY)]
-    start = seen(known=[f"nova-compute@{name}" for name in names])
+def test_a_condition_names_a_limited_number_of_agents() -> None:
+    names = [f"nova-compute@node{number}" for number in range(100, 400)]
+    start = seen(known=names)
     plan = without_left_agents(start, RELEASED)
-    assert plan.requeue == 4 * LOOK
-    assert "and 145 more will be forgotten" in condition(plan, "Agents").message
-    then = looked(replace(start, now=0.0), {f"nova-compute@{name}": [] for name in names})
-    (forget,) = without_left_agents(replace(then, now=4 * LOOK - 1), RELEASED).actions
-    assert isinstance(forget, ForgetAgents) and len(forget.agents) == len(names)
-    assert [type(each) for each in without_left_agents(replace(then, now=4 * LOOK), RELEASED).actions] == [Inventory]
+    assert "and 295 more will be forgotten" in condition(plan, "Agents").message
+    plan = without_left_agents(tried(start, {name: ["server web"] for name in names}), RELEASED)
+    assert "nova-compute on node104: server web and 295 more. Each" in condition(plan, "Agents").message
 
 
 @pytest.mark.parametrize("stages", [(waiting("Release", "Updating"),), ()])
@@ -137,6 +138,10 @@ def test_an_agent_with_a_label_or_a_pod_is_not_looked_at() -> None:
     assert without_left_agents(seen(nodes={COMPUTE: ["node1", "node2"]}), RELEASED).empty
     with_pod = without_left_agents(seen(pods={"compute": ["node2"]}), RELEASED)
     assert with_pod.empty and with_pod.status["agents"] == BOTH
+    two = seen(known=[*BOTH, "nova-compute@node3"], pods={"compute": ["node2"]})
+    (attempt,) = without_left_agents(two, RELEASED).actions
+    assert isinstance(attempt, ForgetAgents) and attempt.agents == ("nova-compute@node3",)
+    assert attempt.look.holders == (COMPUTE_2, "nova-compute@node3"), "all that leave, which get no routers"
     assert not without_left_agents(seen(pods={"conductor": ["node2"]}), RELEASED).empty
 
 
@@ -155,11 +160,10 @@ def test_a_node_that_loses_one_role_keeps_its_other_agents() -> None:
     both = [f"{binary}@{host}" for binary in ("neutron-openvswitch-agent", *gateway) for host in hosts]
     start = seen(neutron.SERVICE, known=both, nodes={OPENVSWITCH: ["node1", "node2"], GATEWAY: ["node1"]})
     held = {**{f"{binary}@node2": [] for binary in gateway}, "neutron-l3-agent@node2": ["router r"]}
-    plan = without_left_agents(looked(start, held), RELEASED)
-    (action,) = plan.actions
-    assert isinstance(action, ForgetAgents)
-    assert action.agents == ("neutron-dhcp-agent@node2", "neutron-metadata-agent@node2")
-    assert plan.status["agents"] == sorted(set(both) - set(action.agents))
+    plan = without_left_agents(tried(start, held), RELEASED)
+    assert plan.empty
+    forgotten = {"neutron-dhcp-agent@node2", "neutron-metadata-agent@node2"}
+    assert plan.status["agents"] == sorted(set(both) - forgotten)
 
 
 def test_a_service_without_agents_is_left_alone() -> None:
