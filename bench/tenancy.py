@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.options import BenchError, say
-from stackwright.adapters.openstack.client import connect
+from stackwright.adapters.openstack.transport.client import connect
 from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
 from stackwright.core.ports import secret_data
 from stackwright.local.config import LocalCluster

@@ -98,7 +98,7 @@ LDAP = {"services": {"identity": {"keystone": {"values": {"conf": {"keystone": {
 # (title, content of FILE, command)
 FILES: list[tuple[str, Any, str]] = [
     ("Unknown field", refused(replicas=3), "stackwright apply -f FILE"),
-    ("Unknown field, past our command line", refused(replicas=3), "kubectl apply --server-side -f FILE"),
+    ("Unknown field, with kubectl", refused(replicas=3), "kubectl apply --server-side -f FILE"),
     ("Field that is not supported yet", refused(features={"telemetry": {}}), "kubectl apply --server-side -f FILE"),
     ("Wrong type", refused(draft="perhaps"), "kubectl apply --server-side -f FILE"),
     ("Unknown release", refused(openstack_version="yoga"), "stackwright apply -f FILE"),
@@ -114,10 +114,10 @@ FILES: list[tuple[str, Any, str]] = [
     ("Override of another shape", keystone(conf={"keystone": ["x"]}), "stackwright apply -f FILE"),
     ("Unknown kind", {**refused(), "kind": "OpenStackDeploymnet"}, "stackwright apply -f FILE"),
     ("Server without a flavor", server(flavor=None), "stackwright apply -f FILE"),
-    ("Server without a flavor, past our command line", server(flavor=None), "kubectl apply --server-side -f FILE"),
+    ("Server without a flavor, with kubectl", server(flavor=None), "kubectl apply --server-side -f FILE"),
     ("Several errors of a server at once", SERVERS, "stackwright apply -f FILE"),
     (
-        "Two spellings of one thing",
+        "Two fields for one setting",
         infrastructure(
             "OpenStackCluster", disablePortSecurity=True, managedNetwork={"mtu": 1400, "enablePortSecurity": True}
         ),
@@ -135,22 +135,22 @@ FILES: list[tuple[str, Any, str]] = [
     ("Text where true or false belongs", refused(draft="true"), "stackwright apply -f FILE"),
     ("Line break in a text", refused(region_name="RegionOne\n[DEFAULT]\ndebug = true"), "stackwright apply -f FILE"),
     (
-        "Certificate that is none",
+        "Invalid certificate",
         refused(features={"ssl": {"public_endpoints": dict.fromkeys(("ca_cert", "api_cert", "api_key"), "s3cret")}}),
         "stackwright apply -f FILE",
     ),
     ("Invalid name", INVALID_NAME, "stackwright apply -f FILE"),
     ("Not YAML", "spec: [\n", "stackwright apply -f FILE"),
-    ("File that is not there", None, "stackwright apply -f nothing.yaml"),
-    ("Kubeconfig that is not there", None, "stackwright status --kubeconfig nothing"),
+    ("Missing file", None, "stackwright apply -f nothing.yaml"),
+    ("Missing kubeconfig", None, "stackwright status --kubeconfig nothing"),
     ("Unknown service of logs", None, "stackwright logs nova"),
     ("Unknown role of the operator", None, "stackwright operator --controllers=all,none"),
 ]
 
 # (title, command), for an existing server; FILE has a changed one
 CHANGES = [
-    ("Server that is there and cannot change", "stackwright plan -f FILE"),
-    ("Server that is there and cannot change, past our command line", "kubectl apply --server-side -f FILE"),
+    ("Immutable fields of a server", "stackwright plan -f FILE"),
+    ("Immutable fields of a server, with kubectl", "kubectl apply --server-side -f FILE"),
 ]
 
 # (title, the change, text that the message of condition Ready must contain)

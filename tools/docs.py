@@ -16,7 +16,7 @@ import typer
 from stackwright.api.crd import crd
 from stackwright.api.fields.lines import LINE
 from stackwright.api.meta import Resource
-from stackwright.cli.app import COMMANDS, LazyCommand, app
+from stackwright.cli.app import COMMANDS, WIDTH, LazyCommand, app
 from stackwright.cloud.registry import RESOURCES
 from stackwright.cloud.support import TESTED
 from stackwright.services.tested import PROBLEMS
@@ -24,15 +24,15 @@ from stackwright.services.tested import PROBLEMS
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n"
 HEAD = "| field | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
-WIDTH = 100
 SUPPORT = """\
 # What is tested
 
 Each value that a cloud may use, and the end-to-end test that uses it in a real cloud. `.venv/bin/python
 tools/suite.py report` shows when the pack of such a test last passed, or that no run of it is recorded. *Rendered
 only*: the value changes charts and options, as golden tests show, but no test has used it in a real cloud;
-`stackwright plan` and `apply` report it if a cloud uses it. OVN (`ml2/ovn`) is known not to start in this version.
-The datapath of Open vSwitch, in the kernel or in user space, depends on the nodes and is not a value of a cloud. """
+`stackwright plan`, `apply` and `up --file` report it if a cloud uses it. OVN (`ml2/ovn`) is known not to start in this
+version. The datapath of Open vSwitch, in the kernel or in user space, depends on the nodes and is no value of a cloud.
+"""
 Schema = dict[str, Any]
 
 
@@ -164,7 +164,7 @@ def cli_page() -> str:
 
 def _help(command: Any, path: str) -> str:
     inherited: Any = typer.main.get_command(app).context_settings
-    settings = {**inherited, **command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    settings = {**inherited, **command.context_settings, "terminal_width": WIDTH}
     context = command.context_class(command, info_name=path, **settings)
     return "\n".join(line.rstrip() for line in command.get_help(context).strip().splitlines())
 

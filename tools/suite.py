@@ -32,6 +32,7 @@ CLOUDS = ROOT / "tests/e2e/clouds.py"
 BROWSER = ROOT / "tests/e2e/browser.py"
 STACKWRIGHT = Path(sys.executable).with_name("stackwright")
 END = CORE / "test_10_end.py"
+PURE = ("tests/unit/", "tests/scenario/")
 UP_LIMIT = 3600
 STOP_LIMIT = 120
 INTERRUPTED = 130
@@ -267,13 +268,20 @@ def test() -> int:
 
 
 def unproven(known: list[Pack], record: packs.Record) -> list[Pack]:
-    """Packs whose last run did not pass on this code (documentation aside); an interrupted run continues with them."""
+    """Packs whose last run did not pass on this code; an interrupted run continues with them.
+
+    Documentation and pure tests aside, which no pack reads.
+    """
     changed = changes(known, record)
     own = packs.RECORD.relative_to(ROOT).as_posix()
 
     def is_proven(pack: Pack) -> bool:
         last = record.get(pack.name, Run())
-        code = [path for path in changed[pack.name] if path != own and not path.endswith(".md")]
+        code = [
+            each
+            for each in changed[pack.name]
+            if each != own and not each.endswith(".md") and not each.startswith(PURE)
+        ]
         return last.result == "passed" and since(last.passed) is not None and not code
 
     return [pack for pack in known if not is_proven(pack)]

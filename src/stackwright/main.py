@@ -20,6 +20,7 @@ from typing import Any
 
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.adapters.kubernetes.login import wrong_with
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
@@ -99,6 +100,7 @@ def count_openstack(method: str, code: str) -> None:
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
     from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
+    from stackwright.adapters.openstack.agents import CloudAgents
     from stackwright.adapters.openstack.inventory import CloudContents
     from stackwright.adapters.openstack.keystone import KeystoneIdentity
     from stackwright.adapters.rabbitmq import RabbitBroker
@@ -113,6 +115,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
         clock=SystemClock(),
         entropy=SystemEntropy(),
         contents=CloudContents(),
+        agents=CloudAgents(),
         clouds=clouds,
     )
 
@@ -154,7 +157,7 @@ def _queue() -> KeyedQueue[Item]:
 
 async def operate(options: Options, evicted: Callable[[], None] = lambda: None) -> None:
     """Run the operator until it is cancelled or a part of it ends; `evicted` is called if its pod is being deleted."""
-    from stackwright.controllers.validate import errors_of
+    from stackwright.admission.validate import errors_of
     from stackwright.runtime.webhook.admission import Admission
     from stackwright.runtime.webhook.certificate import Certificate
 
@@ -193,9 +196,19 @@ async def provision(options: ProvisionerOptions) -> None:
 
 
 def _connect(kubeconfig: str | None) -> KubernetesCluster:
+    """A client of the cluster. Raises TerminalError."""
     if kubeconfig is not None:
         os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
-    return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
+    try:
+        return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
+    except Exception as error:  # lightkube, YAML, TLS and file errors alike
+        problem = wrong_with(error)
+        raise TerminalError(
+            f"{kubeconfig} is not a usable kubeconfig: {problem}"
+            if kubeconfig is not None
+            else f"The service account of a pod cannot be used ({problem}); "
+            "outside of a pod, name a kubeconfig by --kubeconfig FILE"
+        ) from error
 
 
 async def _serve(

@@ -55,10 +55,10 @@ def storage(machine: Cloud) -> FullCloud:
     """The same with volumes, objects and a small Ceph. One without gets them, as its operator would do it."""
     machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
-        if machine.knows_removed_nodes():
-            machine.renew()
-        else:
+        if machine.forgets_removed_nodes():
             machine.empty()
+        else:
+            machine.renew()
     elif machine.spec() and not machine.is_full():
         machine.remove()
     said = machine.stackwright("up", "--file", STORAGE, "--yes", limit=3000)

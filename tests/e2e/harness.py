@@ -22,6 +22,7 @@ from stackwright.local.config import LocalCluster
 ROOT = Path(__file__).parents[2]
 CLI = Path(sys.executable).with_name("stackwright")
 SMALL = "examples/identity.yaml"
+FORGET_LIMIT = 420  # seconds until the operator has forgotten the agents of a node that was removed
 AUTHORITY = "secret/openstack-ca"  # clients trust it longer than a cloud lives
 KINDS = (
     "all,secrets,configmaps,pvc,serviceaccounts,pdb,networkpolicies,ingresses.networking.k8s.io"
@@ -180,10 +181,23 @@ class Cloud:
         words = ("compute", "service", "list", "--service", "nova-compute", "-f", "json", "-c", "Host", "-c", "State")
         return {each["Host"]: each["State"] for each in json.loads(self._openstack(*words))}
 
-    def knows_removed_nodes(self) -> bool:
-        """Whether services and agents of nodes that were removed are left in the cloud."""
-        nodes = {name.removeprefix("node/") for name in self.kubectl("get", "nodes", "-o", "name").split()}
-        return not nodes >= self.computes().keys()
+    def hosts(self) -> set[str]:
+        """Hosts of all compute services and network agents."""
+        agents = json.loads(self._openstack("network", "agent", "list", "-f", "json", "-c", "Host"))
+        return {*self.computes(), *(each["Host"] for each in agents)}
+
+    def forgets_removed_nodes(self) -> bool:
+        """Whether the operator forgets nodes that were removed. It keeps the compute service of one with machines."""
+
+        def done() -> bool:
+            nodes = {name.removeprefix("node/") for name in self.kubectl("get", "nodes", "-o", "name").split()}
+            return self.hosts() <= nodes
+
+        try:
+            eventually(done, limit=FORGET_LIMIT, pause=3)
+        except AssertionError:
+            return False
+        return True
 
     def empty(self) -> None:
         """Of virtual machines and images."""

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from stackwright.adapters.helm.command import HelmCli
-from stackwright.cli.change.costs import objects
 from stackwright.core.helm.merge import merge
-from stackwright.impact import Restart, restarts
+from stackwright.forecast.costs import objects
+from stackwright.forecast.impact import Restart, restarts
 from support.paths import GOLDEN
 from tests.golden.test_charts import find_helm
 

@@ -19,8 +19,8 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.openstack.resources import CloudResource
 from stackwright.core.plan import Object
+from stackwright.forecast.simulate import Outside
 from stackwright.runtime.memory.shape import schema_of, with_defaults
-from stackwright.simulate import Outside
 from support.faults import Fuse
 from sweep import sampled
 from tests.scenario.world import NAMESPACE, World
@@ -59,7 +59,7 @@ def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
     async def outside(*_: Any) -> AsyncIterator[Outside]:
         yield Outside(None, clouds)
 
-    monkeypatch.setattr("stackwright.cli.change.plan.outside", outside)
+    monkeypatch.setattr("stackwright.cli.foresee.outside", outside)
 
 
 class Clusters(World):

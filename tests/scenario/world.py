@@ -36,6 +36,7 @@ from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
 from stackwright.runtime.events import Item
 from stackwright.runtime.memory import (
+    MemoryAgents,
     MemoryBroker,
     MemoryCluster,
     MemoryContents,
@@ -313,7 +314,7 @@ class World:
         self.kubelet = Kubelet(self.cluster)
         self.entropy = SeededEntropy()
         self.reconciles: list[Item] = []
-        self.contents = MemoryContents()
+        self.contents, self.agents = MemoryContents(), MemoryAgents()
         self.clouds = FaultyClouds(self.clock)
         self.settings: Settings | None = None
         self.ceph = True  # whether the provider of Ceph fulfils requests
@@ -341,6 +342,7 @@ class World:
             self.clock,
             self.entropy,
             contents=self.contents,
+            agents=self.agents,
             clouds=self.port(queue),
         )
         if fuse:
@@ -515,7 +517,7 @@ class World:
     @property
     def writes(self) -> int:
         """All writes of the operator so far, to the API and to foreign systems."""
-        foreign = (self.helm.calls, self.sql.calls, self.broker.calls, self.identity.calls)
+        foreign = (self.helm.calls, self.sql.calls, self.broker.calls, self.identity.calls, self.agents.calls)
         return len(self.cluster.writes) + len(self.cluster.events) + sum(map(len, foreign))
 
     def state(self) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from stackwright.api.meta import Kind
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
-from stackwright.core.plan import Account, HelmUpgrade, Key, Object
-from stackwright.core.ports import Cluster, Helm, Ports, Provider
+from stackwright.core.plan import Account, ForgetAgents, HelmUpgrade, Key, Object
+from stackwright.core.ports import Agents, Cluster, Helm, Ports, Provider
 
 T = TypeVar("T")
 
@@ -100,6 +100,14 @@ class FaultyProvider:
         return await self._inner.missing(action, admin, password)
 
 
+class FaultyAgents:
+    def __init__(self, inner: Agents, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+        return await self._fuse.write(self._inner.forget(action, admin))
+
+
 class FaultyClouds:
     def __init__(self, inner: Clouds, fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
@@ -131,6 +139,7 @@ def faulty(ports: Ports, fuse: Fuse) -> Ports:
         "sql": FaultyProvider(ports.sql, fuse),
         "broker": FaultyProvider(ports.broker, fuse),
         "identity": FaultyProvider(ports.identity, fuse),
+        "agents": FaultyAgents(ports.agents, fuse),
         "clouds": FaultyClouds(ports.clouds, fuse),
     }
     return dataclasses.replace(ports, **wrapped)

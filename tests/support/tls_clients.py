@@ -6,13 +6,12 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from stackwright.runtime import x509
+from support.waiting import PATIENCE
 
 HOST = "webhook"
-PATIENCE = 30.0  # seconds
 
 
 def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -25,13 +24,6 @@ def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
     return server, client
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Waits for what happens at once on an idle machine, and later on a busy one."""
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 async def connected(port: int, address: str) -> socket.socket:

@@ -27,6 +27,7 @@ MORE = "more errors are not shown"
 LONGEST = 80  # characters of a value that is repeated
 LONG = 4096  # of an error
 ALLOWED = " allowed: "
+FIELD = re.compile(r"(\w+)[\w.\[\]'-]*: ")
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
@@ -65,7 +66,13 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     where = prefix
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if where else name_of(part)
-    return f"{where}: {text}"
+    return f"{where}{'.' if _begins_with_field(text, _model_at(model, path)) else ': '}{text}"
+
+
+def _begins_with_field(text: str, model: Any) -> bool:
+    """Whether the message of a model's validator begins with the path of a field: `subnet.range: …`."""
+    field = FIELD.match(text)
+    return field is not None and field[1] in getattr(model, "model_fields", {})
 
 
 def _not_allowed(value: object, allowed: str, repeated: bool) -> str:

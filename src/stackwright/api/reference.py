@@ -41,11 +41,18 @@ FIELDS = {
     "MemcachedTemplate": "cacheSize maxConn",
 }
 
-# Services of an OpenStackDeployment in the reference; one without a declaration is rejected as not supported.
+# Services of an OpenStackDeployment in the reference, and their programs; one without a declaration is rejected as not
+# supported.
 _SERVICES = """
 alarming app-gateway baremetal cloudprober descheduler dns dynamic-resource-balancer event instance-ha key-manager
 load-balancer metering metric metric-storage orchestration redis shared-file-system stepler tempest
+aodh barbican ceilometer designate gnocchi heat ironic manila masakari octavia
 """
+# Program → the service that has it; users write one for the other.
+PROGRAMS = {
+    "cinder": "block-storage", "etcd": "coordination", "glance": "image", "horizon": "dashboard",
+    "keystone": "identity", "mariadb": "database", "neutron": "networking", "nova": "compute", "rabbitmq": "messaging",
+}  # fmt: skip
 SERVICES = frozenset(_SERVICES.split())
 
 

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from stackwright.api.reference import PROGRAMS
+
 LONGEST_NAME = 64  # characters of a name for which similar ones are searched
 SEARCHED = 5  # names of a list for which similar ones are searched
 EMPTY = "must not be empty"
@@ -61,12 +63,18 @@ def _whole(value: Any) -> Any:
 
 
 def near(name: object, known: Iterable[object]) -> str:
-    """The known names of a similar spelling, in any case, as `a or b`; empty for a known name, and without any."""
+    """The known names of a similar spelling, in any case, as `a or b`; empty for a known name, and without any.
+
+    For the name of a program, it is its service.
+    """
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ""
     spelt = {each.lower(): each for each in known if isinstance(each, str)}
     word = name.lower()
-    close = [word] if word in spelt else get_close_matches(word, spelt, 2, 0.7)
+    program = word.removeprefix("~")
+    service = word.removesuffix(program) + PROGRAMS.get(program, program)
+    same = next((each for each in (word, service) if each in spelt), None)
+    close = [same] if same else get_close_matches(word, spelt, 2, 0.7)
     return " or ".join(spelt[each] for each in close if spelt[each] != name)
 
 

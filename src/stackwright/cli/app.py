@@ -25,32 +25,34 @@ COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable by which a shell asks for c
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 COMPARING = ("plan",)  # 2 means changes here, so wrong usage is a failure
 
-# In the order of use. A name without a file is not listed.
+WIDTH = 100  # of the help, on a terminal that is not narrower
+
+# In the order of use. A name without a file is not listed. Help of 80 columns cuts texts of more than 61 characters.
 COMMANDS = {
-    "up": "Start the local Kubernetes, the operator, and a cloud; resume an interrupted start.",
+    "up": "Start the local Kubernetes, the operator, and a cloud.",
     "status": "Show the state of the cluster and of its clouds.",
     "plan": "Show what a manifest would change, without changing anything.",
-    "values": "Print the values of a chart, also in the form of OpenStack-Helm's own charts.",
+    "values": "Print the values of a chart, also for OpenStack-Helm.",
     "apply": "Check manifests and apply them.",
     "wait": "Wait until a cloud is ready, and print what it waits for.",
     "logs": "Show the logs of a service.",
     "restart": "Restart the pods of a service by a rolling update.",
-    "pause": "Pause a cloud, a service or a server: the operator does not change it.",
+    "pause": "Pause a cloud, a service or a server.",
     "resume": "Resume a paused object.",
     "history": "Show the revisions of a cloud, or of its Helm releases.",
     "rollback": "Restore an earlier spec of a cloud.",
     "delete": "Delete a cloud, after listing what is deleted with it.",
-    "servers": "Show the servers created in OpenStacks, with their ports, volumes and addresses.",
-    "openrc": "Print the settings and credentials with which OpenStack clients use a cloud.",
+    "servers": "Show the servers created in OpenStacks.",
+    "openrc": "Print settings and credentials for OpenStack clients.",
     "shell": "Open a shell with the cloud's credentials and clients.",
-    "images": "Build, list, and load container images.",
-    "version": "Print the versions of the program, of the operator, and of the clouds.",
+    "images": "Build, list, load, push and export images.",
+    "version": "Print the versions of program, operator, and clouds.",
     "crds": "Print the CustomResourceDefinitions.",
     "smoke": "Test a cloud end to end.",
-    "doctor": "Find faults of this machine and of the cluster, with remedies.",
+    "doctor": "Find faults of this machine and of the cluster.",
     "report": "Collect a support bundle without secrets.",
     "operator": "Run the operator in the foreground.",
-    "provisioner": "Run the provisioner of one node's local volumes in the foreground.",
+    "provisioner": "Run the provisioner of local volumes in the foreground.",
     "down": "Stop the cluster and clean up the machine; keep the data.",
 }
 
@@ -90,14 +92,7 @@ class LazyCommand(TyperCommand):
         return add(typer.main.get_command(single))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        try:
-            return self.load().make_context(info_name, args, parent=parent, **extra)
-        except typer.BadParameter as error:
-            if (wrong := getattr(error.__cause__, "errors", None)) is not None:  # pydantic's, with which Typer checks
-                from stackwright.api.wording import worded
-
-                error.message = "; ".join(worded(item) for item in wrong())
-            raise
+        return self.load().make_context(info_name, args, parent=parent, **extra)
 
 
 class LazyGroup(TyperGroup):
@@ -126,7 +121,7 @@ class LazyGroup(TyperGroup):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except typer.TyperException as error:
-            if any(word in COMPARING for word in words):
+            if next((word for word in words if word in COMMANDS), "") in COMPARING:
                 error.exit_code = EXIT_FAILURE
             raise
 
@@ -134,6 +129,10 @@ class LazyGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.TyperException as error:
+            if (wrong := getattr(error.__cause__, "errors", None)) is not None:  # pydantic's, with which Typer checks
+                from stackwright.api.wording import worded
+
+                error.message = "; ".join(worded(item) for item in wrong())
             if ctx.invoked_subcommand in COMPARING:
                 error.exit_code = EXIT_FAILURE
             raise
@@ -147,7 +146,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH},
 )
 
 

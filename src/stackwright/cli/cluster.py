@@ -144,6 +144,7 @@ async def connected(
     """A client of the cluster, before any request. `tell` receives the stderr of a credential plugin."""
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.kubernetes.login import wrong_with
+    from stackwright.core.ports import Unreachable
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
@@ -157,6 +158,10 @@ async def connected(
         raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}{_not_merged(given)}") from error
     try:
         yield cluster
+    except Unreachable as error:
+        if is_local(path):
+            error.add_note("Does it run? `stackwright up` starts it, `stackwright doctor` examines it.")
+        raise
     finally:
         await cluster.close()
 
@@ -177,11 +182,9 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
 
 
 def _explained(error: Exception) -> str:
-    from stackwright.core.ports import NotServed, Unreachable
+    from stackwright.core.ports import NotServed
 
-    text = str(error)
-    if isinstance(error, Unreachable):
-        return f"{text}\nDoes it run? `stackwright up` starts the local one, `stackwright doctor` examines it."
+    text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, NotServed) and error.group.endswith(CLUSTER_API) and error.group != OUR_PROVIDER:
         return f"{text}\nCluster API or this provider is not installed on this cluster; `clusterctl init` installs it."
     if isinstance(error, NotServed):

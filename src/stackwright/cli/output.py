@@ -16,6 +16,11 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+class Data(StrEnum):
+    YAML = "yaml"
+    JSON = "json"
+
+
 FormatOption = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
 
 

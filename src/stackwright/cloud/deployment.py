@@ -43,7 +43,8 @@ class Common(Model):
         default_factory=Charts, description="Values for all charts, applied before those of the groups."
     )
     infra: Charts = Field(
-        default_factory=Charts, description="Values for the charts of database, messaging, memcached, ingress."
+        default_factory=Charts,
+        description="Values for the charts of databases, buses, memcached, etcd, Ceph and ingress.",
     )
     openstack: Charts = Field(default_factory=Charts, description="Values for the OpenStack charts.")
 

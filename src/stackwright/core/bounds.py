@@ -1,10 +1,11 @@
-"""Limits of the size of a JSON text or an object, checked before it is built or validated. Pure."""
+"""Limits of the size of a JSON text, a YAML document or an object, checked before it is built or validated. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+DEEPEST = 100  # levels of a YAML document
 VALUES = 20_000  # of a spec; the largest known cloud has some hundreds
 
 

@@ -223,7 +223,7 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
         return "it does not exist"
     entry = find(obj)
     if entry is None:
-        return "it was not processed yet"
+        return "the operator has not processed it yet"
     return str(entry.get("message") or entry.get("reason") or "no reason given")
 
 

@@ -31,6 +31,11 @@ def version_of(obj: Object | None) -> str:
     return f"{meta['uid']}-{meta['resourceVersion']}" if "resourceVersion" in meta else ""
 
 
+def mapping(value: Any) -> Mapping[Any, Any]:
+    """The value if it is a mapping, else an empty one: values of charts may have any shape."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def owner_reference(obj: Object) -> Object:
     """An owner reference, with which Kubernetes garbage-collects dependents of an object."""
     return {

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stackwright.api.meta import Kind
-from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
+from stackwright.core.plan import (
+    Account,
+    BrokerAccount,
+    CatalogEntry,
+    ForgetAgents,
+    HelmUpgrade,
+    Inventory,
+    Key,
+    Object,
+    SqlAccount,
+)
 
 if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
@@ -47,13 +57,27 @@ class StillMissing(TransientError):
 
 
 class TerminalError(Exception):
-    """A terminal error: an external system rejects the request until it is changed; the text says what to change."""
+    """A terminal error: an external system rejects the request until it is changed; the text says what to change.
+
+    Retried slowly, or after `after` seconds.
+    """
 
     reason = "BlockedRefused"
+    after: float | None = None
+
+
+class UndeclaredStatus(TerminalError):
+    """The installed CRD lacks fields of a written status; `fields` are their paths, without `status`."""
+
+    def __init__(self, text: str, fields: Sequence[str]) -> None:
+        super().__init__(text)
+        self.fields = fields
 
 
 class Conflict(Exception):
     """An object changed concurrently: the reconcile is retried, and that object (`kind`, `key`) is read again."""
+
+    reason = "Waiting"
 
     def __init__(self, text: str, kind: Kind, key: Key) -> None:
         super().__init__(text)
@@ -92,7 +116,7 @@ class Cluster(Reader, Protocol):
         """A new object. Raises Conflict if one of its name exists."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply of the status subresource."""
+        """Server-side apply of the status subresource. Raises UndeclaredStatus if the CRD lacks some of its fields."""
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         """JSON merge patch; if it contains metadata.resourceVersion, it raises Conflict when the object changed."""
@@ -166,7 +190,17 @@ class Unchecked:
 
 class Contents(Protocol):
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        """Back end → names of the images or volumes in it. Raises TransientError if the service does not answer."""
+        """Back end → names of the images or volumes in it; agent → what uses it, in words. Raises TransientError if the
+        service does not answer.
+        """
+
+
+class Agents(Protocol):
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+        """Delete the records of agents; an absent one is not an error. Returns agent → error of those that remain.
+
+        Raises TransientError or TerminalError if none could be deleted.
+        """
 
 
 class Directories(Protocol):
@@ -202,6 +236,7 @@ def absent(what: str) -> Any:
 
 NO_DIRECTORIES: Directories = absent("directories of a node")
 NO_CONTENTS: Contents = absent("access to users' resources")
+NO_AGENTS: Agents = absent("access to agents of nodes")
 UNCHECKED: Accounts = Unchecked()
 NO_CLOUDS: Clouds = absent("access to an OpenStack")
 
@@ -232,6 +267,7 @@ class Ports:
     entropy: Entropy
     directories: Directories = NO_DIRECTORIES
     contents: Contents = NO_CONTENTS
+    agents: Agents = NO_AGENTS
     clouds: Clouds = NO_CLOUDS
 
     def provider(self, action: Account) -> Provider[Any]:

@@ -1,8 +1,8 @@
-"""Accepts connections within bounds of memory and file descriptors, before any data of a client is read.
+"""Accepts connections within limits of memory and file descriptors, before any data of a client is read.
 
-asyncio's own servers begin a TLS handshake for each connection at once, and hold 300 KiB for each, for up to a minute.
-Here handshakes share slots fairly by client address, the latest of an address first, because it has waited least. Of
-too many connections, one of the address with most of them is closed: others keep theirs.
+asyncio's own servers begin a TLS handshake for each connection at once, which uses 300 KiB for up to a minute.
+Here handshakes share slots fairly by client address; the latest connection of an address is first, because its client
+has waited least. If there are too many connections, one of the address with most connections is closed.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from stackwright.turns import Turns
+from stackwright.slots import FairSlots
 
 FEW = 64  # connections of a port that a few programs poll
-CONNECTIONS = 640  # three API servers, each with its default limit of concurrent writes, 200
-HANDSHAKES, SHARE = 128, 16  # concurrently; those of one address
-HANDSHAKE, LINE = 2.0, 8.0  # seconds that one takes and that its turn is waited for
+CONNECTIONS = 640  # three API servers, each with its default limit of 200 concurrent writes
+HANDSHAKES, SHARE = 128, 16  # concurrent handshakes: of all addresses, of one address
+HANDSHAKE, LINE = 2.0, 8.0  # timeouts in seconds of a handshake, and of the wait for its slot
 BACKLOG = 1024
-AGAIN = 0.2  # seconds after which accepting is tried again, when no descriptor is left for instance
-ENDING = 1.0  # seconds for the other side to end TLS, and for answers when the server ends
+AGAIN = 0.2  # seconds between two attempts to accept a connection, for example without a free descriptor
+ENDING = 1.0  # timeout in seconds for a client to end TLS, and for open responses when the server ends
 log = structlog.get_logger()
 
 
 class _Connection:
-    """protocol  once its handshake has begun
-    answered  whether it has had an answer
-    busy  while it is answered
+    """protocol  None before the handshake
+    answered  whether it has received a response
+    busy      whether a request is in progress
     """
 
     def __init__(self, address: str, accepted: socket.socket) -> None:
@@ -45,7 +45,7 @@ class _Connection:
     def close(self) -> None:
         """Without a response to a client that may not read it."""
         if self.protocol is None:
-            self.accepted.close()  # later its transport does it
+            self.accepted.close()  # otherwise the transport closes it
         elif self.protocol.transport is not None:
             self.protocol.transport.abort()
         if self.task is not None:
@@ -58,14 +58,14 @@ class Server(web.Server):
     def __init__(self, *given: Any, connections: int | None = None, **more: Any) -> None:
         # A client that disconnects waits for no response and uses no memory.
         super().__init__(*given, handler_cancellation=True, **more)
-        # Address → its connections; those that have had an answer are moved to the end.
-        self._there: dict[str, dict[_Connection, None]] = {}
+        # Address → its connections; one that receives a response is moved to the end.
+        self._by_address: dict[str, dict[_Connection, None]] = {}
         self._known: dict[web.RequestHandler, _Connection] = {}
         self._count, self._most = 0, connections or CONNECTIONS
-        self._turns, self._numbers = Turns(HANDSHAKES, SHARE), itertools.count()
+        self._slots, self._numbers = FairSlots(HANDSHAKES, SHARE), itertools.count()
 
     async def listen(self, port: int, context: ssl.SSLContext | None) -> None:
-        """Until cancelled."""
+        """Serves until it is cancelled."""
         loop = asyncio.get_running_loop()
         # Clients connect from outside the pod.
         with socket.create_server(("0.0.0.0", port), backlog=BACKLOG) as listening:  # noqa: S104
@@ -79,56 +79,58 @@ class Server(web.Server):
                         await asyncio.sleep(AGAIN)
                         continue
                     self._add(address, accepted, context)
-                    await asyncio.sleep(0)  # accepting waits for nothing while many connect
+                    await asyncio.sleep(0)  # with many clients, `sock_accept` never suspends
             finally:
                 await self._end()
 
     def _add(self, address: str, accepted: socket.socket, context: ssl.SSLContext | None) -> None:
-        made = _Connection(address, accepted)
-        self._there.setdefault(address, {})[made] = None
+        connection = _Connection(address, accepted)
+        self._by_address.setdefault(address, {})[connection] = None
         self._count += 1
-        made.task = asyncio.create_task(self._connect(made, context))
+        connection.task = asyncio.create_task(self._connect(connection, context))
         if self._count > self._most:
             least = self._least()
             self._forget(least)
             least.close()
 
     def _least(self) -> _Connection:
-        """Of the address with most connections, the oldest without an answer, else the oldest, else the latest."""
-        there = max(self._there.values(), key=len)
-        idle = [each for each in there if not each.busy]
-        return next((each for each in idle if not each.answered), idle[0] if idle else [*there][-1])
+        """Returns a connection of the address with most connections: the oldest idle one that has received no response,
+        else the oldest idle one, else the latest.
+        """
+        of_address = max(self._by_address.values(), key=len)
+        idle = [each for each in of_address if not each.busy]
+        return next((each for each in idle if not each.answered), idle[0] if idle else [*of_address][-1])
 
     def _forget(self, connection: _Connection) -> None:
-        there = self._there.get(connection.address, {})
-        if connection not in there:
+        of_address = self._by_address.get(connection.address, {})
+        if connection not in of_address:
             return
-        del there[connection]
-        if not there:
-            del self._there[connection.address]
+        del of_address[connection]
+        if not of_address:
+            del self._by_address[connection.address]
         self._count -= 1
 
-    async def _connect(self, made: _Connection, context: ssl.SSLContext | None) -> None:
+    async def _connect(self, connection: _Connection, context: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()
         try:
-            async with self._turns.of(made.address, loop.time() + LINE, rank=-next(self._numbers)):
-                made.protocol = protocol = self()
-                self._known[protocol] = made
+            async with self._slots.of(connection.address, loop.time() + LINE, rank=-next(self._numbers)):
+                connection.protocol = protocol = self()
+                self._known[protocol] = connection
                 await loop.connect_accepted_socket(
                     lambda: protocol,
-                    made.accepted,
+                    connection.accepted,
                     ssl=context,
                     ssl_handshake_timeout=HANDSHAKE if context else None,
                     ssl_shutdown_timeout=ENDING if context else None,
                 )
         except BaseException as error:
-            self._lost(made)
-            if not isinstance(error, OSError):  # that is also an error of TLS, or no turn in time
+            self._drop(connection)
+            if not isinstance(error, OSError):  # an error of TLS, or no slot in time
                 raise
         finally:
-            made.task = None  # else its memory waits for the garbage collector
+            connection.task = None  # ends a reference cycle, which would delay the release of its memory
 
-    def _lost(self, connection: _Connection) -> None:
+    def _drop(self, connection: _Connection) -> None:
         if connection.protocol is None:
             connection.accepted.close()
         else:
@@ -142,10 +144,10 @@ class Server(web.Server):
 
     @contextmanager
     def answering(self, request: web.BaseRequest) -> Iterator[None]:
-        """While it is answered, nothing more is read from its connection."""
+        """Pauses reading from the connection while a request of it is in progress."""
         handler = request.protocol
         connection = self._known.get(handler)
-        if connection is None or handler.transport is None:  # it is gone already
+        if connection is None or handler.transport is None:  # it is closed already
             yield
             return
         connection.busy = True
@@ -154,18 +156,17 @@ class Server(web.Server):
             yield
         finally:
             connection.busy, connection.answered = False, True
-            there = self._there.get(connection.address, {})
-            if connection in there:
-                there[connection] = there.pop(connection)
+            of_address = self._by_address.get(connection.address, {})
+            if connection in of_address:
+                of_address[connection] = of_address.pop(connection)
             if handler.transport is not None and not handler.transport.is_closing():
                 handler.transport.resume_reading()
 
     async def _end(self) -> None:
-        there = [each for some in self._there.values() for each in some]
-        beginning = [each.task for each in there if each.task]
-        for each in there:
-            if each.task:
-                each.close()
-        await asyncio.gather(*beginning, return_exceptions=True)
+        starting = [each for some in self._by_address.values() for each in some if each.task]
+        tasks = [each.task for each in starting if each.task]
+        for each in starting:
+            each.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self.pre_shutdown()
         await self.shutdown(ENDING)

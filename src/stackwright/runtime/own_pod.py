@@ -18,21 +18,22 @@ from stackwright.core.plan import Key
 from stackwright.core.ports import Conflict, Reader, TerminalError, TransientError
 from stackwright.runtime import faults
 
-EVERY = 5.0  # seconds; another operator needs about as long for its start
-LIMITS = (5.0, 60.0)  # seconds for a read: at first, and after several reads without a response; each doubles the limit
+EVERY = 1.5  # seconds from the start of a read to that of the next one; another operator needs longer for its start
+LONGEST = 60.0  # seconds for a read after several without a response: the first has EVERY, and each doubles the limit
 GRACE = 3.0  # seconds for the process to end by itself
 log = structlog.get_logger()
 
 
 async def until_deleted(reader: Reader, key: Key) -> None:
-    """Return when the pod is being deleted, or is absent twice in a row after it was read: it was deleted by force.
+    """Return when the pod is being deleted, or two answers in a row lack it after it was read: it was deleted by force.
 
     Nothing else counts: without the API no action is possible. Failures, of whatever class, are logged once per class
     until a success.
     """
-    pod, told, (limit, longest) = "/".join(key), set[str](), LIMITS
+    pod, told, limit, now = "/".join(key), set[str](), EVERY, asyncio.get_running_loop().time
     absences: int | None = None  # in a row; None before the first success
     while True:
+        began = now()
         try:
             async with asyncio.timeout(limit):  # the client's own timeout would delay the end by a minute
                 read = await reader.get(POD, key)
@@ -45,17 +46,17 @@ async def until_deleted(reader: Reader, key: Key) -> None:
                 return
             failure, cause = ("", "") if read else ("absent", "there is no such pod")
         except TimeoutError:
-            failure, cause = "timeout", f"no response within {limit:.0f} s"
-            limit = min(2 * limit, longest)
+            failure, cause = "timeout", f"no response within {limit:g} s"
+            limit = min(2 * limit, LONGEST)
         except Exception as error:
             failure, cause = type(error).__name__, _cause(error)
         if not failure:
             told.clear()
-            limit = LIMITS[0]
+            limit = EVERY
         elif failure not in told:
             told.add(failure)
             log.warning("the operator's pod cannot be read, so its deletion does not end it", pod=pod, cause=cause)
-        await asyncio.sleep(EVERY)
+        await asyncio.sleep(began + EVERY - now())
 
 
 def _cause(error: Exception) -> str:

@@ -160,7 +160,7 @@ class Runtime:
 
     def _failed(self, item: Item, error: Failure) -> str:
         name, key = item
-        delay = self.queue.retry(item, getattr(error, "after", None))
+        delay = self.queue.retry(item, error.after)
         log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
         return "waiting" if isinstance(error, TransientError) else "refused"
 

@@ -130,6 +130,20 @@ class Contract:
 
 
 @dataclass(frozen=True)
+class NodeAgent:
+    """A process on nodes that registers itself at the service under the name of its node.
+
+    binary     its program, as the service lists it
+    component  of its pods
+    label      of the nodes that have it
+    """
+
+    binary: str
+    component: str
+    label: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class Public:
     """A public host, <host>.<public domain>, and a path on it that answers without a token."""
 
@@ -187,6 +201,8 @@ class Service:
     external_conditions: tuple[str, ...] = ()
     # Names of its stores of users' data; a store that is no longer wanted is removed only when it is empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
+    # Agents whose records it keeps until they are deleted: they are, when their nodes left the cloud.
+    agents: tuple[NodeAgent, ...] = ()
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
     # ConfigMap with facts from other controllers (for example URLs), and a text about missing facts; empty if none.

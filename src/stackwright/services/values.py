@@ -11,6 +11,7 @@ from stackwright.api.fields.lines import LINE, unlined
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.helm.merge import MergeConflict, merge
 from stackwright.core.helm.sensitive import cut
+from stackwright.core.objects import mapping
 from stackwright.services.connections import policies
 from stackwright.services.context import Context
 from stackwright.services.declaration import Chart, Service
@@ -83,12 +84,8 @@ def _check(source: str, chart: Chart, values: Mapping[str, Any]) -> None:
 
 def _confs(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """(path, configuration files) of all pods, and of DaemonSets on single nodes."""
-    yield "conf", _mapping(values.get("conf"))
-    for name, kinds in _mapping(values.get("overrides")).items():
-        for kind, nodes in _mapping(kinds).items():
-            for node, own in _mapping(nodes).items():
-                yield f"overrides.{name}.{kind}.{node}.conf", _mapping(_mapping(own).get("conf"))
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    yield "conf", mapping(values.get("conf"))
+    for name, kinds in mapping(values.get("overrides")).items():
+        for kind, nodes in mapping(kinds).items():
+            for node, own in mapping(nodes).items():
+                yield f"overrides.{name}.{kind}.{node}.conf", mapping(mapping(own).get("conf"))

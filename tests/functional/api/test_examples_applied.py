@@ -9,7 +9,7 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.change.apply import apply_all
-from stackwright.cli.change.manifests import Manifest, load
+from stackwright.cli.manifests.load import Manifest, load
 from stackwright.core.objects import key_of
 from support.paths import ROOT
 

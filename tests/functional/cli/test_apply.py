@@ -17,7 +17,7 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.cli.app import app
 from stackwright.cli.change.apply import dry_run
-from stackwright.cli.change.manifests import MANAGER, BadManifest, Manifest
+from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest
 
 
 @pytest_asyncio.fixture

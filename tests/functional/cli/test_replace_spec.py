@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.cli.change.manifests import MANAGER
+from stackwright.cli.manifests.load import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import TerminalError
 from stackwright.runtime.cluster.specs import replace_spec

@@ -14,23 +14,23 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.kinds import SECRET
 from stackwright.api.secrecy import blanked
-from stackwright.cli.change.manifests import BadManifest, load
-from stackwright.cli.change.plan import forecast
+from stackwright.cli.manifests.load import BadManifest, load
 from stackwright.cli.ui.steps import lines as lines_of
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import Observed
-from stackwright.controllers.validate import errors_of
 from stackwright.core.objects import belongs
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets.writes import ExtractSecret
+from stackwright.forecast.plan import forecast
+from stackwright.forecast.simulate import Request
 from stackwright.runtime import x509 as made
 from stackwright.services.context import PUBLIC_TLS
 from stackwright.services.ingress.features import GIVEN
 from stackwright.services.ingress.kind import Ingress
-from stackwright.simulate import Request
 from tests.scenario.world import NAMESPACE, SETTINGS, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime

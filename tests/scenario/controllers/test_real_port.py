@@ -16,13 +16,13 @@ from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.send import CloudState, request
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
-from stackwright.cli.change.confirm import foreseen_losses, losses
-from stackwright.cli.change.manifests import Manifest
-from stackwright.cli.change.plan import forecast
+from stackwright.cli.confirm import foreseen_losses, losses
+from stackwright.cli.manifests.load import Manifest
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import CREATED, CloudResource
-from stackwright.simulate import Outside, Request
+from stackwright.forecast.plan import forecast
+from stackwright.forecast.simulate import Outside, Request
 from tests.scenario.capi_world import BASTION, IN_CLOUD, MANAGED, Clusters, asking
 from tests.scenario.controllers.test_floatingippool import (
     test_a_deleted_pool_keeps_addresses_of_ports,
@@ -113,6 +113,16 @@ async def test_an_overloaded_nova_gets_few_whole_lists_and_creations(
     assert count > 1 or len(world.cluster.writes) == writes
 
 
+@pytest.mark.parametrize(("seconds", "share"), [(15, 1 / 4), (60, 1 / 2)])
+async def test_a_nova_that_fails_whole_lists_has_time_between_them(
+    monkeypatch: pytest.MonkeyPatch, seconds: int, share: float
+) -> None:
+    world, lists = await refused(monkeypatch, 10, "create server")
+    lists.takes, lists.error = seconds, TransientCloudError(Reason.SERVER_ERROR, "504")
+    await world.run(1800)
+    assert 1800 / 4 * share < lists.whole * seconds <= 1800 * share + seconds
+
+
 async def test_refused_ports_cost_no_lists_of_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     world, lists = await refused(monkeypatch, 10, "create port")
     await world.run(300)
@@ -120,10 +130,12 @@ async def test_refused_ports_cost_no_lists_of_servers(monkeypatch: pytest.Monkey
 
 
 class SlowLists:
-    """Makes whole lists of servers slow, and counts them."""
+    """Makes whole lists of servers slow, and counts them. They fail with `error`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.whole, self._fetch = 0, Connection.fetch
+        self.takes: float = SLOW
+        self.error: Exception | None = None
         monkeypatch.setattr(Connection, "fetch", lambda *args: self._noted(*args))
         monkeypatch.setattr(project_connection, "in_thread_of", self._slow)
 
@@ -135,7 +147,10 @@ class SlowLists:
         await asyncio.sleep(ANSWER)
         before = self.whole
         answer = what(*args)
-        await asyncio.sleep(SLOW * (self.whole - before))
+        if self.whole > before:
+            await asyncio.sleep(self.takes)
+            if self.error:
+                raise self.error
         return answer
 
 

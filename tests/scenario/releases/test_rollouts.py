@@ -3,7 +3,7 @@
 import pytest
 
 from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
-from stackwright.core.ports import TerminalError
+from stackwright.core.ports import UndeclaredStatus
 from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, with_memory
 from tests.scenario.world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
@@ -278,9 +278,9 @@ async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_t
 
     async def apply_status(kind, obj, manager):
         releases = (obj["status"].get("releaseStatuses") or {}).items()
-        paths = [f".status.releaseStatuses.{name}.{each}" for name, told in releases for each in new if each in told]
+        paths = [f"releaseStatuses.{name}.{each}" for name, told in releases for each in new if each in told]
         if paths:
-            raise TerminalError("; ".join(f"{path}: field not declared in schema" for path in paths))
+            raise UndeclaredStatus("fields not declared in schema", paths)
         return await write(kind, obj, manager)
 
     world.cluster.apply_status = apply_status

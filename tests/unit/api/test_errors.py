@@ -46,12 +46,25 @@ def test_all_errors_are_reported_together():
         ),
         (
             {"services": {"nova": {}}},
-            "spec.services: unknown service nova; allowed: block-storage, ceph, compute, coordination, dashboard, "
-            "database, identity, image, ingress, memcached, messaging, networking, object-storage, placement",
+            "spec.services: unknown service nova; did you mean compute? allowed: block-storage, ceph, compute, "
+            "coordination, dashboard, database, identity, image, ingress, memcached, messaging, networking, "
+            "object-storage, placement",
         ),
         (
             {"features": {"services": ["identity", "nova"]}},
-            "spec.features.services[1]: 'nova' is not allowed; allowed: ",
+            "spec.features.services[1]: 'nova' is not allowed; did you mean compute? allowed: ",
+        ),
+        (
+            {"features": {"services": ["~Nova"]}},
+            "spec.features.services[0]: '~Nova' is not allowed; did you mean ~compute? allowed: ",
+        ),
+        (
+            {"features": {"services": ["heat"]}},
+            "spec.features.services[0]: 'heat' is not supported by this version of Stackwright; allowed: ",
+        ),
+        (
+            {"services": {"heat": {}}},
+            "spec.services: heat is not supported by this version of Stackwright; remove it",
         ),
         (
             {"features": {"services": ["netwroking"]}},

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from stackwright.api import reference
 from stackwright.api.errors import NOT_SUPPORTED
-from stackwright.cli.change.manifests import check
+from stackwright.cli.manifests.load import check
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.cloud.registry import BY_KIND
 

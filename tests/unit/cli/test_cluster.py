@@ -13,6 +13,13 @@ from stackwright.cli import cluster, common
 from stackwright.cli.cluster import CliError, connected, kubeconfig, run
 from stackwright.core.ports import Unreachable
 
+CONFIG = """\
+current-context: one
+contexts: [{name: one, context: {cluster: one, user: me}}]
+clusters: [{name: one, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: me, user: {}}]
+"""
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -96,7 +103,24 @@ def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[
     with pytest.raises(typer.Exit) as caught:
         run(unreachable())
     assert caught.value.exit_code == 1
-    assert "stackwright doctor" in capsys.readouterr().err
+    assert capsys.readouterr().err == "list Pod: the Kubernetes API cannot be reached: refused\n"
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_only_of_the_local_cluster_the_remedy_is_to_start_it(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], local: bool
+) -> None:
+    async def work() -> None:
+        async with connected(home / ("local/kubeconfig" if local else "other")):
+            raise Unreachable("list Pod: the Kubernetes API cannot be reached: refused")
+
+    for name in ("local/kubeconfig", "other"):
+        made(home / name).write_text(CONFIG)
+    monkeypatch.setattr(common, "given", common.Common())
+    monkeypatch.setattr(cluster, "is_stopped", lambda: False)
+    with pytest.raises(typer.Exit):
+        run(work())
+    assert ("stackwright up" in capsys.readouterr().err) == local
 
 
 @pytest.mark.parametrize(
@@ -133,7 +157,7 @@ def test_help_and_status_import_only_needed_modules() -> None:
     code = (
         "import sys, stackwright.cli.app as app, stackwright.cli.cluster, stackwright.cli.output\n"
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
-        "import stackwright.cli.show.status, stackwright.cli.show.resource_tree\n"
+        "import stackwright.cli.show.status, stackwright.cli.ui.resource_tree\n"
         "import stackwright.adapters.kubernetes.client\n"
         f"assert not {heavy} & sys.modules.keys(), {heavy} & sys.modules.keys()\n"
     )

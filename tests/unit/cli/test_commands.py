@@ -13,15 +13,18 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.api.kinds import NAMESPACE, NODE, POD
+from stackwright.api.kinds import DAEMONSET, NAMESPACE, NODE, POD
 from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
 from stackwright.core.ports import TerminalError
+from stackwright.local import tools
 from stackwright.local.cluster import doctor
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.keystone.kind import Keystone
 from support.commands import connect
+from support.paths import ROOT
 
 MANIFEST = """\
 apiVersion: lcm.mirantis.com/v1alpha1
@@ -79,6 +82,16 @@ def test_apply_then_plan_then_status(cluster: MemoryCluster) -> None:
     assert "No operator runs" in result.stdout
 
 
+def test_only_plan_tells_what_a_plan_lacks(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "binary", lambda name: Path("/none"))
+    monkeypatch.setenv("PATH", "")
+    assert called("apply", "-f", "-", stdin=MANIFEST).stderr == ""
+    changed = MANIFEST.replace("size: single", "size: single, public_domain_name: other.example")
+    notes = called("plan", "-f", "-", stdin=changed).stderr.splitlines()
+    assert [note[:5] for note in notes] == ["Note:", "Note:"]
+    assert called("apply", "-f", "-", stdin=changed).stderr == ""
+
+
 def test_apply_warns_of_a_second_cloud_in_a_namespace(cluster: MemoryCluster) -> None:
     assert called("apply", "-f", "-", stdin=MANIFEST).stderr == ""
     result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: later"))
@@ -128,6 +141,8 @@ def test_wrong_usage(cluster: MemoryCluster) -> None:
         assert result.exit_code == 2
         assert "Invalid value for '--output' / '-o': 'xml' is not one of" in result.stderr
     assert called("nonsense").exit_code == 2
+    assert called("--bogus", "status").exit_code == 2
+    assert called("--bogus", "logs", "plan").exit_code == 2
 
 
 @pytest.mark.parametrize("words", [["--nosuch"], ["-o", "xml"], ["-f"], ["file.yaml"], ["-f", "none.yaml"], []])
@@ -223,6 +238,13 @@ def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
     assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
     assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
     assert "was not ready" in result.stderr
+    cluster.put(Keystone.KIND, {"metadata": {"namespace": "openstack", "name": "keystone"}, "spec": {}})
+    for name in ("keystone", "identity", "Keystone/keystone"):
+        for goal in ("ready", "deleted"):
+            result = called("wait", name, "--for", goal, "--timeout", "0")
+            assert result.exit_code == 1
+            assert f"Keystone openstack/keystone was not {goal}" in result.stderr
+    assert "No glance found in namespace openstack; found: " in called("wait", "glance").stderr
     gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud exists
     assert (gone.exit_code, json.loads(gone.stdout)) == (0, None)
 
@@ -250,6 +272,17 @@ def test_a_namespace_that_no_manifest_names_is_not_created(cluster: MemoryCluste
         result = called(command, "-f", "-", "-n", "new", stdin=MANIFEST)
         assert (result.exit_code, result.stdout) == (1, "")
         assert "Namespace new does not exist; set metadata.namespace to it" in result.stderr
+
+
+def test_an_unknown_name_is_reported_with_the_known_ones(cluster: MemoryCluster) -> None:
+    called("apply", "-f", "-", stdin=MANIFEST)
+    meta = {"namespace": "openstack", "name": "nova-compute", "labels": {"application": "nova", "component": "compute"}}
+    cluster.put(DAEMONSET, {"metadata": meta, "spec": {}})
+    told = called("status", "keystone").stderr
+    assert told == "Cloud openstack/keystone does not exist; found: OpenStackDeployment openstack/cloud\n"
+    assert "did you mean nova-compute? found: nova" in called("restart", "nova-compte").stderr
+    told = called("delete", "web", "-n", "demo").stderr
+    assert told == "No cloud found in namespace demo; `kubectl delete` deletes other objects\n"
 
 
 def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:
@@ -287,6 +320,22 @@ def test_doctor_reports_that_the_variable_names_no_file(
     assert f"$KUBECONFIG: {tmp_path}/typo: the file does not exist" in result.stdout
     monkeypatch.delenv("KUBECONFIG")
     assert called("doctor").exit_code == 0
+
+
+def test_control_planes_are_planned_to_be_deleted_and_have_values(cluster: MemoryCluster) -> None:
+    path = str(ROOT / "examples/control-plane.yaml")
+    assert called("apply", "-f", path).exit_code == 0
+    result = called("plan", "--delete", "openstack")
+    assert result.exit_code == 2
+    assert result.stdout.splitlines()[0] == "  - OpenStackControlPlane openstack/openstack  (requested)"
+    assert "is in a manifest and in --delete" in called("plan", "-f", path, "--delete", "openstack").stderr
+    assert "There is no OpenStackDeployment or OpenStackControlPlane" in called("plan", "--delete", "x").stderr
+    values = called("values", "mariadb", "-f", path, "-o", "json")
+    assert (values.exit_code, values.stderr) == (0, "")
+    assert json.loads(values.stdout)["volume"]["size"] == "5Gi"
+    assert called("values", "mariadb", "-f", str(ROOT / "examples/server.yaml")).stderr == (
+        f"{ROOT}/examples/server.yaml: must contain exactly one cloud, not 0\n"
+    )
 
 
 def test_a_cloud_that_is_in_a_manifest_is_not_planned_to_be_deleted(cluster: MemoryCluster) -> None:

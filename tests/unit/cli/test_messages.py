@@ -38,6 +38,7 @@ def test_a_word_like_no_command_gets_no_suggestion() -> None:
         (("wait", "--timeout", "nan"), "'--timeout': must be at least 0"),
         (("rollback", "cloud", "1.5"), "'revision': takes a whole number"),
         (("version", "-o", "xml"), "'xml' is not one of 'table', 'json', 'yaml'."),
+        (("images", "list", "-o", "xml"), "'--output' / '-o': 'xml' is not one of 'table', 'json', 'yaml'."),
     ],
 )
 def test_a_wrong_option_is_told_in_the_words_of_manifests(words: tuple[str, ...], told: str) -> None:

@@ -15,13 +15,14 @@ from stackwright import cli
 from stackwright.cli import common
 from stackwright.cli.app import app
 from stackwright.cli.change.plan import _text
-from stackwright.cli.change.plan_render import DELETE, Entry
 from stackwright.cli.output import Format, dumped
 from stackwright.cli.show.status import Answer, _changed_lines
 from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node
 from stackwright.core.ports import TerminalError
+from stackwright.forecast.entries import DELETE, Entry
+from stackwright.forecast.simulate import Cause
 from support.commands import connect
 from tests.unit.cli.show.test_pods import cluster, pod
 
@@ -90,7 +91,7 @@ def test_errors_of_an_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_plans() -> None:
     red = "\x1b[31m"
-    text = _text([], {"a": f"{red}x"}, lines([Entry(DELETE, "delete", f"server {red}", f"for {red}")]))
+    text = _text([], {"a": Cause(f"{red}x", red)}, lines([Entry(DELETE, "delete", f"server {red}", f"for {red}")]))
     assert "\x1b" not in "".join(text)
 
 

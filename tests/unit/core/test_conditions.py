@@ -74,7 +74,7 @@ def test_an_object_is_ready_only_if_ready_is_true_and_about_the_spec_of_now():
 def test_a_wait_contains_the_message_of_the_object_or_says_that_it_has_none():
     assert why_not_ready(obj("False")) == "m"
     assert why_not_ready(None) == "it does not exist"
-    assert why_not_ready({"metadata": {}}) == "it was not processed yet"
+    assert why_not_ready({"metadata": {}}) == "the operator has not processed it yet"
 
 
 def test_a_condition_is_found_by_type_and_returned_as_a_copy():

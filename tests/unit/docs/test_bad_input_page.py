@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.cli.change.manifests import check
+from stackwright.cli.manifests.load import check
 from stackwright.controllers.cloud.converge import another
 
 NEED_A_CLUSTER = ("logs", "status")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.cli.change.manifests import load
+from stackwright.cli.manifests.load import load
 from stackwright.cloud.registry import BY_KIND
 from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.selection import wanted_services
@@ -71,7 +71,9 @@ def test_an_example_explains_itself(path: Path) -> None:
 def needed(path: Path) -> str:
     """Which cloud an example needs, by the comment at its beginning."""
     head = path.read_text().partition("apiVersion:")[0]
-    (told,) = [line.removeprefix("# Cloud: ") for line in head.splitlines() if line.startswith("# Cloud: ")]
+    (told,) = [
+        line.removeprefix("# Required cloud: ") for line in head.splitlines() if line.startswith("# Required cloud: ")
+    ]
     return told
 
 
@@ -93,7 +95,7 @@ def wanted(document: dict[str, Any]) -> set[str]:
 def test_an_example_names_a_cloud_that_has_its_references(path: Path) -> None:
     told = needed(path)
     uses = set().union(*map(wanted, documents(path.stem)))
-    if told.startswith("none, it is "):
+    if told.startswith("none; this file creates "):
         assert not uses
         return
     assert (EXAMPLES / told).exists()

@@ -71,8 +71,8 @@ def test_yes_deletes_data_of_any_version_and_the_cache_if_named(made: LocalClust
 
 
 def test_at_a_terminal_a_confirmed_purge_runs(made: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stackwright.cli.change.confirm.sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("stackwright.cli.change.confirm.confirm", lambda lost, refused: None)
+    monkeypatch.setattr("stackwright.cli.confirm.sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("stackwright.cli.confirm.confirm", lambda lost, refused: None)
     assert down().exit_code == 0
     assert not made.state.exists()
 

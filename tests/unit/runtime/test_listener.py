@@ -20,7 +20,8 @@ from aiohttp import web
 from stackwright.runtime import listener, metrics
 from stackwright.runtime.health import Health
 from stackwright.runtime.listener import FEW, HANDSHAKES, SHARE, Server
-from support.tls_clients import PATIENCE, connected, contexts, until
+from support.tls_clients import connected, contexts
+from support.waiting import PATIENCE, until
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 LONG = 2 * PATIENCE  # seconds: a test that waits so long fails
@@ -49,7 +50,7 @@ class Counting(Server):
 
     def count(self, answered: Callable[[Any], object]) -> int:
         """Connections at present of which this is true."""
-        return sum(bool(answered(each)) for there in self._there.values() for each in there)
+        return sum(bool(answered(each)) for there in self._by_address.values() for each in there)
 
 
 class Listening:
@@ -97,7 +98,7 @@ async def listening(port: int, folder: Path) -> AsyncIterator[Listening]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert made.server._count == 0 and not made.server._known
-        assert made.server._turns._shares.unused
+        assert made.server._slots._shares.unused
 
 
 @asynccontextmanager

@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from itertools import pairwise
 
 import httpx2
 import pytest
@@ -18,6 +19,7 @@ from support.empty_api import Server
 
 pytestmark = pytest.mark.looptime
 KEY = ("stackwright", "stackwright-1")
+ABSENT, HANGS = "absent", "hangs"  # outcomes of a read
 
 
 @pytest.fixture
@@ -47,54 +49,65 @@ async def test_it_ends_soon_after_its_pod_was_evicted_and_not_before(cluster):
     task.result()
 
 
+def read_as(cluster, *outcomes):
+    """Each read has one of these outcomes in turn, or that of the cluster if it is None, as all later reads have.
+
+    Returns the times at which reads begin.
+    """
+    get, left, began = cluster.get, [*outcomes], []
+
+    async def read(kind, key):
+        began.append(asyncio.get_running_loop().time())
+        outcome = left.pop(0) if left else None
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome == HANGS:
+            await asyncio.sleep(3600)
+        return None if outcome == ABSENT else await get(kind, key)
+
+    cluster.get = read
+    return began
+
+
 @pytest.mark.parametrize("error", [Unreachable("no route"), TransientError("401"), TerminalError("no permission")])
 async def test_a_read_that_fails_ends_nothing_and_is_repeated(cluster, error):
-    get, failures = cluster.get, [error] * 20
-
-    async def failing(kind, key):
-        if failures:
-            raise failures.pop()
-        return await get(kind, key)
-
-    cluster.get = failing
+    read_as(cluster, *[error] * 20)
     await cluster.delete(POD, KEY)
     assert not await ends(cluster, 15 * EVERY)
     assert await ends(cluster, 15 * EVERY)
 
 
-async def test_a_read_without_a_response_is_ended_and_repeated(cluster):
+@pytest.mark.parametrize("outcomes", [(), (ABSENT, ABSENT)], ids=["deleted", "deleted by force"])
+async def test_it_ended_before_another_operator_assumes_that_even_if_a_read_gets_no_response(cluster, outcomes):
     """The API client itself waits for a minute, in which another operator starts."""
-    get, hanging = cluster.get, [True]
-
-    async def slow(kind, key):
-        if hanging and hanging.pop():
-            await asyncio.sleep(60)
-        return await get(kind, key)
-
-    cluster.get = slow
-    await cluster.delete(POD, KEY)
-    with capture_logs() as logs:
-        assert await ends(cluster, 2 * EVERY + 0.1)
-    assert logs[0]["cause"] == "no response within 5 s"
-
-
-async def test_a_pod_that_was_deleted_by_force_ends_it(cluster):
-    """As when its node was deleted; a single wrong response does not count."""
-    get, wrong = cluster.get, [None]
-
-    async def once_absent(kind, key):
-        return wrong.pop() if wrong and len(seen) == 3 else seen.append(kind) or await get(kind, key)
-
-    seen = []
-    cluster.get = once_absent
+    read_as(cluster, None, HANGS, *outcomes)
     task = asyncio.create_task(until_deleted(cluster, KEY))
-    await asyncio.sleep(10 * EVERY)
-    assert not wrong
-    assert not task.done()
-    cluster.put(POD, {**cluster.peek(POD, KEY), "metadata": {**cluster.peek(POD, KEY)["metadata"], "finalizers": []}})
-    cluster.remove(POD, KEY)
-    await asyncio.sleep(2 * EVERY + 0.1)
+    await asyncio.sleep(0)
+    with capture_logs() as logs:
+        await cluster.delete(POD, KEY)
+        await asyncio.sleep(SETTLE - GRACE)
     assert task.done()
+    assert logs[0]["cause"] == "no response within 1.5 s"
+
+
+async def test_reads_without_a_response_get_more_time_until_a_success(cluster):
+    began = read_as(cluster, *[HANGS] * 8, None, *[HANGS] * 2)
+    assert not await ends(cluster, 300)
+    pauses = [after - before for before, after in pairwise(began)]
+    assert pauses[:12] == pytest.approx([1.5, 3, 6, 12, 24, 48, 60, 60, EVERY, 1.5, 3, EVERY])
+
+
+@pytest.mark.parametrize("between", [(), (Unreachable("no route"),), (HANGS,)], ids=["", "failed", "hung"])
+async def test_a_pod_that_was_deleted_by_force_ends_it(cluster, between):
+    """As when its node was deleted. A read that fails in between tells nothing."""
+    began = read_as(cluster, None, ABSENT, *between, ABSENT)
+    assert await ends(cluster, 600)
+    assert len(began) == 3 + len(between)
+
+
+async def test_single_answers_that_lack_the_pod_end_nothing(cluster):
+    read_as(cluster, None, ABSENT, None, ABSENT, None, None, ABSENT)
+    assert not await ends(cluster, 600)
 
 
 async def test_a_slow_api_ends_it_too(cluster):
@@ -158,16 +171,8 @@ async def test_a_malformed_answer_ends_nothing_and_is_logged_once(answer):
 
 
 async def logged(cluster, outcomes, key=KEY):
-    """Causes that are logged while reads of the pod have these outcomes in turn; None for a success."""
-    get = cluster.get
-
-    async def reading(kind, key):
-        error = outcomes.pop(0) if outcomes else None
-        if error is not None:
-            raise error
-        return await get(kind, key)
-
-    cluster.get = reading
+    """Causes that are logged while reads of the pod have these outcomes."""
+    read_as(cluster, *outcomes)
     with capture_logs() as logs:
         assert not await ends(cluster, (len(outcomes) + 5) * EVERY, key)
     return [each["cause"] for each in logs]
@@ -207,7 +212,3 @@ def test_a_process_whose_threads_go_on_ends_soon():
         "asyncio.run(main())\n"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
-
-
-def test_it_ended_before_another_operator_assumes_that():
-    assert EVERY + GRACE <= SETTLE

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import aiohttp
 import pytest
@@ -205,7 +206,8 @@ async def test_the_end_of_an_object_that_no_watch_ever_reported_is_news():
         assert len(runtime.queue) == 1
 
 
-async def test_a_restored_object_of_another_owner_wakes_both():
+@pytest.mark.parametrize("how", ["a watch lists again", "resync"])
+async def test_a_restored_object_of_another_owner_wakes_both(how):
     """A list shows the object that had the name before etcd was restored."""
     parent, child = Keystone.KIND, Memcached.KIND
     operator = Operator(controller(kind=parent, watches=[Watch(child, ByOwner(parent.kind))]))
@@ -219,10 +221,31 @@ async def test_a_restored_object_of_another_owner_wakes_both():
     runtime.on_event(False, child, owned("lost", "9"))
     runtime.queue.done(await runtime.queue.get())
     restored = owned("restored", "5")
-    runtime.listing(child)(restored)
-    runtime.on_event(False, child, restored)
+    if how == "resync":
+        operator.cluster.list = AsyncMock(return_value=[restored])
+        await runtime.load([child])
+    else:
+        runtime.listing(child)(restored)
+        runtime.on_event(False, child, restored)
     assert len(runtime.queue) == 2
     assert {await runtime.queue.get() for _ in range(2)} == {("test", ("n", "lost")), ("test", ("n", "restored"))}
+
+
+async def test_a_resync_does_not_undo_a_write_during_its_list():
+    operator, kind = Operator(controller()), Memcached.KIND
+    store = operator.runtime.store
+
+    def version(number, **spec):
+        return {"metadata": {"namespace": "n", "name": "x", "uid": "u", "resourceVersion": number}, "spec": spec}
+
+    async def listing(*_):
+        store.keep(kind, version("6", size="small"))
+        return [version("5")]
+
+    operator.runtime.on_event(False, kind, version("5"))
+    operator.cluster.list = listing
+    await operator.runtime.load([kind])
+    assert store.get(kind, KEY)["spec"] == {"size": "small"}
 
 
 async def test_an_object_in_place_of_another_wakes_the_owners_of_both():

@@ -38,15 +38,15 @@ def subnet(**more):
 NEUTRON = [
     (
         neutron(external_networks=[]),
-        "spec.features.neutron: floating_network.physnet: physnet1 is not in external_networks; allowed: none",
+        "spec.features.neutron.floating_network.physnet: physnet1 is not in external_networks; allowed: none",
     ),
     (
         floating(physnet="other"),
-        "spec.features.neutron: floating_network.physnet: other is not in external_networks; allowed: physnet1",
+        "spec.features.neutron.floating_network.physnet: other is not in external_networks; allowed: physnet1",
     ),
     (
         neutron(external_networks=[EXTERNAL, {**EXTERNAL, "bridge": "br-two"}]),
-        "spec.features.neutron: external_networks: duplicate physnet: physnet1, physnet1",
+        "spec.features.neutron.external_networks: duplicate physnet: physnet1, physnet1",
     ),
     (floating(physnet=None), "spec.features.neutron.floating_network: enabled requires physnet and subnet"),
     (floating(subnet=None), "spec.features.neutron.floating_network: enabled requires physnet and subnet"),
@@ -64,7 +64,7 @@ NEUTRON = [
     ),
     (
         floating(network_type="vlan", segmentation_id=7),
-        "spec.features.neutron: floating_network.network_type: vlan is not in network_types of physnet1",
+        "spec.features.neutron.floating_network.network_type: vlan is not in network_types of physnet1",
     ),
     (
         subnet(pool_start="198.51.100.9"),
@@ -87,6 +87,10 @@ NEUTRON = [
         "spec.features.neutron.floating_network.subnet.range: '192.0.2.1/24' has host bits set; write 192.0.2.0/24",
     ),
     (
+        subnet(range="192.0.2.0"),
+        "spec.features.neutron.floating_network.subnet.range: '192.0.2.0' has no prefix length, such as 192.0.2.0/24",
+    ),
+    (
         subnet(gateway="first"),
         "spec.features.neutron.floating_network.subnet.gateway: 'first' does not appear to be an IPv4 or IPv6 address",
     ),
@@ -96,11 +100,11 @@ NEUTRON = [
     ),
     (
         neutron(tenant_network_types=["vlan"]),
-        "spec.features.neutron: tenant_network_types: vlan requires vlan_ranges in one of external_networks",
+        "spec.features.neutron.tenant_network_types: vlan requires vlan_ranges in one of external_networks",
     ),
     (
         neutron(tenant_network_types=["geneve"]),
-        "spec.features.neutron: tenant_network_types: geneve requires backend ml2/ovn",
+        "spec.features.neutron.tenant_network_types: geneve requires backend ml2/ovn",
     ),
     (
         neutron(tenant_network_types=["gre"]),
@@ -125,11 +129,11 @@ NEUTRON = [
     ),
     (
         neutron(external_networks=[{**EXTERNAL, "vlan_ranges": "100:199,9:8"}]),
-        "spec.features.neutron.external_networks[0]: vlan_ranges: 9:8 is not a range within 1:4094",
+        "spec.features.neutron.external_networks[0].vlan_ranges: 9:8 is not a range within 1:4094",
     ),
     (
         neutron(external_networks=[{**EXTERNAL, "vlan_ranges": "4000:4095"}]),
-        "spec.features.neutron.external_networks[0]: vlan_ranges: 4000:4095 is not a range within 1:4094",
+        "spec.features.neutron.external_networks[0].vlan_ranges: 4000:4095 is not a range within 1:4094",
     ),
     (
         neutron(external_networks=[{**EXTERNAL, "mtu": 9}]),
@@ -175,12 +179,12 @@ OTHERS = [
     ),
     (
         {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {}}}}}}}},
-        "spec.features.cinder.volume.backends.x: values.conf.backends: "
+        "spec.features.cinder.volume.backends.x.values.conf.backends: "
         "takes section → option → value, with at least one section",
     ),
     (
         {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {"x": {}}, "cinder": None}}}}}}},
-        "spec.features.cinder.volume.backends.x: values.conf.cinder: takes section → option → value",
+        "spec.features.cinder.volume.backends.x.values.conf.cinder: takes section → option → value",
     ),
     (
         {
@@ -190,11 +194,11 @@ OTHERS = [
                 }
             }
         },
-        "spec.features.cinder.volume.backends.x: values.conf.cinder: takes section → option → value",
+        "spec.features.cinder.volume.backends.x.values.conf.cinder: takes section → option → value",
     ),
     (
         {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {"x": {}}, "cinder": ["a"]}}}}}}},
-        "spec.features.cinder.volume.backends.x: values.conf.cinder: takes section → option → value",
+        "spec.features.cinder.volume.backends.x.values.conf.cinder: takes section → option → value",
     ),
     (
         {"database": {"cleanup": {"nova": {"schedule": "now"}}}},
@@ -232,14 +236,14 @@ def test_rules_of_a_service_are_checked_before_the_features_are_used():
     """Of the service's own model, so that its object would be refused later; here it is no cloud at all."""
     bridges = [EXTERNAL, {**EXTERNAL, "physnet": "physnet2"}]
     assert errors(neutron={"external_networks": bridges}) == [
-        "spec.features.neutron: external_networks: duplicate bridge br-ex"
+        "spec.features.neutron.external_networks: duplicate bridge br-ex"
     ]
     assert errors(neutron={"external_networks": [{**EXTERNAL, "bridge": "br-int"}]}) == [
-        "spec.features.neutron: external_networks: bridge br-int is reserved for Neutron; choose another name"
+        "spec.features.neutron.external_networks: bridge br-int is reserved for Neutron; choose another name"
     ]
     shared = {"external_networks": [{**EXTERNAL, "interface": "eth1"}], "tunnel_interface": "eth1"}
     assert errors(neutron=shared) == [
-        "spec.features.neutron: external_networks: interface eth1 is also tunnel_interface; use two interfaces"
+        "spec.features.neutron.external_networks: interface eth1 is also tunnel_interface; use two interfaces"
     ]
 
 

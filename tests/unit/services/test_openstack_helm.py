@@ -247,4 +247,4 @@ def test_the_command_requires_one_cloud(tmp_path):
     (tmp_path / "two.yaml").write_text(f"{CLOUD}---{CLOUD.replace('name: cloud}', 'name: other}')}")
     done = run("keystone", "-f", str(tmp_path / "two.yaml"))
     assert done.exit_code == 1
-    assert "must contain exactly one OpenStackDeployment" in done.stderr
+    assert "must contain exactly one cloud" in done.stderr

@@ -184,6 +184,18 @@ def test_a_volume_type_of_no_back_end_is_refused(backends: dict[str, object], kn
         CinderFeatures.model_validate({**backends, "volume_types": {"x": {"backend": "nowhere"}}})
 
 
+def test_a_misspelt_back_end_or_section_is_told_with_the_one_that_is_meant() -> None:
+    asked = backend(files={})
+    fields = {"volume": {"backends": {"a": asked}}, "volume_types": {"x": {"backend": "flies"}}}
+    with pytest.raises(ValidationError, match=r"unknown flies; did you mean files\? allowed: files"):
+        CinderFeatures.model_validate(fields)
+    asked["values"]["conf"]["cidner"] = {}  # type: ignore[index]
+    with pytest.raises(
+        ValidationError, match=r"unknown section cidner; did you mean cinder\? allowed: backends, cinder"
+    ):
+        CinderFeatures.model_validate({"volume": {"backends": {"a": asked}}})
+
+
 def test_options_of_back_ends_reach_the_configuration() -> None:
     asked = backend(files={"volume_driver": NFS})
     asked["values"]["conf"]["cinder"] = {"DEFAULT": {"debug": True}, "nova": {"interface": "public"}}  # type: ignore[index]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack.client import connect
+from stackwright.adapters.openstack.transport.client import connect
 from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.openstack.projects import ProjectsApi, tenant
 from stackwright.smoke.tenant import Boot, CloudError, Flavor, Project, Rule, Server

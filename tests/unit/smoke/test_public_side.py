@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.public_api import Endpoint, Live, check_endpoints
-from stackwright.cli.show.public import nodes
+from stackwright.cli.ui.public import nodes
 from stackwright.cli.ui.tree import lines
 from stackwright.core.openstack.access import Access
 from stackwright.core.openstack.agents import Agent
@@ -108,7 +108,7 @@ async def test_all_endpoints_are_queried_concurrently(authority: dict[str, str])
     cloud.put("os-services", {"binary": "nova-compute", "host": "node1", "state": "up", "status": "enabled"})
     services = frozenset({"identity", "image", "compute", "networking", "dashboard"})
     try:
-        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
+        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services), limit=60)
     finally:
         cloud.close()
     assert [each.service for each in live.endpoints] == ["keystone", "glance", "neutron", "nova", "horizon"]
@@ -160,7 +160,7 @@ async def test_an_answer_that_is_none_of_openstack_is_told(
     cloud = Odd({path: said})
     services = frozenset({"identity", "compute", "networking"})
     try:
-        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
+        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services), limit=60)
     finally:
         cloud.close()
     assert (live.agents, live.problem) == ((), told)
@@ -171,7 +171,9 @@ async def test_names_that_are_no_texts_are_shown_as_texts(authority: dict[str, s
     known = {"state": "up", "status": "enabled"}
     cloud = Odd({COMPUTES: {"services": [{"binary": None, "host": 5, **known}, {"binary": "b", "host": "a", **known}]}})
     try:
-        live = await check_endpoints(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], frozenset({"compute"})))
+        live = await check_endpoints(
+            Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], frozenset({"compute"})), limit=60
+        )
     finally:
         cloud.close()
     assert live.problem == ""
@@ -194,7 +196,7 @@ async def test_a_slow_response_is_aborted(authority: dict[str, str]) -> None:
         thread.start()
         there = f"http://127.0.0.1:{listener.getsockname()[1]}"
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 access = Here(there, AUTH, "RegionOne", authority["ca.crt"], frozenset({"identity"}))
                 live = await check_endpoints(access, limit=0.3)
         finally:

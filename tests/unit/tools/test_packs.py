@@ -23,9 +23,9 @@ IGNORED = {"__pycache__", "__init__.py", "README.md"}
 CORE_ONLY = (
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
-    "src/stackwright/simulate.py",
-    "src/stackwright/turns.py",
+    "src/stackwright/slots.py",
     "src/stackwright/adapters/public_api.py",
+    "src/stackwright/adapters/registry/**",
     "charts/keystoneclient/**",
     "charts/ovn/**",  # rendered only
     "images/**",

@@ -25,7 +25,7 @@ from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_lab
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import Reader, TerminalError, TransientError
-from stackwright.turns import Turns
+from stackwright.slots import FairSlots
 
 HISTORY = "10"
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
@@ -39,17 +39,17 @@ WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
 class ConcurrencyLimit:
-    """At most `parallel` at once, and `share` of one namespace, in fair turns of the namespaces (`turns`)."""
+    """At most `parallel` at once, and `share` of one namespace, in fair shares of the namespaces (`slots`)."""
 
     def __init__(self, parallel: int, share: int) -> None:
-        self._turns = Turns(parallel, share)
+        self._slots = FairSlots(parallel, share)
 
     @contextlib.asynccontextmanager
     async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
         """A slot of a namespace. Raises TransientError if none frees within this many seconds."""
         async with contextlib.AsyncExitStack() as stack:
             try:
-                await stack.enter_async_context(self._turns.of(namespace, asyncio.get_running_loop().time() + longest))
+                await stack.enter_async_context(self._slots.of(namespace, asyncio.get_running_loop().time() + longest))
             except TimeoutError:
                 raise TransientError(
                     f"Waiting for other releases of namespace {namespace}, which are in progress"
@@ -77,7 +77,7 @@ class HelmCli:
         self._charts = charts
         self._kubeconfig = kubeconfig
         self._binary = binary
-        self._turns = ConcurrencyLimit(parallel, share or parallel)
+        self._slots = ConcurrencyLimit(parallel, share or parallel)
         self._timeout = timeout
         self._records = records
         self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
@@ -134,7 +134,7 @@ class HelmCli:
 
     async def _run(self, namespace: str, *arguments: str, check: Check | None = None) -> str:
         """check: must hold when Helm starts, so it runs after the wait for a slot."""
-        async with self._turns.of(namespace, self._timeout):
+        async with self._slots.of(namespace, self._timeout):
             if check is not None:
                 await check()
             process = await asyncio.create_subprocess_exec(

@@ -68,7 +68,7 @@ class KubernetesCluster:
     def from_file(
         cls, path: str | None, context: str | None = None, on_call: OnCall | None = None, tell: Tell | None = None
     ) -> KubernetesCluster:
-        """By the kubeconfig at a path; None: the pod's service account, or the kubeconfig of the environment."""
+        """By the kubeconfig at a path; None: the pod's service account."""
         return cls(kubeconfig(path), context, on_call, tell)
 
     async def close(self) -> None:

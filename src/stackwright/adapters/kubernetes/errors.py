@@ -15,11 +15,12 @@ from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Key
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable
+from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, UndeclaredStatus
 
 _RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
 # Server-side apply reports a field that the schema does not have as an internal error of the server.
 _OUR_FAULT = ("field not declared in schema", "failed to create typed patch object", "duplicate entries for key")
+_UNDECLARED = re.compile(r"\bstatus\.([^\s:]+): field not declared in schema")
 # Some refusals quote the whole object, which may hold a Secret's data.
 _QUOTED = ('Invalid value: "{', '}": ')
 
@@ -55,7 +56,9 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
         # An internal error of the API server may concern this object only, as of its conversion webhook.
         kind = TransientError if code == 500 and status.get("kind") == "Status" else Unavailable
         return kind(f"{call}: the Kubernetes API returned {code}: {message}")
-    return TerminalError(f"{call}: {_causes(status, message)}")
+    text = f"{call}: {_causes(status, message)}"
+    undeclared = _UNDECLARED.findall(text)
+    return UndeclaredStatus(text, undeclared) if undeclared else TerminalError(text)
 
 
 def _status(body: bytes) -> Mapping[str, Any]:

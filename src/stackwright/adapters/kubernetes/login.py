@@ -6,7 +6,6 @@ lightkube itself supports tokens only, has no timeout for the command, and ignor
 from __future__ import annotations
 
 import asyncio
-import os
 import ssl
 import tempfile
 from collections.abc import AsyncGenerator, Iterator
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from lightkube.config.client_adapter import ExecAuth, verify_cluster
-from lightkube.config.kubeconfig import DEFAULT_KUBECONFIG, KubeConfig, SingleConfig, StrOrPath, to_mapping
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig, StrOrPath, to_mapping
 from lightkube.config.models import Context, User
 from lightkube.core.exceptions import ConfigError
 from lightkube.core.generic_client import GenericAsyncClient
@@ -92,13 +91,8 @@ def wrong_with(error: Exception) -> str:
 
 
 def kubeconfig(path: StrOrPath | None) -> KubeConfig:
-    """The kubeconfig at a path; None: the pod's service account, else $KUBECONFIG, else ~/.kube/config."""
-    if path is not None:
-        return Kubeconfig.from_file(path)
-    try:
-        return Kubeconfig.from_service_account()
-    except ConfigError:
-        return Kubeconfig.from_file(os.environ.get("KUBECONFIG", DEFAULT_KUBECONFIG))
+    """The kubeconfig at a path; None: the pod's service account."""
+    return Kubeconfig.from_service_account() if path is None else Kubeconfig.from_file(path)
 
 
 class _Command(httpx2.Auth):

@@ -1,12 +1,16 @@
-"""Images of users in a Glance store and volumes of users in a Cinder back end, by openstacksdk in a thread."""
+"""Images of users in a Glance store, volumes of users in a Cinder back end, and what uses agents of nodes.
+
+All requests are sent by openstacksdk in a thread.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import connect, demand, message_of
+from stackwright.adapters.openstack.agents import compute_uses, network_uses
+from stackwright.adapters.openstack.transport.client import connect, demand, message_of
 from stackwright.adapters.threads import in_thread
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Inventory
@@ -33,8 +37,7 @@ class CloudContents:
         region = admin.get("region_name") or "RegionOne"
         cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface)
         try:
-            pairs = images(cloud) if action.service == "image" else volumes(cloud)
-            return gathered(action.backends, pairs)
+            return gathered(action.holders, LISTS[action.service](cloud, action.holders))
         except (ClientException, SDKException, OSError) as error:
             raise TransientError(f"Waiting for {action.service} to list its content: {message_of(error)}") from None
 
@@ -74,9 +77,17 @@ def _name(thing: Any) -> str:
     return str(thing.name or thing.id)
 
 
-def gathered(backends: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {name: [] for name in backends}
-    for backend, thing in pairs:
-        if backend in found:
-            found[backend].append(thing)
+def gathered(holders: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {name: [] for name in holders}
+    for holder, thing in pairs:
+        if holder in found:
+            found[holder].append(thing)
     return {name: sorted(things) for name, things in found.items()}
+
+
+LISTS: Mapping[str, Callable[[Connection, Collection[str]], Iterable[tuple[str, str]]]] = {
+    "image": lambda cloud, stores: images(cloud),
+    "block-storage": lambda cloud, backends: volumes(cloud),
+    "compute": compute_uses,
+    "networking": network_uses,
+}

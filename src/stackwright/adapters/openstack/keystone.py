@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.client import bound, connect, demand, message_of, status_of
+from stackwright.adapters.openstack.transport.client import bound, connect, demand, message_of, status_of
 from stackwright.adapters.openstack.transport.deadline import after, within
 from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest

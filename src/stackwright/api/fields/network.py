@@ -23,6 +23,8 @@ def _address(value: str) -> str:
 
 def _network(value: str) -> str:
     network = ipaddress.ip_network(value, strict=False)
+    if "/" not in value:
+        raise ValueError(f"{value!r} has no prefix length, such as {value}/24")
     if ipaddress.ip_interface(value).ip != network.network_address:
         raise ValueError(f"{value!r} has host bits set; write {network}")
     return value

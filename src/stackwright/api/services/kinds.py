@@ -65,6 +65,9 @@ class ServiceStatus(Status):
     backends: list[str] = Field(
         default_factory=list, description="Stores or back ends in use; their content belongs to users."
     )
+    agents: list[str] = Field(
+        default_factory=list, description="Agents of nodes that the service may know, as program@node."
+    )
 
 
 class ServiceResource(Resource):

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.change.confirm import YesOption
-from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import nothing, say
+from stackwright.cli.confirm import YesOption
+from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
-    from stackwright.cli.change.manifests import Manifest
-    from stackwright.core.plan import Object
+    from stackwright.cli.manifests.load import Manifest
     from stackwright.core.ports import Cluster, Reader
 
 Tell = Callable[[str], None]
@@ -30,11 +29,14 @@ Result = tuple["Manifest", str]  # created, changed or unchanged
 
 def apply(
     file: Annotated[
-        list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
+        list[Path],
+        typer.Option("--file", "-f", metavar="FILE", help="Manifests in YAML; - for standard input. May be repeated."),
     ],
     namespace: OnlyNamespaceOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all objects are ready.")] = False,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     yes: YesOption = False,
     output: Annotated[
         Data | None,
@@ -59,15 +61,18 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
-    from stackwright.cli.change.confirm import confirm, foreseen_losses
-    from stackwright.cli.change.manifests import BadManifest, check_changes, load_all
+    from stackwright.cli import untested
     from stackwright.cli.cluster import connected, fail, run
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.manifests.load import BadManifest, check_changes, load_all
+    from stackwright.cli.manifests.namespaces import check_namespaces
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
             await check_changes(cluster, manifests)
             await dry_run(cluster, manifests)
+            untested.warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing
@@ -86,29 +91,13 @@ def apply(
         fail(f"{error}\nNothing was applied.")
 
 
-async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
-    """Raises BadManifest for a namespace that does not exist and that no manifest names."""
-    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.change.manifests import BadManifest
-
-    asked = {
-        m.obj["metadata"]["namespace" if m.placed else "name"]
-        for m in manifests
-        if m.placed or m.kind == NAMESPACE_KIND
-    }
-    needed = {m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} - asked
-    if missing := [name for name in sorted(needed) if await reader.get(NAMESPACE_KIND, ("", name)) is None]:
-        hint = "set metadata.namespace to it, or add a manifest of kind Namespace"
-        raise BadManifest("\n".join(f"Namespace {name} does not exist; {hint}" for name in missing))
-
-
 async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
     """Raises BadManifest with all errors that the API server reports.
 
     Each manifest is validated alone, as if the others were not applied.
     """
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.change.manifests import MANAGER, BadManifest
+    from stackwright.cli.manifests.load import MANAGER, BadManifest
     from stackwright.core.ports import Conflict, NotServed, TerminalError
 
     there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
@@ -126,27 +115,13 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
     """Applies namespaces first, also those that other manifests only mention; then the rest in its order."""
+    from stackwright.cli.manifests.namespaces import ordered
+
     return [(manifest, await _one(cluster, manifest, tell)) for manifest in await ordered(cluster, manifests)]
 
 
-async def ordered(reader: Reader, manifests: list[Manifest]) -> list[Manifest]:
-    """All objects to apply, in order."""
-    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.change.manifests import Manifest
-
-    given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
-    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
-    missing = [name for name in wanted if await reader.get(NAMESPACE_KIND, ("", name)) is None]
-    spaces = [Manifest(NAMESPACE_KIND, _namespace(name)) for name in missing]
-    return [*spaces, *sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND)]
-
-
-def _namespace(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-
-
 async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
-    from stackwright.cli.change.manifests import MANAGER
+    from stackwright.cli.manifests.load import MANAGER
     from stackwright.core.objects import key_of
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
@@ -176,7 +151,7 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     """Prints the applied objects in the format of `status`."""
     from stackwright.cli.output import Format, dumped
-    from stackwright.cli.show.resource_tree import described
+    from stackwright.cli.ui.resource_tree import described
     from stackwright.core.objects import key_of
 
     rows = []
@@ -190,7 +165,7 @@ async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tel
     """Waits for each object with a condition Ready, in order; the timeout is for all together."""
     import time
 
-    from stackwright.cli.operate.wait import Patience, follow
+    from stackwright.cli.follow import Patience, follow
     from stackwright.cloud.registry import BY_KIND, STILL
 
     end = time.monotonic() + timeout

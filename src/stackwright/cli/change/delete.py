@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import completion
-from stackwright.cli.change.confirm import YesOption
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -22,7 +22,9 @@ def delete(
     name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until the cloud is deleted.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
@@ -36,9 +38,9 @@ def delete(
 
       stackwright delete cloud --yes --no-wait
     """
-    from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import connected, run
-    from stackwright.cli.operate.wait import Goal, Patience, follow
+    from stackwright.cli.confirm import confirm
+    from stackwright.cli.follow import Goal, Patience, follow
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
@@ -60,7 +62,7 @@ async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
 
     cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
     if cloud is None:
-        raise CliError(f"No cloud found in namespace {namespace}")
+        raise CliError(f"No cloud found in namespace {namespace}; `kubectl delete` deletes other objects")
     return cloud
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stackwright.cli import common, completion
-from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import OnlyNamespaceOption
+from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
+    from stackwright.cloud.deployment import OpenStackDeploymentSpec
+    from stackwright.controllers.cloud.objects import Refinement
+    from stackwright.controllers.cloud.selection import Wanted
     from stackwright.core.plan import Object
 
 
@@ -27,7 +32,9 @@ def values(
     ],
     file: Annotated[
         list[Path],
-        typer.Option("--file", "-f", help="An OpenStackDeployment in YAML; - for standard input. May be repeated."),
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Manifest of a cloud; - for standard input. May be repeated."
+        ),
     ],
     target: Annotated[
         Target, typer.Option("--for", help="Target charts: Stackwright's own or those of OpenStack-Helm.")
@@ -61,17 +68,18 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail
-    from stackwright.cloud.deployment import OpenStackDeployment
+    from stackwright.cli.manifests.load import BadManifest, load_all
+    from stackwright.cloud.registry import CLOUD_KINDS
 
+    kinds = {resource.KIND for resource in CLOUD_KINDS}
     try:
-        asked = [each for each in load_all(files, namespace) if each.kind == OpenStackDeployment.KIND]
+        asked = [each for each in load_all(files, namespace) if each.kind in kinds]
     except BadManifest as error:
         fail(str(error))
     clouds = list({each.name: each.obj for each in asked}.values())  # the last manifest of a cloud is used, as in apply
     if len(clouds) != 1:
-        fail(f"{', '.join(map(str, files))}: must contain exactly one OpenStackDeployment, not {len(clouds)}")
+        fail(f"{', '.join(map(str, files))}: must contain exactly one cloud, not {len(clouds)}")
     meta = {"uid": "", **clouds[0]["metadata"]}  # a new object has no uid
     return {**clouds[0], "metadata": meta}
 
@@ -81,7 +89,6 @@ async def _built(cloud: Object, chart: str) -> dict[str, Any]:
     from stackwright.api.wording import choices
     from stackwright.controllers.cloud.objects import service_object
     from stackwright.controllers.cloud.selection import wanted_services
-    from stackwright.controllers.cloud.validate import parse
     from stackwright.controllers.service.objects import chart_values
     from stackwright.controllers.service.observe import observe
     from stackwright.core.objects import key_of
@@ -89,20 +96,36 @@ async def _built(cloud: Object, chart: str) -> dict[str, Any]:
     from stackwright.local.image.images import references
     from stackwright.runtime.memory import MemoryCluster
 
-    spec, errors = parse(cloud)
-    if spec is None:
-        raise ValueError("; ".join(errors))
+    spec, more = _spec(cloud)
     services = {each.name: wanted for wanted in wanted_services(spec) for each in wanted.declared.charts}
     if chart not in services:
         raise ValueError(f"{chart}: not a chart of this cloud; {choices(chart, sorted(services))}")
     declared = services[chart].declared
-    thing = service_object(cloud, spec, services[chart])
+    thing = service_object(cloud, spec, services[chart], more(services[chart]))
     cluster = MemoryCluster()
     cluster.put(declared.kind, thing)
     seen = await observe(declared, Settings(references(), {}), cluster, key_of(thing), 0.0)
     if seen is None or seen.context is None:
         raise ValueError("; ".join(seen.errors if seen else ()))
     return chart_values(seen, seen.context, next(each for each in declared.charts if each.name == chart))
+
+
+def _spec(cloud: Object) -> tuple[OpenStackDeploymentSpec, Callable[[Wanted], Refinement | None]]:
+    """The spec of an OpenStackDeployment, or the equivalent one of an OpenStackControlPlane with its additions."""
+    from stackwright.cloud.controlplane import OpenStackControlPlane
+    from stackwright.controllers.cloud import validate as of_deployment
+    from stackwright.controllers.controlplane import validate as of_control_plane
+    from stackwright.controllers.controlplane.objects import deployment, refinement
+
+    if cloud["kind"] == OpenStackControlPlane.KIND.kind:
+        plane, errors = of_control_plane.parse(cloud)
+        if plane is not None:
+            return deployment(plane), partial(refinement, plane)
+    else:
+        spec, errors = of_deployment.parse(cloud)
+        if spec is not None:
+            return spec, lambda wanted: None
+    raise ValueError("; ".join(errors))
 
 
 def _translated(chart: str, found: dict[str, Any]) -> dict[str, Any]:

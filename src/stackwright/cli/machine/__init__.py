@@ -1,1 +1,1 @@
-"""The local cluster: up, down, images, and the diagnosis of this machine."""
+"""The local cluster: up, down, and the diagnosis of this machine."""

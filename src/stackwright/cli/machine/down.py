@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.change.confirm import YesOption
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
     from stackwright.local.home import Folder
@@ -53,8 +53,8 @@ def down(
 
 def _ask(folders: Iterable[Folder]) -> None:
     """Asks for confirmation before the deletion. Raises LocalError if refused."""
-    from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import CliError
+    from stackwright.cli.confirm import confirm
     from stackwright.local.commands import LocalError
 
     for each in folders:

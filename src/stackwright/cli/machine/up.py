@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.change.confirm import YesOption
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
-    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.manifests.load import Manifest
     from stackwright.local.steps.context import Context
 
 INTERRUPTED = (
@@ -33,6 +33,7 @@ def up(
         typer.Option(
             "--file",
             "-f",
+            metavar="FILE",
             exists=True,
             dir_okay=False,
             help="Manifest of the cloud to create or update; default: an example.",
@@ -41,6 +42,7 @@ def up(
     kubeconfig: Annotated[
         Path | None,
         typer.Option(
+            metavar="FILE",
             dir_okay=False,
             help="Kubeconfig of an existing cluster to use instead of a local one; $KUBECONFIG is ignored.",
         ),
@@ -108,8 +110,8 @@ def up(
 
 def _ask_about_nodes(context: Context) -> None:
     """Asks for confirmation before nodes are removed. Raises LocalError if refused."""
-    from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import CliError, is_stopped
+    from stackwright.cli.confirm import confirm
     from stackwright.local.commands import LocalError
     from stackwright.local.steps.kubernetes.leaving import losses
 
@@ -123,8 +125,8 @@ def _ask_about_nodes(context: Context) -> None:
 
 def _loaded(file: Path) -> list[Manifest]:
     """The manifests, read as by `apply`; default namespace: that of the commands. Raises LocalError."""
-    from stackwright.cli.change.manifests import BadManifest, load
     from stackwright.cli.cluster import NAMESPACE
+    from stackwright.cli.manifests.load import BadManifest, load
     from stackwright.local.commands import LocalError
 
     try:
@@ -141,10 +143,11 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
-    from stackwright.cli.change.apply import check_namespaces, ordered
-    from stackwright.cli.change.confirm import confirm, foreseen_losses
-    from stackwright.cli.change.manifests import BadManifest
+    from stackwright.cli import untested
     from stackwright.cli.cluster import CliError, connected
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.manifests.load import BadManifest
+    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
     from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
@@ -153,6 +156,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
+            untested.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost
 

@@ -73,9 +73,9 @@ def history(
 async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
     """(number, time, paths of the changed fields) of each stored revision, the oldest first."""
     from stackwright.cli.cluster import CliError, connected, the_cloud
-    from stackwright.cli.operate.rollback import kept, spec_of
-    from stackwright.cli.ui.diff import changes
+    from stackwright.cli.revisions import kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS
+    from stackwright.core.diff import changes
 
     async with connected(kubeconfig) as cluster:
         found = await the_cloud(cluster, namespace, name, CLOUD_KINDS)

@@ -24,11 +24,18 @@ EVERY = 1.0
 
 def restart(
     what: Annotated[
-        str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="Whose pods.", autocompletion=completion.services)
+        str,
+        typer.Argument(
+            metavar="SERVICE|operator|WORKLOAD",
+            help="A service, the operator, or a workload.",
+            autocompletion=completion.services,
+        ),
     ],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until all new pods are ready.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Restart the pods of a service, of the operator, or of one workload, by a rolling update.
@@ -62,7 +69,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.show.logs import applications, full
+    from stackwright.cli.pods import applications, full
     from stackwright.core.objects import label
 
     lists = await asyncio.gather(*(reader.list(kind, namespace) for kind in WORKLOADS))
@@ -75,7 +82,8 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     ]
     if not found:
         known = sorted({name for _, obj in every if (name := label(obj, "application"))})
-        there = f"{meant(known, what)}found: {', '.join(known)}" if known else "found none"
+        parts = [full(obj) for _, obj in every]
+        there = f"{meant([*known, *parts], what)}found: {', '.join(known) or 'none'}"
         raise CliError(f"No workload of {what} found in namespace {namespace}; {there}")
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.operate.pause import WhatArgument, change
+from stackwright.cli.pausing import WhatArgument, change
 
 
 def resume(what: WhatArgument, namespace: NamespaceOption = NAMESPACE, kubeconfig: KubeconfigOption = None) -> None:

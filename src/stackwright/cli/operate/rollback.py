@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from stackwright.cli import completion
-from stackwright.cli.change.confirm import YesOption
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
-
-if TYPE_CHECKING:
-    from stackwright.core.plan import Object
-    from stackwright.core.ports import Cluster, Reader
-    from stackwright.core.secrets.revisions import Revision
+from stackwright.cli.confirm import YesOption
 
 
 def rollback(
@@ -26,7 +20,9 @@ def rollback(
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until the cloud is ready.")] = True,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 900,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 900,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
@@ -42,10 +38,11 @@ def rollback(
 
       stackwright rollback cloud 3 --yes --no-wait
     """
-    from stackwright.cli.change.confirm import confirm, foreseen_losses
-    from stackwright.cli.change.manifests import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.cluster import CliError, connected, run, the_cloud
-    from stackwright.cli.operate.wait import Patience, follow
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.follow import Patience, follow
+    from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
+    from stackwright.cli.revisions import choose, kept, spec_of
     from stackwright.cloud.registry import CLOUD_KINDS, kind_of
     from stackwright.runtime.cluster.specs import replace_spec
 
@@ -76,45 +73,3 @@ def rollback(
                 await follow(cluster, namespace, name, Patience(timeout=timeout))
 
     run(work())
-
-
-async def kept(reader: Reader, cloud: Object) -> list[Revision]:
-    """The revisions of a cloud, the oldest first."""
-    from stackwright.api.kinds import SECRET
-    from stackwright.core.secrets import revisions
-
-    return revisions.of(cloud, await reader.list(SECRET, cloud["metadata"]["namespace"], revisions.labels(cloud)))
-
-
-def choose(found: list[Revision], number: int | None, cloud: Object) -> Revision:
-    """The revision of that number, or the newest with another spec. Raises CliError with the stored revisions."""
-    from stackwright.cli.cluster import CliError
-    from stackwright.core.digest import digest
-
-    now = digest(cloud.get("spec") or {})
-    fitting = [each for each in found if each.number == number or (number is None and each.digest != now)]
-    if not fitting:
-        there = ", ".join(str(each.number) for each in found) or "none"
-        what = f"revision {number}" if number else "earlier revision"
-        raise CliError(f"{cloud['kind']} {cloud['metadata']['name']} has no {what}; kept: {there}")
-    return fitting[-1]
-
-
-async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
-    """The spec of a revision. Raises CliError if it was deleted, is not readable, or was changed."""
-    from stackwright.api.kinds import SECRET
-    from stackwright.cli.cluster import CliError
-    from stackwright.core.digest import digest
-    from stackwright.core.ports import secret_data
-    from stackwright.core.secrets.revisions import FIELD
-
-    name = f"Secret {'/'.join(revision.key)}"
-    try:
-        spec = json.loads(secret_data(await cluster.get(SECRET, revision.key))[FIELD])
-    except (KeyError, ValueError, RecursionError):
-        spec = None
-    if not isinstance(spec, dict):
-        raise CliError(f"{name} contains no spec")
-    if digest(spec) != revision.digest:
-        raise CliError(f"{name} was changed: its spec is not the one that the operator stored")
-    return spec

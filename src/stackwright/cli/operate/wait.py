@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stackwright.cli import common, completion, object_names
-from stackwright.cli.change.crds import Data
-from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.common import nothing, say
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import nothing
+from stackwright.cli.follow import Goal, Patience, first, follow
+from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
     from stackwright.cli.object_names import Kinds
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
-
-EVERY = 1.0
-BLOCKED = 10.0  # seconds: the cause may be repaired, but not processed by the operator yet
-
-
-class Goal(StrEnum):
-    READY = "ready"
-    DELETED = "deleted"
-
-
-@dataclass(frozen=True)
-class Patience:
-    goal: Goal = Goal.READY
-    timeout: float = 600.0
-    keep_waiting: bool = False
-    every: float = EVERY
-    blocked: float = BLOCKED
 
 
 def wait(
@@ -44,13 +23,15 @@ def wait(
         str | None,
         typer.Argument(
             metavar="[NAME|KIND/NAME]",
-            help="A cloud, or another object as KIND/NAME; default: the first cloud by name.",
+            help="A cloud, one of its services, or an object as KIND/NAME; default: the first cloud by name.",
             autocompletion=completion.clouds,
         ),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     goal: Annotated[Goal, typer.Option("--for", help="State to wait for.")] = Goal.READY,
-    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Timeout of the wait in seconds.")] = 600,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
+    ] = 600,
     keep_waiting: Annotated[
         bool, typer.Option("--keep-waiting", help="Keep waiting while the object is blocked until a user acts.")
     ] = False,
@@ -81,122 +62,35 @@ def wait(
         kinds, asked_name = object_names.parse(name, "wait for")
         patience = Patience(goal, timeout, keep_waiting)
         async with connected(kubeconfig) as cluster:
+            if name and "/" not in name:
+                kinds, asked_name = await _named(cluster, namespace, name, goal)
             if output is None:
                 await follow(cluster, namespace, asked_name, patience, kinds=kinds)
                 return
             try:
                 await follow(cluster, namespace, asked_name, patience, nothing, kinds)
             finally:
-                await _print(await _first(cluster, namespace, asked_name, kinds, goal), output)
+                await _print(await first(cluster, namespace, asked_name, kinds, goal), output)
 
     run(work())
+
+
+async def _named(reader: Reader, namespace: str, name: str, goal: Goal) -> tuple[Kinds, str]:
+    """Kind and name of a cloud or service; one that is absent is deleted."""
+    from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS
+
+    try:
+        kind, obj = await object_names.found(reader, namespace, name, "wait for")
+    except object_names.NotFound:
+        if goal is Goal.READY:
+            raise
+        return CLOUD_KINDS, name
+    return (BY_KIND[kind.kind],), obj["metadata"]["name"]
 
 
 async def _print(obj: Object | None, output: Data) -> None:
     """Prints the object in the format of `status`; null if it does not exist."""
     from stackwright.cli.output import Format, dumped
-    from stackwright.cli.show.resource_tree import described
+    from stackwright.cli.ui.resource_tree import described
 
     common.data(dumped(None if obj is None else described(obj), Format(output.value)))
-
-
-async def follow(
-    reader: Reader,
-    namespace: str,
-    name: str | None,
-    patience: Patience,
-    say: Callable[[str], None] = say,
-    kinds: Kinds = (),
-) -> None:
-    """Returns when the goal is reached. Raises CliError with the tree of causes if it is not.
-
-    kinds  of the object; empty: the kinds of clouds
-    """
-    from stackwright.cli.cluster import CliError
-
-    started = sound = time.monotonic()
-    printed = ""
-    cloud = await _first(reader, namespace, name, kinds, patience.goal)
-    kind = kinds[0].KIND.kind if len(kinds) == 1 else "cloud"
-    if cloud is None and patience.goal is Goal.READY:
-        raise CliError(f"No {kind} {name or ''} found in namespace {namespace}".replace("  ", " "))
-    title = f"{cloud['kind']} {namespace}/{cloud['metadata']['name']}" if cloud else f"The {kind}"
-    uid = cloud["metadata"].get("uid") if cloud else None
-    while True:
-        elapsed = time.monotonic() - started
-        done, state, blocked = _look(cloud, uid, patience.goal)
-        if state != printed:
-            say(f"{elapsed:5.0f}s {'✓' if done else '✗' if blocked else '…'} {title}{': ' if state else ''}{state}")
-            printed = state
-        if done:
-            return
-        sound = sound if blocked else time.monotonic()
-        if time.monotonic() - sound > patience.blocked and not patience.keep_waiting:
-            raise CliError(f"{title} is blocked until a user acts:\n{await causes(reader, namespace, cloud)}")
-        if elapsed >= patience.timeout:
-            what = "ready" if patience.goal is Goal.READY else "gone"
-            raise CliError(f"{title} was not {what} after {elapsed:.0f} s:\n{await causes(reader, namespace, cloud)}")
-        await asyncio.sleep(patience.every)
-        cloud = await _again(reader, namespace, cloud)
-
-
-async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds, goal: Goal) -> Object | None:
-    """None if none of that name exists. Raises CliError if a cloud of another name exists, which could be meant;
-    not for a deletion, where its absence is the goal.
-    """
-    from stackwright.cli.cluster import the_cloud
-    from stackwright.cloud.registry import CLOUD_KINDS
-
-    if name is None or (len(kinds) != 1 and goal is Goal.READY):
-        return await the_cloud(reader, namespace, name, kinds or CLOUD_KINDS)
-    for kind in (resource.KIND for resource in kinds or CLOUD_KINDS):
-        if found := await reader.get(kind, (namespace, name)):
-            return {**found, "kind": kind.kind}
-    return None
-
-
-async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
-    from stackwright.cloud.registry import kind_of
-    from stackwright.core.ports import TransientError
-
-    if cloud is None:
-        return None
-    try:
-        found = await reader.get(kind_of(cloud["kind"]), (namespace, cloud["metadata"]["name"]))
-        return {**found, "kind": cloud["kind"]} if found else None
-    except TransientError:  # the API server may be unavailable briefly; the timeout decides
-        return cloud
-
-
-def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str, bool]:
-    """(goal reached, message, blocked)"""
-    from stackwright.core.conditions import find, is_blocked, is_ready, why_not_ready
-
-    if cloud is None or cloud["metadata"].get("uid") != uid:
-        return (True, "is deleted", False) if goal is Goal.DELETED else (False, "it was deleted", True)
-    entry = find(cloud) or {}
-    current = entry.get("observedGeneration") == cloud["metadata"].get("generation")
-    blocked = current and is_blocked(entry)
-    if goal is Goal.DELETED:
-        deleting = cloud["metadata"].get("deletionTimestamp")
-        return False, "is being deleted" if deleting else "its deletion is not requested yet", False
-    if is_ready(cloud):
-        return True, "is ready", False
-    return (
-        False,
-        why_not_ready(cloud) if current or not entry else "the operator has not processed its last change yet",
-        blocked,
-    )
-
-
-async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
-    """The tree of objects that are not ready, and a line if no operator runs."""
-    from stackwright.api.kinds import DEPLOYMENT
-    from stackwright.cli.show.resource_tree import read, tree
-    from stackwright.cli.ui.tree import lines, troubles
-
-    bad = troubles(tree(await read(reader, namespace, time.time()), obj)) if obj else None
-    text = lines(bad) if bad is not None else []
-    if not await reader.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"}):
-        text.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
-    return "\n".join(text)

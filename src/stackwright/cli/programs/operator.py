@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,9 @@ def operator(
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
     metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
     webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
-    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; default: the service account of the pod.")] = None,
+    kubeconfig: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the service account of the pod.")
+    ] = None,
     namespace: Annotated[str, typer.Option(envvar="POD_NAMESPACE", help="Namespace of the operator.")] = "stackwright",
     unrestricted_helmbundles: Annotated[
         bool,
@@ -31,6 +32,7 @@ def operator(
     Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
     """
     from stackwright.api.wording import unknown
+    from stackwright.cli.cluster import run
     from stackwright.main import Options, operate
     from stackwright.runtime.own_pod import end_process
 
@@ -49,4 +51,4 @@ def operator(
         unrestricted_helmbundles,
         pod,
     )
-    asyncio.run(operate(options, end_process))
+    run(operate(options, end_process))

@@ -13,7 +13,9 @@ def provisioner(
         str, typer.Option(envvar="VOLUMES_PATH", help="Directory of the volumes.")
     ] = "/var/lib/stackwright-volumes",
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
-    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; default: the service account of the pod.")] = None,
+    kubeconfig: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the service account of the pod.")
+    ] = None,
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], typer.Option(envvar="LOG_LEVEL", help="Log level.")
     ] = "INFO",

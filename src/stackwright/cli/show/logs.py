@@ -15,24 +15,11 @@ import typer
 
 from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.pods import OPERATOR, Stream, containers_of, find_pods, streams_of
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.kubernetes.logs import LogReader
-    from stackwright.core.plan import Object
-    from stackwright.core.ports import Reader
-
-OPERATOR = "operator"
-
-
-@dataclass(frozen=True)
-class Stream:
-    """One container's log."""
-
-    namespace: str
-    pod: str
-    container: str
-    prefix: str
 
 
 class Lines(StrEnum):
@@ -54,7 +41,12 @@ class Choice:
 
 def logs(
     what: Annotated[
-        str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.", autocompletion=completion.services)
+        str,
+        typer.Argument(
+            metavar="SERVICE|operator|POD",
+            help="A service, the operator, or a pod.",
+            autocompletion=completion.services,
+        ),
     ],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines as they are written.")] = False,
     tail: Annotated[int, typer.Option("--tail", help="Number of lines from the end of each log; -1 for all.")] = 100,
@@ -146,70 +138,6 @@ def _reader(cluster: KubernetesCluster) -> LogReader:
     from stackwright.adapters.kubernetes.logs import LogReader
 
     return LogReader(cluster)
-
-
-async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
-    """Pods by the name of a service, of an application, or of a pod. Raises CliError with the known names."""
-    from stackwright.api.kinds import POD
-    from stackwright.api.wording import meant
-    from stackwright.cli.cluster import CliError
-    from stackwright.core.objects import label
-
-    every = await reader.list(POD, namespace)
-    names = applications(what)
-    found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
-    if not found:
-        known = sorted({name for pod in every if (name := label(pod, "application"))})
-        there = f"{meant(known, what)}found pods of: {', '.join(known)}" if known else "found none"
-        raise CliError(f"No pod of {what} found in namespace {namespace}; {there}")
-    return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
-
-
-def full(pod: Object) -> str:
-    """Application and component in one word, like the name of its workload: nova-compute."""
-    from stackwright.core.objects import label
-
-    return f"{label(pod, 'application')}-{label(pod, 'component')}"
-
-
-def applications(what: str) -> set[str]:
-    """The values of the label `application` that a word stands for."""
-    from stackwright.services.registry import SERVICES
-
-    if what == OPERATOR:
-        return {"stackwright"}
-    return {what} | {chart.name for each in SERVICES if what in (each.service, each.name) for chart in each.charts}
-
-
-def streams_of(pods: list[Object], container: str | None) -> tuple[list[Stream], list[str]]:
-    """Logs to read, and why those of other containers cannot be read yet."""
-    from stackwright.core.kubernetes.workload_health import pod_cause
-
-    found: list[Stream] = []
-    silent = []
-    for pod in pods:
-        meta, status = pod["metadata"], pod.get("status") or {}
-        states = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-        wanted = [each for each in states if container in (None, each["name"])]
-        begun = [each for each in wanted if _begun(each)]
-        for each in begun:
-            prefix = meta["name"] if len(begun) == 1 else f"{meta['name']}/{each['name']}"
-            found.append(Stream(meta["namespace"], meta["name"], each["name"], prefix))
-        if not begun and (wanted or not states):
-            silent.append(pod_cause(pod) or f"Pod {meta['name']} has not started yet")
-    if len(found) == 1:
-        found = [Stream(found[0].namespace, found[0].pod, found[0].container, "")]
-    return found, silent
-
-
-def _begun(container: Object) -> bool:
-    state, last = container.get("state") or {}, container.get("lastState") or {}
-    return "running" in state or "terminated" in state or "terminated" in last
-
-
-def containers_of(pods: list[Object]) -> str:
-    names = {each["name"] for pod in pods for each in (pod.get("status") or {}).get("containerStatuses") or ()}
-    return f"they have {', '.join(sorted(names))}" if names else "none has started"
 
 
 async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:

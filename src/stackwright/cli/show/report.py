@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.access import replace
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.use.access import replace
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
@@ -130,7 +130,7 @@ async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
     from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
     from stackwright.api.kinds import POD
     from stackwright.api.secrecy import hidden
-    from stackwright.cli.show.logs import streams_of
+    from stackwright.cli.pods import streams_of
     from stackwright.core.ports import TransientError
 
     pods = await cluster.list(POD, OPERATOR_NAMESPACE)

@@ -53,7 +53,7 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     from stackwright.api.infra.machine import OpenStackMachine
     from stackwright.api.infra.server import OpenStackServer
     from stackwright.cli.cluster import CliError, connected
-    from stackwright.cli.show.servers_tree import trees
+    from stackwright.cli.ui.servers_tree import trees
     from stackwright.controllers.infra.clusterapi import cluster_name
 
     async with connected(kubeconfig) as cluster:

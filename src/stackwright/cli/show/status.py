@@ -97,7 +97,7 @@ class Answer:
         }
 
     def nodes(self) -> list[Node]:
-        from stackwright.cli.show.public import nodes
+        from stackwright.cli.ui.public import nodes
 
         return [*self.clouds, *([self.operator] if self.operator else []), *(nodes(self.live) if self.live else [])]
 
@@ -150,8 +150,8 @@ def _local_state() -> dict[str, Any] | None:
 async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.show.public import read_live
-    from stackwright.cli.show.resource_tree import World, read, trees, workload
+    from stackwright.cli.ui.public import read_live
+    from stackwright.cli.ui.resource_tree import World, read, trees, workload
 
     world, told, pods, deployments = await asyncio.gather(
         read(cluster, question.namespace, time.time()),
@@ -161,7 +161,8 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
     )
     found = trees(world, question.name)
     if question.name and not found:
-        raise CliError(f"Cloud {question.namespace}/{question.name} does not exist")
+        there = ", ".join(node.title for node in trees(world)) or "none"
+        raise CliError(f"Cloud {question.namespace}/{question.name} does not exist; found: {there}")
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
     hint = _hint(question.namespace, found, operator)
     return Answer(found, operator, None, hint, told, question.everything)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackwright.cli import common
-from stackwright.cli.change.plan_render import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, ChangedValue, Entry
+from stackwright.forecast.entries import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, ChangedValue, Entry
 
 COLOURS = {
     "create": "green",
@@ -17,7 +17,13 @@ COLOURS = {
     "note": "yellow",
 }
 MOST = 40
-SAYS = {"lost": "lost: ", "restart": "restarts: ", "missing": "missing: ", "untested": "untested: "}
+SAYS = {
+    "lost": "lost: ",
+    "kept": "kept: ",
+    "restart": "restarts: ",
+    "missing": "missing: ",
+    "untested": "untested: ",
+}
 
 
 def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -> list[str]:

@@ -58,9 +58,9 @@ def openrc(
 
       stackwright openrc --format secret | kubectl apply -n demo -f -
     """
+    from stackwright.cli.access import clouds_file, default_ca_file, read_access, replace
     from stackwright.cli.cluster import CliError, connected, fail, run
     from stackwright.cli.cluster import kubeconfig as resolved
-    from stackwright.cli.use.access import clouds_file, default_ca_file, read_access, replace
 
     async def work() -> tuple[Access, Path]:
         async with connected(kubeconfig) as cluster:

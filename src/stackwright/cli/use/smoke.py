@@ -59,9 +59,9 @@ def smoke(
 
       stackwright smoke --junit smoke.xml -o json
     """
+    from stackwright.cli.access import read_access
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.ui.errors import explained
-    from stackwright.cli.use.access import read_access
     from stackwright.smoke.checks import chosen
     from stackwright.smoke.ports import Failed
 

@@ -13,7 +13,6 @@ others have no majority. It remains, is reported as NotReady, and continues by i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -40,8 +39,7 @@ from stackwright.services.registry import VOTING
 from stackwright.services.voters import field_of
 
 ROLLING, ROLLED = "rolling back", "rolled back"
-# An older operator recorded a rollback only in the message.
-_MESSAGE = re.compile(rf"(.*); (?:{ROLLING}|{ROLLED}) to revision (\d+).*", re.DOTALL)
+UNKNOWN = "Release was not ready in time"  # the cause if the installed CRDs lack the field for it
 
 
 @dataclass(frozen=True)
@@ -59,12 +57,8 @@ class Rollback:
 
     @classmethod
     def recorded(cls, before: Object) -> Rollback:
-        away, message = before.get("away") or (), str(before.get("message", ""))
-        if revision := int(before.get("rollbackRevision") or 0):
-            return cls(revision, str(before.get("rollbackCause", "")), away)
-        if older := _MESSAGE.fullmatch(message):
-            return cls(int(older[2]), older[1], away)
-        return cls(int(before.get("readyRevision") or 0), message, away)
+        revision = int(before.get("rollbackRevision") or before.get("readyRevision") or 0)
+        return cls(revision, str(before.get("rollbackCause") or UNKNOWN), before.get("away") or ())
 
     def message(self, phase: str, failure: str = "") -> str:
         again = f"; retried when {named(self.away)} {are(self.away)} ready" if self.away else ""

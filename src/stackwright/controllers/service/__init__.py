@@ -9,7 +9,7 @@ from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLA
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
-from stackwright.controllers.service.observe import has_claims, observe
+from stackwright.controllers.service.observe import has_claims, has_inventory, observe
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
@@ -20,14 +20,14 @@ from stackwright.services.registry import SERVICES
 
 
 def _by_chart(declared: Service) -> Keys:
-    """The objects of a service in the namespace of one of its pods."""
+    """Maps a pod of a service to the service objects in its namespace."""
     charts = {chart.name for chart in declared.charts}
     every = all_in_namespace(declared.kind)
     return lambda obj, lookup: every(obj, lookup) if label(obj, "application") in charts else ()
 
 
 def _by_application(declared: Service) -> Keys:
-    """The object at which others have accounts, of one of the pods that answer them."""
+    """Maps a pod that serves accounts to the service object of these accounts."""
 
     def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
         if label(obj, "component") != declared.serves["component"]:
@@ -39,7 +39,7 @@ def _by_application(declared: Service) -> Keys:
 
 
 def _by_authority(declared: Service) -> Keys:
-    """The objects of a service that may have certificates of the cloud's CA."""
+    """Maps the Secret of the cloud's CA to the service objects that may have certificates of it."""
     every = all_in_namespace(declared.kind)
     return lambda obj, lookup: every(obj, lookup) if obj["metadata"]["name"] == CLOUD_AUTHORITY else ()
 
@@ -52,9 +52,9 @@ def controller(declared: Service, settings: Settings) -> Controller:
         Watch(SECRET, owner),
         Watch(SECRET, _by_authority(declared)),
         Watch(NODE, all_in_namespace(declared.kind)),
-        *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
+        *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or has_inventory(declared) else ()),
         *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),
-        *((Watch(POD, _by_chart(declared)),) if declared.pod_conditions else ()),
+        *((Watch(POD, _by_chart(declared)),) if declared.pod_conditions or declared.agents else ()),
         *((Watch(POD, _by_application(declared)),) if declared.serves else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(

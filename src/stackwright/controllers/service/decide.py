@@ -12,6 +12,7 @@ from typing import Any
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
+from stackwright.controllers.service.agents import without_left_agents
 from stackwright.controllers.service.backends import LOOK, removed_backends
 from stackwright.controllers.service.objects import (
     bundle,
@@ -63,6 +64,10 @@ CLOCK = 3600.0  # seconds; longest requeue where the wall clock matters, because
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return Plan()  # owned objects are deleted by Kubernetes
+    return without_left_agents(seen, _decide(seen))
+
+
+def _decide(seen: Observed) -> Plan:
     if seen.errors or seen.context is None:
         return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
     if lack := seen.declared.missing_facts(seen.context):

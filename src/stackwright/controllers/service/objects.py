@@ -68,7 +68,7 @@ def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret
 
 
 def bundle(seen: Observed, context: Context) -> Object:
-    """The HelmBundle of the service. Raises MergeConflict, which names the conflicting level."""
+    """The HelmBundle of the service. Raises OverrideError, which names the conflicting level."""
     releases = [_release(seen, context, chart) for chart in seen.declared.charts if chart.wanted(context.settings)]
     cloud = label(seen.obj, CLOUD)  # services of a cloud wait for its image pre-caching
     labels = {CLOUD: cloud} if cloud else {}

@@ -19,7 +19,7 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.api.wording import choices
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
-from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
+from stackwright.core.objects import OPTIONS, OWNER, annotation, mapping, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
@@ -48,7 +48,7 @@ class Observed:
     nodes: tuple[Object, ...] = ()
     claims: tuple[Object, ...] = ()  # of volumes, in the namespace; of services that have some
     classes: tuple[Object, ...] = ()  # of storage
-    inventory: Object | None = None  # the content that was found in back ends to remove
+    inventory: Object | None = None  # what was found in back ends to remove, and at agents to forget
     servers: tuple[Object, ...] = ()  # pods of the application that others have accounts at
 
 
@@ -101,7 +101,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         nodes=nodes,
         claims=tuple(await reader.list(PVC, key[0])) if has_claims(declared) else (),
         classes=tuple(await reader.list(STORAGE_CLASS)) if has_claims(declared) else (),
-        inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if declared.backends else None,
+        inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if has_inventory(declared) else None,
         bundle=await reader.get(HelmBundle.KIND, (key[0], bundle_name(key[1]))),
     )
 
@@ -110,13 +110,17 @@ def has_claims(declared: Service) -> bool:
     return any(chart.claims for chart in declared.charts)
 
 
+def has_inventory(declared: Service) -> bool:
+    return bool(declared.backends or declared.agents)
+
+
 def _losses(contracts: Mapping[tuple[str, str], Object]) -> int:
     databases = (each for (kind, _), each in contracts.items() if kind == DatabaseAccount.KIND.kind)
     return sum(int((each.get("status") or {}).get("losses") or 0) for each in databases)
 
 
 async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Object, ...]:
-    if declared.pod_conditions is None:
+    if declared.pod_conditions is None and not declared.agents:
         return ()
     found = [await reader.list(POD, namespace, {"application": chart.name}) for chart in declared.charts]
     return tuple(pod for pods in found for pod in pods)
@@ -157,17 +161,13 @@ def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
         for chart, values in override.values.items():
             conf_file = declared.conf_files.get(chart)
             clean, sections = cut(values, conf_file)
-            for section, options in _mapping(_mapping(clean.get("conf")).get(conf_file)).items():
-                for option in _mapping(options):
+            for section, options in mapping(mapping(clean.get("conf")).get(conf_file)).items():
+                for option in mapping(options):
                     found.get(chart, {}).get(section, {}).pop(option, None)
             for section, options in sections.items():
                 found.setdefault(chart, {}).setdefault(section, {}).update(options)
     cleaned = {chart: {name: o for name, o in sections.items() if o} for chart, sections in found.items()}
     return {chart: sections for chart, sections in cleaned.items() if sections}
-
-
-def _mapping(value: Any) -> Mapping[Any, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...]]:

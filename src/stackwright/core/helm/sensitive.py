@@ -34,8 +34,9 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
             return node
         if "value_from" in node:
             if conf_file is None or len(path) != 4 or path[:2] != ("conf", conf_file):
-                allowed = f"conf.{conf_file}.<SECTION>.<option>" if conf_file else "no path of this chart"
-                raise Misplaced(f"{'.'.join(path)}: value_from is allowed at {allowed} only")
+                allowed = f"allowed at conf.{conf_file}.<SECTION>.<option> only"
+                rule = allowed if conf_file else "not allowed in values of this chart"
+                raise Misplaced(f"{'.'.join(path)}: value_from is {rule}")
             for name in path[2:]:
                 if not OPTION.matches(name):
                     raise ValueError(f"conf.{conf_file}: {name_of(name)} {OPTION.message}")

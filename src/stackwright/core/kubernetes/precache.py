@@ -63,8 +63,7 @@ def lacking(
     """
     if holder is None:
         return f"DaemonSet {NAME}: it does not exist"
-    held = {str((volume.get("image") or {}).get("reference")) for volume in _pod(holder).get("volumes") or ()}
-    if missing := sorted(set(images) - held):
+    if missing := sorted(set(images) - _held(holder)):
         return f"DaemonSet {NAME} to name {', '.join(missing)}"
     tolerated = _pod(holder).get("tolerations") or ()
     if unknown := sorted(str(each.get("key", "")) for each in tolerations if each not in tolerated):
@@ -78,12 +77,21 @@ def lacking(
     return ""
 
 
+def references(holder: Object) -> set[str]:
+    """All images that the DaemonSet pulls, also that of its process."""
+    return _held(holder) | {str(container["image"]) for container in _pod(holder)["containers"]}
+
+
 def images_of(values: Mapping[str, Any]) -> set[str]:
     """The images in the values of a chart. The values may have any shape, because overrides can replace any part."""
     images = values.get("images")
     tags = images.get("tags") if isinstance(images, Mapping) else None
     found = tags.values() if isinstance(tags, Mapping) else ()
     return {image for image in found if isinstance(image, str) and image}
+
+
+def _held(holder: Object) -> set[str]:
+    return {str((volume.get("image") or {}).get("reference")) for volume in _pod(holder).get("volumes") or ()}
 
 
 def _pod(holder: Object) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stackwright.core.objects import mapping
+
 # Kubernetes gives these to a node by its conditions; pods of DaemonSets tolerate them, or they pass.
 _BY_CONDITION = {
     f"node.kubernetes.io/{each}"
@@ -26,8 +28,8 @@ Toleration = Mapping[str, str]
 def of_values(values: Mapping[str, Any]) -> list[Toleration]:
     """Those that a chart's values give to its pods, without what Kubernetes would refuse. Values may have any shape."""
     found: list[Toleration] = []
-    for each in _mapping(_mapping(values.get("pod")).get("tolerations")).values():
-        given = _mapping(each)
+    for each in mapping(mapping(values.get("pod")).get("tolerations")).values():
+        given = mapping(each)
         listed = given.get("tolerations") if given.get("enabled") is True else ()
         found += [_shortened(one) for one in (listed if isinstance(listed, list) else ()) if _is_valid(one)]
     return found
@@ -71,7 +73,3 @@ def _shortened(given: Mapping[str, Any]) -> dict[str, Any]:
     Kubernetes stores it.
     """
     return {name: given[name] for name in _FIELDS if given.get(name) not in (None, "")}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stackwright.core.openstack.agents import shown
 from stackwright.core.plan.action import Action, Key, Object
 
 
@@ -107,19 +108,42 @@ Account = SqlAccount | BrokerAccount | CatalogEntry
 
 @dataclass(frozen=True)
 class Inventory(Action):
-    """Lists what users own in back ends of a service, and writes it to a ConfigMap: held.json, back end → names."""
+    """Lists what users own in back ends of a service and writes it to a ConfigMap: held.json, holder → names.
+
+    holders  names of back ends, or of agents as `registered` returns them
+    """
 
     verb = "look into"
     key: Key
     owner: Object
     service: str
-    backends: tuple[str, ...]
+    holders: tuple[str, ...]
     admin_secret: Key
     digest: str
 
     @property
     def target(self) -> str:
-        return f"{self.service} {', '.join(self.backends)}"
+        return f"{self.service} {', '.join(map(shown, self.holders))}"
+
+
+@dataclass(frozen=True)
+class ForgetAgents(Action):
+    """Deletes the records of unused agents whose nodes left the cloud, after it moved their routers and networks to
+    others, and writes the outcome to the ConfigMap of the inventory: held.json, agent → what uses it, in words, or the
+    error. An agent that was forgotten has none. Such an error fails no action, because nothing waits for this one.
+
+    look    the inventory of all agents that leave; none of them gets routers or networks. Its digest is the time of
+            the outcome
+    agents  the names of those to forget, as `registered` returns them
+    """
+
+    verb = "forget if unused"
+    look: Inventory
+    agents: tuple[str, ...]
+
+    @property
+    def target(self) -> str:
+        return f"{', '.join(map(shown, self.agents))} in {self.look.service}"
 
 
 @dataclass(frozen=True)

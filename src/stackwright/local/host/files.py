@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
 def write_whole(path: Path, content: bytes | str, mode: int = 0o644) -> None:
@@ -16,3 +20,21 @@ def write_whole(path: Path, content: bytes | str, mode: int = 0o644) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
+
+
+@contextmanager
+def appearing(path: Path) -> Iterator[BinaryIO]:
+    """A new file that takes its place at the end, also in a folder in which others may write.
+
+    They cannot foresee the name that it has until then, and no file that exists is opened.
+    """
+    part = path.with_name(f".{path.name}-{secrets.token_hex(8)}.part")
+    opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(opened, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

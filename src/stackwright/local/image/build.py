@@ -40,6 +40,9 @@ class Builder:
     def cache(self) -> ImageCache:
         return ImageCache(self.cluster.cache / "images")
 
+    def title(self, name: str) -> str:
+        return recipes.title(name, self.digests[name])
+
     def reference(self, name: str) -> str:
         return recipes.reference(name, self.digests[name])
 

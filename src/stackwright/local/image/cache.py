@@ -35,6 +35,11 @@ class BuiltImage:
     size: int
     base: str | None = None
 
+    @property
+    def title(self) -> str:
+        """Name and tag."""
+        return self.reference.rpartition("/")[2]
+
 
 class Meta(BaseModel):
     """Metadata of a build. `layers` are all layers of the image, including those in its base's archive."""
@@ -47,11 +52,40 @@ class Meta(BaseModel):
     seconds: float
 
 
-class ImageCache:
-    """The folder of built images."""
+class LockedFolder:
+    """A folder that one process at a time changes. A killed process leaves only what the next one removes."""
+
+    work = "builds images"
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    @contextlib.contextmanager
+    def exclusive(self, report: Report) -> Iterator[None]:
+        """Lock the folder for one process at a time; remove what killed ones left."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                report(f"waiting for another process that {self.work}")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            for left in self.root.glob(f"{_UNFINISHED}*"):
+                _remove(left)
+            yield
+
+    @contextlib.contextmanager
+    def scratch(self, name: str) -> Iterator[Path]:
+        """Provide a temporary folder on the same file system."""
+        folder = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{name}-", dir=self.root))
+        try:
+            yield folder
+        finally:
+            _remove(folder)
+
+
+class ImageCache(LockedFolder):
+    """The folder of built images."""
 
     def folder(self, name: str, digest: str) -> Path:
         return self.root / f"{name}-{digest[:12]}"
@@ -73,29 +107,6 @@ class ImageCache:
         folder = self.folder(name, digest)
         size = sum(layer.size for layer in meta.layers)
         return BuiltImage(name, meta.reference, folder / "image.tar", folder / "sbom.json", size, meta.base)
-
-    @contextlib.contextmanager
-    def exclusive(self, report: Report) -> Iterator[None]:
-        """Lock the cache for one build process at a time; remove what killed ones left."""
-        self.root.mkdir(parents=True, exist_ok=True)
-        with (self.root / ".lock").open("a") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                report("waiting for another process that builds images")
-                fcntl.flock(file, fcntl.LOCK_EX)
-            for left in self.root.glob(f"{_UNFINISHED}*"):
-                _remove(left)
-            yield
-
-    @contextlib.contextmanager
-    def scratch(self, name: str) -> Iterator[Path]:
-        """Provide a temporary folder on the cache's file system for one build."""
-        folder = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{name}-", dir=self.root))
-        try:
-            yield folder
-        finally:
-            _remove(folder)
 
     def keep(self, finished: Path, meta: Meta) -> None:
         """Move a finished image into place."""

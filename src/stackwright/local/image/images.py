@@ -7,6 +7,7 @@ not built again. Missing images are built in the order of their dependencies, tw
     inputs    inputs of a digest and a build context    buildah  the program that builds
     rootfs    the Debian that all images are based on   archive  archive of an image
     cache     cache of archives                         sbom     contents of an image
+    published complete images for registries
 """
 
 from __future__ import annotations
@@ -15,15 +16,32 @@ import contextlib
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
+from typing import TypeVar
 
-from stackwright.local.commands import Report, quiet
+from stackwright.local.commands import LocalError, Report, quiet
 from stackwright.local.config import IMAGE_PREFIX, LocalCluster
 from stackwright.local.image import recipes
 from stackwright.local.image.build import Builder, SourcesChanged
 from stackwright.local.image.cache import BuiltImage
+from stackwright.local.image.published.layout import Layout
+from stackwright.local.image.published.oci import CompleteImage
+from stackwright.local.image.recipes import Catalogue
 
-__all__ = ["BuiltImage", "build", "cached", "ensure_all", "for_nodes", "prune", "references"]
+__all__ = [
+    "BuiltImage",
+    "build",
+    "cached",
+    "complete",
+    "ensure_all",
+    "for_nodes",
+    "prune",
+    "published",
+    "references",
+    "titles",
+    "wanted",
+]
 
+T = TypeVar("T")
 _AT_ONCE = 2
 """Package installation waits for the network half of the time; more parallel builds only compete for the disk."""
 _ATTEMPTS = 3
@@ -56,6 +74,23 @@ def references(prefix: str = IMAGE_PREFIX) -> dict[str, str]:
     return {name: recipes.reference(name, digest, prefix) for name, digest in builder.digests.items()}
 
 
+def titles() -> dict[str, str]:
+    """Return the name and tag of each image."""
+    builder = _builder()
+    return {name: builder.title(name) for name in builder.digests}
+
+
+def wanted(names: Iterable[str] | None = None, prefix: str = IMAGE_PREFIX) -> list[str]:
+    """Return the references of the named images, or of all that nodes need, bases first."""
+    builder = _builder()
+    return [recipes.reference(name, builder.digests[name], prefix) for name in _named(builder.catalogue, names)]
+
+
+def published() -> Layout:
+    """Return the folder of complete images."""
+    return Layout.of(LocalCluster.discover())
+
+
 def cached() -> dict[str, BuiltImage | None]:
     """Return each image, or None if it is not built."""
     builder = _builder()
@@ -63,13 +98,29 @@ def cached() -> dict[str, BuiltImage | None]:
 
 
 def prune() -> list[str]:
-    """Remove archives of outdated recipes. Returns the names of the removed folders."""
+    """Remove archives and complete images of outdated recipes. Returns the names of the removed ones."""
     builder = _builder()
+    layout = Layout.of(builder.cluster)
+    with layout.exclusive(quiet):
+        complete = layout.prune(builder.title(name) for name in builder.digests)
     with builder.cache.exclusive(quiet):
         removed = builder.cache.prune(builder.digests)
         if removed:
             builder.buildah.remove_all_but(builder.reference(name) for name in builder.digests)
-    return removed
+    return sorted({*removed, *(title.replace(":", "-") for title in complete)})
+
+
+def complete(names: Iterable[str] | None = None, report: Report = quiet) -> list[CompleteImage]:
+    """Return the named images, or all that nodes need, from the layout; build and compress the missing ones."""
+    builder = _builder()
+    layout = Layout.of(builder.cluster)
+    titles = {name: builder.title(name) for name in _named(builder.catalogue, names)}
+    present = {image.title for image in layout.images()}
+    if missing := [name for name, title in titles.items() if title not in present]:
+        built = ensure_all(report, missing)
+        layout.add(built, report)
+        titles |= {image.name: image.title for image in built if image.name in titles}  # sources may have changed
+    return [_kept(name, layout.image(title)) for name, title in titles.items()]
 
 
 def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
@@ -82,7 +133,19 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
                 recipes.check_architecture(missing[0])
                 builder.buildah.prepare()
                 _build_in_order(builder, missing, report)
-    return [image for name in wanted if (image := builder.cache.image(name, builder.digests[name]))]
+    return [_kept(name, builder.cache.image(name, builder.digests[name])) for name in wanted]
+
+
+def _named(catalogue: Catalogue, names: Iterable[str] | None) -> list[str]:
+    """The given names, or those of all images that nodes need, bases first. Raises LocalError for an unknown one."""
+    named = set(names or (name for name, recipe in catalogue.images.items() if not recipe.artifact))
+    return [name for name in catalogue.closure(list(named)) if name in named]
+
+
+def _kept(name: str, image: T | None) -> T:
+    if image is None:
+        raise LocalError(f"Image {name} was removed by another process. Run the same command again.")
+    return image
 
 
 def _builder() -> Builder:

@@ -12,10 +12,12 @@ import hashlib
 import platform
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from stackwright.api.wording import choices
 from stackwright.local.commands import LocalError
 from stackwright.local.config import IMAGE_PREFIX
 from stackwright.local.image import inputs
@@ -23,6 +25,7 @@ from stackwright.local.image.rootfs import RootFs
 
 ARCHITECTURE = "amd64"
 """Of all images. Their digests name it as the kernel does, `x86_64`, on every machine."""
+TESTED_ON = f"Stackwright's images are tested on {ARCHITECTURE} only."
 _ARCHITECTURES = {"x86_64": ARCHITECTURE, "aarch64": "arm64"}  # by the kernel's names
 BUILDER_VERSION = 2
 """Part of every digest; to be raised when the builder's output for the same recipes changes."""
@@ -89,7 +92,7 @@ class Catalogue(Model):
         try:
             return self.images[name]
         except KeyError:
-            raise LocalError(f"Unknown image {name!r}; allowed: {', '.join(self.images)}.") from None
+            raise LocalError(f"Unknown image {name!r}; {choices(name, self.images)}.") from None
 
 
 def load(folder: Path | None = None) -> Catalogue:
@@ -123,11 +126,20 @@ def check_architecture(name: str) -> None:
     machine = platform.machine()
     built_for = _ARCHITECTURES.get(machine, machine)
     if built_for != ARCHITECTURE:
-        raise LocalError(
-            f"Image {name} would be built for {built_for}; Stackwright's images are tested on {ARCHITECTURE} only."
-        )
+        raise LocalError(f"Image {name} would be built for {built_for}; {TESTED_ON}")
+
+
+def check_tested(name: str, architecture: Any) -> None:
+    """Raise LocalError for an image that was built for another architecture."""
+    if architecture != ARCHITECTURE:
+        raise LocalError(f"Image {name} was built for {architecture!s:.80}; {TESTED_ON}")
+
+
+def title(name: str, digest: str) -> str:
+    """Return the name and tag of an image."""
+    return f"{name}:{digest[:12]}"
 
 
 def reference(name: str, digest: str, prefix: str = IMAGE_PREFIX) -> str:
     """Return the image reference for pods."""
-    return f"{prefix}/{name}:{digest[:12]}"
+    return f"{prefix}/{title(name, digest)}"

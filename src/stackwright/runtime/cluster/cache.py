@@ -128,7 +128,7 @@ class Store:
         if kind in self._objects:
             key = key_of(obj)
             if _version(obj) <= self._gone.get((kind, key, _uid(obj)), _NEVER)[0]:
-                return  # the answer of a write that was overtaken by the news of the deletion
+                return  # the response to a write that arrived after the event of the deletion
             space = self._objects[kind].setdefault(key[0], {})
             if key not in space or _version(obj) > _version(space[key]):
                 space[key] = slim(kind, obj)
@@ -140,10 +140,10 @@ class Store:
         return Known(kind, objects, dict(self._reported.get(kind, {})), self._deletions)
 
     def overrule(self, known: Known, obj: Object) -> Object | None:
-        """Where a list shows an object older than it was known before the list began, or one that had been deleted, the
-        list is right. What came since is newer than the list. The object is news when it is put.
+        """Replaces a stored object by an older one of a list, and forgets a deletion that the list disproves.
 
-        Returns the stored object that it replaced.
+        The list is valid if the newer version, or the deletion, was known before the list began; later changes are
+        newer than the list. The object still counts as a change when it is put. Returns the replaced object, if any.
         """
         kind, key = known.kind, key_of(obj)
         gone = (kind, key, _uid(obj))

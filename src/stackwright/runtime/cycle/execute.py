@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
+from stackwright.core.openstack.agents import briefly
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
 from stackwright.core.openstack.resources import ResourceKey
@@ -26,6 +29,7 @@ from stackwright.core.plan import (
     CatalogEntry,
     Delete,
     Finalizer,
+    ForgetAgents,
     GrowClaim,
     HelmRollback,
     HelmUninstall,
@@ -40,7 +44,15 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, secret_data
+from stackwright.core.ports import (
+    Conflict,
+    Ports,
+    StillMissing,
+    TerminalError,
+    TransientError,
+    Unavailable,
+    secret_data,
+)
 from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime.cycle import secrets
 
@@ -104,6 +116,8 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
             await _account(action, ports)
         case Inventory():
             await _inventory(action, ports, manager)
+        case ForgetAgents():
+            await _forget(action, ports, manager)
         case Publish():
             await _publish(action, ports, manager)
         case MakeDirectory():
@@ -149,6 +163,23 @@ async def _grow(action: GrowClaim, ports: Ports) -> None:
 async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
     held = await ports.contents.held(action, await _admin(action.admin_secret, ports))
     await _note(action, {"held.json": json.dumps(held, sort_keys=True)}, ports, manager)
+
+
+async def _forget(action: ForgetAgents, ports: Ports, manager: str) -> None:
+    held: dict[str, list[str]] = {}
+    try:
+        admin = await _admin(action.look.admin_secret, ports)
+        found = await ports.contents.held(action.look, admin)
+        held = {name: briefly(found[name]) for name in action.agents if found[name]}
+        unused = tuple(name for name in action.agents if not found[name])
+        failed = await ports.agents.forget(replace(action, agents=unused), admin) if unused else {}
+    except Unavailable:  # nothing can be written either
+        raise
+    except (TransientError, TerminalError) as error:
+        failed = {name: str(error) for name in action.agents if name not in held}
+    held |= {name: briefly([failed[name]] if name in failed else []) for name in action.agents if name not in held}
+    look = replace(action.look, digest=str(math.floor(ports.clock.now())))  # a result is valid for a time
+    await _note(look, {"held.json": json.dumps(held, sort_keys=True, ensure_ascii=False)}, ports, manager)
 
 
 async def _publish(action: Publish, ports: Ports, manager: str) -> None:

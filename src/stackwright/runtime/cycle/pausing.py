@@ -2,6 +2,7 @@
 
 An object is paused by its own annotation or by that of an owner: a paused cloud pauses its services, their accounts and
 releases. Failover and health continue, because their controllers are not `pausable`; so does the deletion of an object.
+Agents of nodes that left the cloud are not forgotten, but no change waits for that, because Ready does not either.
 (The pause of the kinds of Cluster API follows its contract: `core/pausing.py`.)
 """
 
@@ -14,7 +15,7 @@ from stackwright.core.conditions import done
 from stackwright.core.controller import Controller
 from stackwright.core.objects import annotation, is_deleting
 from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
-from stackwright.core.plan import Object, Plan
+from stackwright.core.plan import ForgetAgents, Object, Plan
 from stackwright.core.ports import Reader, TransientError
 from stackwright.runtime.cycle.report import after_failure
 
@@ -68,9 +69,9 @@ async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj:
 
 def held(controller: Controller, plan: Plan, obj: Object, cause: str) -> Plan:
     """The plan without its actions. Ready reports that changes wait, if any; Paused reports the cause."""
-    told = plan
-    if plan.actions:
-        waits = f"{len(plan.actions)} change{'s wait' if len(plan.actions) > 1 else ' waits'}"
+    told = replace(plan, actions=())
+    if number := sum(not isinstance(action, ForgetAgents) for action in plan.actions):
+        waits = f"{number} change{'s wait' if number > 1 else ' waits'}"
         told = after_failure(controller, plan, obj, Paused(f"Paused by {cause}; {waits} for `stackwright resume`"))
     if plan.conditions:
         told = replace(

@@ -7,7 +7,6 @@ Ready, and the other fields keep their values, because those of the plan assume 
 from __future__ import annotations
 
 import copy
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +17,12 @@ from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, fin
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import Cluster, TerminalError
+from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError, UndeclaredStatus
 
 log = structlog.get_logger()
-# How API servers name a field of a status that the CRD does not have.
-_UNDECLARED = re.compile(r"\.?\bstatus((?:\.[^\s.:]+)+): field not declared in schema")
 
 
-def after_failure(controller: Controller, plan: Plan, current: Object, error: Exception) -> Plan:
+def after_failure(controller: Controller, plan: Plan, current: Object, error: TransientError | TerminalError) -> Plan:
     """The report of a plan after one of its actions failed."""
     status = current.get("status") or {}
     kept = {name: status[name] for name in plan.status if name in status}
@@ -39,9 +36,9 @@ def after_failure(controller: Controller, plan: Plan, current: Object, error: Ex
     return Plan((), (ready, progressing, *(_unless_new(c, status) for c in stages)), kept)
 
 
-def failed(error: Exception) -> tuple[Condition, Condition]:
+def failed(error: TransientError | TerminalError | Conflict) -> tuple[Condition, Condition]:
     """Ready and Progressing after an error of an external system."""
-    reason, message = str(getattr(error, "reason", "Waiting")), str(error)
+    reason, message = error.reason, str(error)
     ready = Condition(READY, False, reason, message)
     return ready, Condition(PROGRESSING, not isinstance(error, TerminalError), reason, message)
 
@@ -119,8 +116,8 @@ async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> li
         try:
             await cluster.apply_status(kind, {**body, "status": _without(body["status"], lacking)}, manager)
             return lacking
-        except TerminalError as error:
-            found = sorted({*_UNDECLARED.findall(str(error))} - {*lacking})
+        except UndeclaredStatus as error:
+            found = sorted({*error.fields} - {*lacking})
             if not found:
                 raise
             log.warning("CRD of another version", kind=kind.kind, lacks=found)
@@ -133,7 +130,7 @@ def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
         return status
     fewer = copy.deepcopy(status)
     for path in paths:
-        *above, name = path.removeprefix(".").split(".")
+        *above, name = path.split(".")
         place: Any = fewer
         for part in above:
             place = place.get(part) if isinstance(place, dict) else None

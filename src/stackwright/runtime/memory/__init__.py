@@ -1,16 +1,16 @@
-"""All external systems in memory: for scenario tests in simulated time, and for `stackwright plan`.
+"""External systems in memory: for scenario tests in simulated time, and for `forecast`.
 
 `cluster` behaves like the Kubernetes API as far as controllers can observe: server-side apply with real managedFields
 (`shape`, `ownership`, `apply`), defaults and validation of our CRDs, generations, finalizers and garbage collection.
 Functional tests run the same operations against a real API server and compare. `foreign` has Helm, SQL, RabbitMQ,
-Keystone, clock and entropy, `forecast` users' OpenStacks.
+Keystone, clock and entropy.
 """
 
 from stackwright.runtime.memory import ceph
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
-from stackwright.runtime.memory.forecast import ForecastClouds
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
+    MemoryAgents,
     MemoryBroker,
     MemoryContents,
     MemoryHelm,
@@ -20,8 +20,8 @@ from stackwright.runtime.memory.foreign import (
 )
 
 __all__ = [
-    "ForecastClouds",
     "FrozenClock",
+    "MemoryAgents",
     "MemoryBroker",
     "MemoryCluster",
     "MemoryContents",

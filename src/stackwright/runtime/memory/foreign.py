@@ -19,7 +19,16 @@ from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSE
 from stackwright.api.meta import Kind
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
 from stackwright.core.objects import MANAGED, key_of
-from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
+from stackwright.core.plan import (
+    BrokerAccount,
+    CatalogEntry,
+    ForgetAgents,
+    HelmUpgrade,
+    Inventory,
+    Key,
+    Object,
+    SqlAccount,
+)
 from stackwright.core.ports import Clock, TerminalError
 from stackwright.runtime.memory.cluster import MemoryCluster
 
@@ -130,13 +139,24 @@ class MemoryIdentity:
 
 
 class MemoryContents:
-    """`things` maps a back end to the names in it."""
+    """`things` maps a back end to the names in it, and an agent to what uses it."""
 
     def __init__(self) -> None:
         self.things: dict[str, list[str]] = {}
 
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        return {name: self.things.get(name, []) for name in action.backends}
+        return {name: self.things.get(name, []) for name in action.holders}
+
+
+class MemoryAgents:
+    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
+        self.calls: list[ForgetAgents] = []
+        self.fail = fail if fail is not None else {}
+
+    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+        self.calls.append(action)
+        _maybe_fail(self.fail, action.look.service)
+        return {}
 
 
 class MemoryHelm:

@@ -10,7 +10,7 @@ from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import BY_KIND
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, TerminalError
+from stackwright.core.ports import Conflict, TerminalError, UndeclaredStatus
 from stackwright.runtime.memory.shape import (
     missing_values,
     schema_of,
@@ -57,7 +57,9 @@ def refuse_unknown(kind: Kind, obj: Object) -> None:
     if unknown:
         lines = "; ".join(f"{path}: field not declared in schema" for path in unknown)
         name = "/".join(key_of(kind, obj)) if "metadata" in obj else "status"
-        raise TerminalError(f"apply {kind.kind} {name}: {lines}")
+        text = f"apply {kind.kind} {name}: {lines}"
+        of_status = [path.removeprefix(".status.") for path in unknown if path.startswith(".status.")]
+        raise UndeclaredStatus(text, of_status) if of_status else TerminalError(text)
 
 
 def completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:

@@ -23,7 +23,7 @@ from stackwright.core.bounds import values_in
 from stackwright.core.plan import Object
 from stackwright.runtime import faults
 from stackwright.runtime.listener import Server
-from stackwright.turns import Turns
+from stackwright.slots import FairSlots
 
 PATH = "/validate"
 LARGEST = 4 << 20  # bytes: an object as it was and as it is to be, each as large as etcd takes
@@ -49,7 +49,7 @@ class Admission:
         self._server = Server(
             self._answer, access_log=None, auto_decompress=False, max_headers=HEADERS, lingering_time=LINGER
         )
-        self._room, self._turns = Turns(HELD, HELD // 2), Turns(1, 1)
+        self._room, self._slots = FairSlots(HELD, HELD // 2), FairSlots(1, 1)
         self._thread = ThreadPoolExecutor(1, "admission")
 
     async def serve(self, port: int) -> None:
@@ -84,7 +84,7 @@ class Admission:
 
     async def _answered(self, address: str, body: bytearray, until: float) -> web.Response:
         async with AsyncExitStack() as held:
-            await _entered(held, self._turns.of(address, until, rank=len(body)))
+            await _entered(held, self._slots.of(address, until, rank=len(body)))
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._reviewed, body)
 
     def _reviewed(self, body: bytearray) -> web.Response:

@@ -12,6 +12,7 @@ from stackwright.api.fields.naming import InstanceName
 from stackwright.api.meta import Model
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.support import Unsupported, unsupported
+from stackwright.api.wording import choices, unknown
 from stackwright.services.ceph.clients import CEPH_CONF
 from stackwright.services.context import Settings, Values
 from stackwright.services.mariadb.cleanup import Cleanup
@@ -64,8 +65,9 @@ class CinderBackend(Model):
             raise ValueError("values.conf.cinder: takes section → option → value")
         if broken := list(unlined(self.values.conf, "values.conf")):
             raise ValueError(f"{', '.join(broken)}: {LINE.message}")
-        if unknown := sorted(set(self.values.conf) - {"cinder", "backends"}):
-            raise ValueError(f"values.conf: unknown {', '.join(unknown)}; allowed: backends, cinder")
+        known = ("backends", "cinder")
+        if wrong := sorted(set(self.values.conf) - {*known}):
+            raise ValueError(f"values.conf: {unknown('section', wrong, known)}")
         return self
 
 
@@ -140,9 +142,9 @@ class CinderFeatures(Model):
             known = {DEFAULT_BACKEND}
         if not self.volume.enabled:
             known = set()
-        allowed = ", ".join(sorted(known)) or "none, because no back end is enabled"
+        why = "" if known else ", because no back end is enabled"
         wrong = [
-            f"volume_types.{name}.backend: unknown {kind.backend}; allowed: {allowed}"
+            f"volume_types.{name}.backend: unknown {kind.backend}; {choices(kind.backend, sorted(known))}{why}"
             for name, kind in self.volume_types.items()
             if kind.backend and kind.backend not in known
         ]

@@ -8,7 +8,7 @@ tunnel endpoint) are detected on the nodes (charts/openvswitch/bin).
 from __future__ import annotations
 
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH
-from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Service
+from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, NodeAgent, Public, Service
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
 from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART
@@ -66,6 +66,11 @@ SERVICE = Service(
     node_labels=(CONTROL_PLANE, OPENVSWITCH, GATEWAY),
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
+    # OVN keeps its own records of nodes.
+    agents=(
+        NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH),
+        *(NodeAgent(f"neutron-{each}", each, GATEWAY) for each in ("dhcp-agent", "l3-agent", "metadata-agent")),
+    ),
     driver=lambda settings: settings.backend,
     presets=("core", "compute"),
     public=(Public("neutron"),),

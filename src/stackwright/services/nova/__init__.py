@@ -7,7 +7,17 @@ new node creates a new Job, which waits for the node and registers it with the A
 from __future__ import annotations
 
 from stackwright.services.context import COMPUTE, CONTROL_PLANE
-from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Secret, Service
+from stackwright.services.declaration import (
+    INGRESS,
+    OPERATOR,
+    Chart,
+    Features,
+    Listener,
+    NodeAgent,
+    Public,
+    Secret,
+    Service,
+)
 from stackwright.services.nova import libvirt
 from stackwright.services.nova.features import NovaFeatures, NovaSettings
 from stackwright.services.nova.kind import Nova
@@ -71,6 +81,7 @@ SERVICE = Service(
     node_labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
     pod_conditions=libvirt.pod_conditions,
+    agents=(NodeAgent("nova-compute", "compute", COMPUTE),),
     # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
     requires=lambda settings: (
         *("database", "messaging", "identity", "networking"),

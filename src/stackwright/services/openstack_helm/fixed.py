@@ -177,9 +177,9 @@ ADDED: dict[str, dict[tuple[str, str], str]] = {
         ("file", "*"): "names the folder that their chart mounts; no store of this name is enabled",
         ("swift", "*"): "no store of this name is enabled",
         ("keystone_authtoken", "memcached_servers"): "blank, which is none",
-        ("keystone_authtoken", "memcache_secret_key"): "the file of the Secret goes over it",
+        ("keystone_authtoken", "memcache_secret_key"): "the file of the Secret overrides it",
         **{
-            ("keystone_authtoken", option): "the file of the Secret goes over it"
+            ("keystone_authtoken", option): "the file of the Secret overrides it"
             for option in (
                 "auth_uri",
                 "auth_url",

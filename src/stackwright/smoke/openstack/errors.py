@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from stackwright.adapters.openstack.client import message_of, status_of
+from stackwright.adapters.openstack.transport.client import message_of, status_of
 from stackwright.smoke.tenant import CloudError
 
 C = TypeVar("C")

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import connect
+from stackwright.adapters.openstack.transport.client import connect
 from stackwright.core.openstack.access import Access
 from stackwright.smoke.openstack.computing import ComputingApi
 from stackwright.smoke.openstack.errors import explained

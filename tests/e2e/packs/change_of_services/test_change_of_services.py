@@ -97,7 +97,7 @@ def test_a_removed_service_leaves_only_its_database_and_can_be_added_again(full_
     services = ["~dashboard", "~placement"]
     providers = vms.providers()
     plan = full_cloud.plan(features={"services": services})
-    for part in ("openstack-horizon", "openstack-placement", "Databases of services remain"):
+    for part in ("openstack-horizon", "openstack-placement", "kept: database placement of MariaDB"):
         assert part in plan
     for other in ("openstack-glance", "openstack-mariadb", "openstack-keystone"):
         assert other not in plan

@@ -79,4 +79,4 @@ def test_an_existing_cluster_is_used_by_its_kubeconfig(cloud: Cloud, tmp_path: P
 def test_doctor_and_images_report_the_state(cloud: Cloud) -> None:
     assert cloud.stackwright("doctor")
     assert "keystone" in cloud.stackwright("images", "list")
-    cloud.stackwright("images", "import", limit=300)
+    cloud.stackwright("images", "load", limit=300)

@@ -9,7 +9,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from stackwright.adapters.helm.command import HelmCli
-from stackwright.core.plan import BrokerAccount, CatalogEntry, Inventory, Publish, SqlAccount
+from stackwright.core.plan import BrokerAccount, CatalogEntry, ForgetAgents, Inventory, Publish, SqlAccount
 from stackwright.core.ports import Ports, Unreachable
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
@@ -25,7 +25,8 @@ ACTIONS = [
     BrokerAccount("mq", ADMIN, "nova", "nova", SECRET, absent=True),
     CatalogEntry(ADMIN, SPEC, SECRET),
     CatalogEntry(ADMIN, SPEC, SECRET, absent=True),
-    Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN, "d"),
+    LOOK := Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN, "d"),
+    ForgetAgents(LOOK, ("nova-compute@node1",)),
     Publish(("n", "urls"), OWNER, ADMIN, ("url",), "d"),
 ]
 
@@ -42,7 +43,7 @@ class CutOff:
 
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: f"{action.verb} {action.target}")
 async def test_no_account_is_changed(action):
-    outside = {name: AsyncMock() for name in ("helm", "sql", "broker", "identity", "contents")}
+    outside = {name: AsyncMock() for name in ("helm", "sql", "broker", "identity", "contents", "agents")}
     with pytest.raises(Unreachable):
         await execute([action], Ports(CutOff(), clock=FrozenClock(), entropy=SeededEntropy(), **outside), "m")
     assert not [call for port in outside.values() for call in port.mock_calls]

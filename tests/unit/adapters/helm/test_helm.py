@@ -120,7 +120,7 @@ async def test_slots_are_granted_in_turn_and_none_is_lost() -> None:
     assert most == {"tenant": 3, "cloud": 2, "all": 4}
     assert ended[:6].count("cloud") == 2
     assert ended.count("tenant") == 19
-    assert turns._turns._shares.unused
+    assert turns._slots._shares.unused
 
 
 @pytest.mark.looptime
@@ -153,7 +153,7 @@ async def test_a_slot_granted_at_the_timeout_passes_to_the_next_caller() -> None
     second.cancel()
     await asyncio.gather(first, third)
     assert second.cancelled()
-    assert turns._turns._shares.unused
+    assert turns._slots._shares.unused
 
 
 async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_path: Path) -> None:

@@ -10,7 +10,15 @@ import pytest
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
 from stackwright.controllers.infra.clusterapi import MACHINE
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
+from stackwright.core.ports import (
+    Conflict,
+    NotServed,
+    TerminalError,
+    TransientError,
+    Unavailable,
+    UndeclaredStatus,
+    Unreachable,
+)
 from support.empty_api import Server
 
 CALL = Call("get", MACHINE, "ns/m")
@@ -54,6 +62,15 @@ def test_an_internal_error_of_the_api_server_may_concern_one_object_only() -> No
     told = error_of(CALL, 500, json.dumps(status).encode())
     assert type(told) is TransientError
     assert isinstance(error_of(CALL, 503, json.dumps(status | {"code": 503}).encode()), Unavailable)
+
+
+def test_fields_of_a_status_that_the_crd_lacks_are_named() -> None:
+    lines = [f"  .status.{path}: field not declared in schema\n" for path in ("progress", "a.b")]
+    text = f"failed to create typed patch object (ns/m; x/v1, Kind=M): errors:\n{''.join(lines)}"
+    told = error_of(CALL, 500, json.dumps({"message": text}).encode())
+    assert isinstance(told, UndeclaredStatus) and told.fields == ["progress", "a.b"]
+    other = error_of(CALL, 500, json.dumps({"message": ".spec.a: field not declared in schema"}).encode())
+    assert type(other) is TerminalError
 
 
 async def test_a_deletion_includes_owned_objects() -> None:

@@ -278,7 +278,7 @@ async def test_concurrent_requests_are_all_authenticated(tmp_path: Path) -> None
         server.unknown.add("ann")
         server.answer("ben")
         await asyncio.gather(*(cluster.get(NODE, ("", "n")) for _ in range(20)))
-    assert server.seen[-20:] == ["ben"] * 20
+    assert server.seen.count("ben") == 20
     assert server.runs() == 2
 
 

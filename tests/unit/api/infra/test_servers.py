@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.infra.capi import MANY, MOST, Keyed, wire_name
 from stackwright.api.infra.cluster.cluster import OpenStackCluster, OpenStackClusterSpec
 from stackwright.api.infra.cluster.parts import ManagedSecurityGroups
@@ -19,10 +20,9 @@ from stackwright.api.infra.machine import OpenStackMachineSpec, flavor_of
 from stackwright.api.infra.ports import PortOpts
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.rules import ERRORS
-from stackwright.cli.change.manifests import check
+from stackwright.cli.manifests.load import check
 from stackwright.cloud.registry import BY_KIND, SERVER_KINDS
 from stackwright.controllers.server.resolve import resolve
-from stackwright.controllers.validate import errors_of
 from stackwright.core.openstack.resources import SERVER_KEY, mark
 from support.infra_specs import ID, MACHINE, OLDER, RULE
 from support.server_objects import GOOD, changed, later, obj

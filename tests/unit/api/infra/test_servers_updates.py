@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from stackwright.admission.validate import TOPOLOGY, errors_of
 from stackwright.api.rules import FIXED
 from stackwright.cloud.immutability import update_errors
-from stackwright.controllers.validate import TOPOLOGY, errors_of
 from support.infra_specs import FIXED_IN_CLUSTER, FIXED_IN_SERVER, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE
 from support.server_objects import GOOD, changed, later, obj
 

@@ -12,10 +12,10 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import NAMESPACE
+from stackwright.cli import confirm
 from stackwright.cli.app import app
-from stackwright.cli.change import confirm
-from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.machine.up import _applicable
+from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import key_of
 from stackwright.local.cluster import bringup

@@ -112,7 +112,7 @@ def test_a_cloud_created_during_the_prompt_is_not_deleted(
         cluster.remove(OpenStackDeployment.KIND, (SPACE, "cloud"))
         cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
 
-    monkeypatch.setattr("stackwright.cli.change.confirm.confirm", others_meanwhile)
+    monkeypatch.setattr("stackwright.cli.confirm.confirm", others_meanwhile)
     result = called("delete", "cloud", "--no-wait")
     assert (result.exit_code, result.stderr) == (
         1,

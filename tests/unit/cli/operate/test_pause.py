@@ -68,9 +68,11 @@ def test_an_unknown_name_is_rejected_with_the_known_ones(cluster: MemoryCluster)
     result = called("pause", "heat")
     assert result.exit_code == 1
     assert result.stderr == (
-        "No heat found in namespace openstack; found: Keystone/keystone, OpenStackDeployment/cloud\n"
+        "No heat found in namespace openstack; found: Keystone/keystone, OpenStackDeployment/cloud; "
+        "other objects are named KIND/NAME, such as OpenStackServer/heat\n"
     )
     assert "found: OpenStackServer/db, OpenStackServer/web" in called("pause", "OpenStackServer/x").stderr
+    assert "found: none; other objects are named" in called("pause", "web", "-n", "demo").stderr
     assert "unknown kind 'Pod'; allowed: " in called("resume", "Pod/x").stderr
     assert "so stackwright cannot pause it" in called("pause", "OpenStackMachineTemplate/x").stderr
     for wrong in ("/x", "Keystone/"):

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli.app import app
-from stackwright.cli.change.manifests import MANAGER
+from stackwright.cli.manifests.load import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference

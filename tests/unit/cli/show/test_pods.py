@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 from stackwright.api.kinds import POD
 from stackwright.cli.app import app
 from stackwright.cli.cluster import CliError
+from stackwright.cli.pods import find_pods, streams_of
 from stackwright.cli.show import logs
-from stackwright.cli.show.logs import find_pods, readable, streams_of
+from stackwright.cli.show.logs import readable
 from stackwright.cli.use.shell import client_pod
 from stackwright.core.ports import TransientError
 from stackwright.runtime.memory import MemoryCluster

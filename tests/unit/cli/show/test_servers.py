@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.cli.app import app
-from stackwright.cli.show.servers_tree import trees
+from stackwright.cli.ui.servers_tree import trees
 from stackwright.cli.ui.tree import lines
 from stackwright.runtime.memory import MemoryCluster
 from support.commands import connect

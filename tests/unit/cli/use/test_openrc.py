@@ -15,8 +15,8 @@ from stackwright.adapters.openstack.transport.login import Login, login_by
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster
+from stackwright.cli.access import default_ca_file, reachable_login, replace
 from stackwright.cli.app import app
-from stackwright.cli.use.access import default_ca_file, reachable_login, replace
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster

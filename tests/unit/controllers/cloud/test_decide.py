@@ -195,7 +195,8 @@ def charts(group):
         ({"nodes": {"::r1": {}}}, "spec.nodes.::r1: write <label>::<value>"),
         (
             {"nodes": {"a::b": {"services": {"nova": {}}}}},
-            f"spec.nodes.a::b.services.nova: unknown service; allowed: {', '.join(sorted(BY_SERVICE))}",
+            "spec.nodes.a::b.services.nova: unknown service; did you mean compute? "
+            f"allowed: {', '.join(sorted(BY_SERVICE))}",
         ),
         (
             {"nodes": {"a::b": {"services": {"identity": "x"}}}},

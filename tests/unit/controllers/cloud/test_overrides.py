@@ -12,10 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.adapters.helm.command import chart_schemas
-from stackwright.cli.change.manifests import check
-from stackwright.controllers.validate import errors_of
+from stackwright.admission.validate import errors_of
+from stackwright.api.rules import ERRORS
+from stackwright.cli.manifests.load import check
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.overrides import override_errors
 from stackwright.core.helm.chart_schema import KEYWORDS, value_errors
 from stackwright.core.settings import Settings
+from stackwright.services.registry import BY_SERVICE
 from support.paths import ROOT
 
 SCHEMAS = chart_schemas()
@@ -118,6 +122,16 @@ def test_all_errors_of_all_levels_are_reported_together():
         f"{KEYSTONE}.release_group",
         "spec.common.openstack.releases.glance.values.pod",
     ]
+
+
+def test_similar_names_are_searched_for_as_many_errors_as_are_reported():
+    """Each search takes long. Wrong values cost none, so their number has no such limit."""
+    wrong = {"nova": {"compute": 5}, **{f"chart-{number}": {} for number in range(ERRORS)}}
+    fields = {"nodes": {f"rack::{number}": {"services": {"compute": wrong}} for number in range(ERRORS)}}
+    spec = OpenStackDeploymentSpec.model_validate(cloud(**fields)["spec"])
+    told = override_errors(spec, BY_SERVICE["compute"])
+    assert sum("unknown chart" in each for each in told) == ERRORS
+    assert len(told) == 2 * ERRORS
 
 
 def test_a_value_that_may_be_secret_is_never_repeated():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.fields.cron import Schedule
-from stackwright.controllers.validate import errors_of
 
 
 def errors(**features):

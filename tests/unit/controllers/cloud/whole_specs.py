@@ -10,6 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.crd import KEEP
 from stackwright.api.kinds import NODE
 from stackwright.api.services.kinds import ServiceSpec
@@ -22,7 +23,6 @@ from stackwright.controllers.helmbundle.observe import Observed as Bundle
 from stackwright.controllers.service.decide import decide as decide_service
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe as observe_service
-from stackwright.controllers.validate import errors_of
 from stackwright.core.kubernetes import tolerations
 from stackwright.core.kubernetes.precache import images_of
 from stackwright.core.plan import Apply

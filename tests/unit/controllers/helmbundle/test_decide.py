@@ -7,12 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.crd import crd
 from stackwright.api.services.helmbundle import RELEASES, HelmBundle
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.helmbundle.rollback import UNKNOWN
 from stackwright.controllers.helmbundle.step import RETRY_FAILED, SETTLE, release_digest
-from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Progress
 from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import HelmRollback, HelmUpgrade
@@ -194,28 +195,13 @@ def test_a_rollback_is_described_from_the_facts_of_the_status_and_never_from_its
     assert status["readyRevision"] == 3
 
 
-@pytest.mark.parametrize("end", ["rolling back", "rolled back"])
-@pytest.mark.parametrize("more", ["", "; retried when Node n is ready", " failed: forbidden"])
-def test_a_rollback_in_the_status_of_an_older_operator_is_known_from_its_message(end, more):
-    message = f"mc is not ready: a; b; {end} to revision 2{more}"
-    before = {"readyRevision": 1, "failedDigest": TARGET, "message": message}
-    for release, told in (
-        (record("pending-rollback", "old", 10), "rolling back to revision 2"),
-        (replace(record("failed", "old"), cause="no memory"), "rolling back to revision 2 failed: no memory"),
-        (record(digest="old"), "rolled back to revision 2"),
-    ):
-        status = decide(seen(release, [UP], before)).status["releaseStatuses"]["mc"]
-        assert status["message"] == f"mc is not ready: a; b; {told}"
-        assert (status["rollbackRevision"], status["rollbackCause"]) == (2, "mc is not ready: a; b")
-
-
 def test_a_rollback_without_a_recorded_revision_was_to_the_ready_one():
     status = {"readyRevision": 1, "failedDigest": TARGET, "message": "m"}
     for _ in range(2):
         status = decide(seen(replace(record("failed", "old"), cause="forbidden"), [UP], status)).status[
             "releaseStatuses"
         ]["mc"]
-        assert status["message"] == "m; rolling back to revision 1 failed: forbidden"
+        assert status["message"] == f"{UNKNOWN}; rolling back to revision 1 failed: forbidden"
 
 
 def test_a_release_with_remaining_time_is_reconciled_at_its_timeout():

@@ -10,13 +10,13 @@ import pytest
 from pydantic import ValidationError
 
 from stackwright.adapters.helm.command import HelmCli
+from stackwright.admission.validate import errors_of
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.step import RETRY_FAILED
-from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Ages
 from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference

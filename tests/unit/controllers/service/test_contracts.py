@@ -49,7 +49,7 @@ async def test_a_stage_that_does_not_block_is_shown_and_counts_for_ready():
     plan = await stage.plan()
     assert condition(plan, "Release").status is True
     assert condition(plan, "Identity").message == (
-        "Waiting for KeystoneService openstack/glance: it was not processed yet"
+        "Waiting for KeystoneService openstack/glance: the operator has not processed it yet"
     )
     assert condition(plan).status is False
     assert plan.status["state"] == "APPLYING"

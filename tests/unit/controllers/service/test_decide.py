@@ -38,7 +38,10 @@ async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     assert condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being created"
     second = await stage.do()
     assert second.empty
-    assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not processed yet"
+    assert (
+        condition(second).message
+        == "Waiting for DatabaseAccount openstack/keystone: the operator has not processed it yet"
+    )
     assert (second.status["state"], second.status["release"]) == ("WAITING", "")
     stage.ready(DatabaseAccount.KIND, "keystone")
     third = await stage.do()
@@ -319,7 +322,7 @@ async def test_back_ends_are_recorded_as_used_only_when_the_service_is_ready():
 async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
     seen = await of_glance(backends=["former"])
     (look,), stage = removed_backends(seen, seen.context)
-    assert (look.backends, stage.status) == (("former",), False)
+    assert (look.holders, stage.status) == (("former",), False)
 
     def found(digest, things):
         data = {"held.json": json.dumps({"former": things})}

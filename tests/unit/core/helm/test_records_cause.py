@@ -13,8 +13,8 @@ import pytest
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.helm.records import cause_only, error_message, releases, revisions
+from stackwright.forecast.snapshot import Snapshot
 from stackwright.runtime.cluster.cache import slim
-from stackwright.runtime.memory.snapshot import Snapshot
 
 SAID = 'cannot patch "api" with kind Deployment: quantities must match the regular expression'
 

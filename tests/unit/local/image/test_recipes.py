@@ -72,6 +72,13 @@ def test_no_file_names_a_mirror_or_a_registry():
             assert not re.search(r"https?://|docker\.io|quay\.io|ghcr\.io", path.read_text()), path
 
 
+def test_a_comment_in_a_recipe_does_not_change_a_digest(folder):
+    images = catalogue(low={})
+    before = recipes.digests(images)
+    (folder / "low" / inputs.RECIPE).write_text("title: t  # in a few words\n")
+    assert recipes.digests(images) == before
+
+
 def test_a_digest_covers_the_context(folder):
     images = catalogue(low={})
     before = recipes.digests(images)

@@ -36,6 +36,7 @@ class Programs:
         self.items: dict[str, list[dict[str, Any]]] = {}
         self.course: list[str] = []
         self.stdin: list[str] = []
+        self.version = "v1.35.0"
 
     def __call__(
         self, argv: Sequence[str | Path], *, stdin: str | None = None, limit: float = 60, env: Any = None
@@ -97,6 +98,8 @@ class Programs:
         self.course.append(f"kubectl {words[0]}")
         if words[0] != "get":
             return ""
+        if words[1] == "--raw":
+            return json.dumps({"gitVersion": self.version})
         here = words[words.index("--namespace") + 1] if "--namespace" in words else "default"
         found = self.items.get(words[1], [])
         if "--all-namespaces" not in words:
@@ -172,17 +175,32 @@ def test_kinds_are_installed_before_the_operator_which_is_awaited(ctx: Context, 
     """Helm installs the CustomResourceDefinitions of a chart once and never again."""
     operator.run(ctx, quiet)
     kinds = ("--filename", str(operator.chart() / "crds"))
-    assert programs.kubectl[:2] == [
+    assert programs.kubectl[1:3] == [
         ("apply", "--server-side", "--force-conflicts", *kinds),
         ("wait", "--for=condition=Established", "--timeout=30s", *kinds),
     ]
-    assert programs.course == ["kubectl apply", "kubectl wait", "helm stackwright", "kubectl create"]
+    assert programs.course == ["kubectl get", "kubectl apply", "kubectl wait", "helm stackwright", "kubectl create"]
     (made,) = programs.releases["stackwright", "stackwright"]
     assert made["waited"]
     assert made["values"]["images"]["tags"] == {"stackwright": "stackwright.local/operator:1"}
     assert operator.done(ctx)
     ctx.images = [image("operator:2")]
     assert not operator.done(ctx), "a newer operator was built"
+
+
+@pytest.mark.parametrize(
+    ("version", "fits"), [("v1.34.9", False), ("v1.35.0-eks-1", True), ("v1.36.1", True), ("v2.0.0", True)]
+)
+def test_nothing_is_installed_in_a_cluster_of_an_older_version(
+    ctx: Context, programs: Programs, version: str, fits: bool
+) -> None:
+    programs.version = version
+    if fits:
+        operator.run(ctx, quiet)
+    else:
+        with pytest.raises(LocalError, match=r"^The cluster runs Kubernetes v1\.34\.9; 1\.35 or later is required$"):
+            operator.run(ctx, quiet)
+    assert ("helm stackwright" in programs.course) == fits
 
 
 def test_the_provisioner_creates_the_default_class_and_is_not_awaited(ctx: Context, programs: Programs) -> None:

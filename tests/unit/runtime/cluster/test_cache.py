@@ -5,6 +5,7 @@ import pytest
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, NODE, POD, SECRET
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Key
+from stackwright.runtime.cluster import cache
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough, slim
 from stackwright.runtime.memory import MemoryCluster
 
@@ -41,6 +42,15 @@ def test_an_own_write_is_cached_at_once_and_wakes_others_with_its_watch_event():
     assert not made.put(CONFIGMAP, obj(6))
 
 
+def test_an_own_write_wakes_others_even_if_our_next_write_ended_the_object():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    made.keep(CONFIGMAP, obj(6))
+    made.removed(CONFIGMAP, obj(7))
+    assert made.put(CONFIGMAP, obj(6))
+    assert made.get(CONFIGMAP, KEY) is None
+
+
 def test_a_late_event_is_news_but_does_not_hide_our_own_write():
     made = store(CONFIGMAP)
     made.keep(CONFIGMAP, obj(6, data={"a": "6"}))
@@ -55,6 +65,8 @@ def test_a_deletion_event_does_not_remove_the_next_object_of_the_name():
     made.drop(CONFIGMAP, obj(7, "old"))
     assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "new"
     assert made.put(CONFIGMAP, obj(8, "new"))
+    made.drop(CONFIGMAP, obj(7, "old"))
+    assert not made.put(CONFIGMAP, obj(8, "new")), "it was reported before"
     made.drop(CONFIGMAP, obj(9, "new"))
     assert made.get(CONFIGMAP, KEY) is None
     assert made.put(CONFIGMAP, obj(10, "newest"))
@@ -188,6 +200,50 @@ def test_a_list_does_not_restore_objects_deleted_since_its_start():
     made.overrule(known, obj(5))
     made.keep(CONFIGMAP, obj(5))
     assert made.get(CONFIGMAP, KEY) is None
+
+
+@pytest.mark.parametrize("listed", [5, 4])
+def test_a_list_of_a_restored_etcd_does_not_change_what_came_since_its_start(listed):
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    known = made.known(CONFIGMAP)
+    made.put(CONFIGMAP, obj(6))
+    made.overrule(known, obj(listed))
+    assert not made.put(CONFIGMAP, obj(6)), "it was reported before"
+    made.drop(CONFIGMAP, obj(6))
+    made.overrule(known, obj(listed))
+    assert made.get(CONFIGMAP, KEY) is None
+
+
+def test_a_late_answer_does_not_restore_an_object_of_the_version_that_was_deleted():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    made.drop(CONFIGMAP, obj(5))
+    made.keep(CONFIGMAP, obj(5))
+    assert made.get(CONFIGMAP, KEY) is None
+
+
+def test_an_object_that_our_own_write_ended_stays_away_when_its_absence_is_noted_later():
+    """The absence is noted with the version that a watch reported."""
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    made.removed(CONFIGMAP, obj(9))
+    made.drop(CONFIGMAP, obj(5))
+    made.keep(CONFIGMAP, obj(8))
+    assert made.get(CONFIGMAP, KEY) is None
+
+
+def test_the_oldest_deletions_are_forgotten(monkeypatch):
+    monkeypatch.setattr(cache, "REMEMBERED", 2)
+    made = store(CONFIGMAP)
+    for uid in ("a", "b", "c"):
+        made.put(CONFIGMAP, obj(5, uid))
+        made.drop(CONFIGMAP, obj(6, uid))
+    for uid in ("b", "c"):
+        made.keep(CONFIGMAP, obj(5, uid))
+        assert made.get(CONFIGMAP, KEY) is None
+    made.keep(CONFIGMAP, obj(5, "a"))
+    assert made.get(CONFIGMAP, KEY)
 
 
 def test_a_deleted_object_returns_with_a_later_list():

@@ -7,7 +7,7 @@ import pytest
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Finalizer, Plan
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.ports import TerminalError, TransientError, UndeclaredStatus
 from stackwright.runtime.cycle.report import after_failure, report, status_of
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.memcached.kind import Memcached
@@ -164,7 +164,7 @@ class OlderCluster(MemoryCluster):
 
     async def apply_status(self, kind, obj, manager):
         if "progress" in obj["status"]:
-            raise TerminalError("failed to create typed patch object: .status.progress: field not declared in schema")
+            raise UndeclaredStatus(".status.progress: field not declared in schema", ["progress"])
         return await super().apply_status(kind, obj, manager)
 
 

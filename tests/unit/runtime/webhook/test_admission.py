@@ -19,16 +19,17 @@ from typing import Any
 import aiohttp
 import pytest
 
+from stackwright.admission.validate import errors_of
 from stackwright.api.errors import ERRORS, LONG, MORE
 from stackwright.cloud.controlplane import STAGE
 from stackwright.cloud.registry import ADMITTED
-from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings
 from stackwright.runtime import listener
 from stackwright.runtime.webhook import admission
 from stackwright.runtime.webhook.admission import LARGEST, Admission
 from support.tls_clients import connected, contexts
+from support.waiting import until
 
 SECRET_TEXT = "hunter2"
 Ask = Callable[..., Any]
@@ -160,29 +161,32 @@ async def test_a_body_that_breaks_off_or_is_packed_badly_is_no_fault(
 
 
 async def test_the_event_loop_continues_during_checks(unused_tcp_port: int) -> None:
-    at_once, most = 0, 0
+    at_once, most, beats = 0, 0, 0
 
     def check(*given: Any) -> list[str]:
         nonlocal at_once, most
         assert threading.current_thread() is not threading.main_thread()
         at_once += 1
         most = max(most, at_once)
-        time.sleep(0.3)
+        until = beats + 5
+        for _ in range(3000):
+            if beats >= until:
+                break
+            time.sleep(0.01)
         at_once -= 1
         return []
 
     async with serving(unused_tcp_port, check) as ask:
         asking = asyncio.gather(*(ask(about(named())) for _ in range(3)))
-        beats = 0
         while not asking.done():
             await asyncio.sleep(0.02)
             beats += 1
     assert most == 1
-    assert beats >= 10
+    assert beats >= 15
 
 
 async def test_an_unfinished_request_is_aborted(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admission, "ARRIVAL", 0.3)
+    monkeypatch.setattr(admission, "ARRIVAL", 2.0)
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
         others = [await asyncio.open_connection("127.0.0.1", unused_tcp_port) for _ in range(16)]
@@ -205,7 +209,9 @@ async def begun(
     return reader, writer
 
 
-async def test_slow_questions_deny_no_other(unused_tcp_port: int) -> None:
+async def test_slow_questions_deny_no_other(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "TURN", 120.0)
+    monkeypatch.setattr(admission, "ARRIVAL", 120.0)
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
         others = [await begun(unused_tcp_port, 1) for _ in range(50)]
@@ -213,7 +219,7 @@ async def test_slow_questions_deny_no_other(unused_tcp_port: int) -> None:
         for _ in range(4):
             start = time.monotonic()
             assert (await ask(about(named())))[1]["allowed"] is True
-            assert time.monotonic() - start < 1, "seconds"
+            assert time.monotonic() - start < 60, "seconds"
         for _, writer in others:
             writer.close()
 
@@ -223,25 +229,25 @@ async def test_large_requests_are_read_while_memory_permits(
 ) -> None:
     """Of those of one address; others have room of their own, and small questions need none."""
     monkeypatch.setattr(admission, "HELD", 2 << 20)
-    monkeypatch.setattr(admission, "ARRIVAL", 1.0)
+    monkeypatch.setattr(admission, "TURN", 60.0)
+    monkeypatch.setattr(admission, "ARRIVAL", 5.0)
     question = json.dumps({"request": about(named())}).encode()
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         await ask(about(named()))
         others = [await begun(unused_tcp_port, 300_000, 300_000 + len(question)) for _ in range(5)]
         await asyncio.sleep(0.2)
-        start = time.monotonic()
         assert (await ask(about(named())))[1]["allowed"] is True
         large = json.dumps({"request": about(named(spec={"x": "x" * 800_000}))}).encode()
         elsewhere = await begun(unused_tcp_port, 0, len(large), "127.0.0.2")
         elsewhere[1].write(large)
         assert b" 200 " in await elsewhere[0].readline()
-        assert time.monotonic() - start < 0.8, "seconds"
+        assert not any(reader.at_eof() for reader, _ in others), "nobody waits for the end of another"
         for _, writer in others[3:]:
             writer.write(question)
         for reader, _ in others[:3]:
-            assert b" 408 " in await asyncio.wait_for(reader.readline(), 2), "they keep room from others"
+            assert b" 408 " in await asyncio.wait_for(reader.readline(), 30), "they keep room from others"
         for reader, _ in others[3:]:
-            assert b" 200 " in await asyncio.wait_for(reader.readline(), 2), "their time begins when there is room"
+            assert b" 200 " in await asyncio.wait_for(reader.readline(), 30), "their time begins when there is room"
         for _, writer in [*others, elsewhere]:
             writer.close()
 
@@ -257,10 +263,12 @@ async def test_many_concurrent_large_requests_all_get_responses(unused_tcp_port:
 async def test_expensive_requests_follow_those_of_others_and_smaller_ones(unused_tcp_port: int) -> None:
     """However many of them wait."""
     order: list[str] = []
+    go = threading.Event()
 
     def check(obj: Any, *given: Any) -> list[str]:
         order.append(obj["metadata"]["name"])
-        time.sleep(0.05)
+        if order[-1] == "costly":
+            go.wait(60)
         return []
 
     def asked(name: str, size: int) -> bytes:
@@ -273,6 +281,8 @@ async def test_expensive_requests_follow_those_of_others_and_smaller_ones(unused
         elsewhere = await begun(unused_tcp_port, 0, len(asked("elsewhere", 50_000)), "127.0.0.2")
         elsewhere[1].write(asked("elsewhere", 50_000))
         small = asyncio.create_task(ask(None, asked("small", 1)))
+        await asyncio.sleep(1)
+        go.set()
         assert b" 200 " in await elsewhere[0].readline()
         await asyncio.gather(small, costly)
         elsewhere[1].close()
@@ -292,16 +302,16 @@ async def test_a_client_that_disconnects_during_the_response_is_no_fault(
 
     served = Admission(check, context)
     task = asyncio.create_task(served.serve(unused_tcp_port))
-    await asyncio.sleep(0.2)
+    (await connected(unused_tcp_port, "127.0.0.1")).close()
     for pause in (0.0, 0.05) * 3:
         _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port, ssl=trusting)
         writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(question) + question)
         await writer.drain()
         await asyncio.sleep(pause)
         writer.transport.abort()
-    await asyncio.sleep(1)
-    assert served._server._count == 0
-    assert served._turns._shares.unused
+    await until(lambda: not served._server._count)
+    await asyncio.sleep(0.5)
+    assert served._slots._shares.unused
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     assert not caplog.records
@@ -311,19 +321,20 @@ async def test_of_very_many_connections_those_without_a_question_are_closed(
     unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "CONNECTIONS", 10)
-    go = threading.Event()
+    came, go = threading.Event(), threading.Event()
 
     def check(*given: Any) -> list[str]:
-        go.wait(5)
+        came.set()
+        go.wait(60)
         return []
 
     async with serving(unused_tcp_port, check) as ask:
         assert (await ask(None, b"{"))[0] == 400
         asking = asyncio.create_task(ask(about(named())))
-        await asyncio.sleep(0.1)
+        await until(came.is_set)
         others = [await asyncio.open_connection("127.0.0.1", unused_tcp_port) for _ in range(30)]
         for reader, _ in others[:21]:
-            assert await asyncio.wait_for(reader.read(), 2) == b""
+            assert await asyncio.wait_for(reader.read(), 30) == b""
         go.set()
         assert (await asking)[1]["allowed"] is True
         assert not others[-1][0].at_eof()
@@ -372,7 +383,7 @@ def test_very_many_errors_of_any_type_are_found_fast_and_not_all_reported(many: 
         obj = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
         began = time.process_time()
         errors = check(obj, None, False)
-        assert time.process_time() - began < 2, f"seconds for {kind}"
+        assert time.process_time() - began < 5, f"seconds for {kind}"
         assert 0 < len(errors) <= ERRORS + 1, kind
         assert all(len(error) <= LONG for error in errors), kind
         assert (errors == [f"spec: must have at most {VALUES} values"]) == (many == MANY), kind
@@ -386,7 +397,7 @@ def test_objects_of_an_earlier_version_can_be_reduced() -> None:
         obj = {"kind": "OpenStackDeployment", "metadata": {"name": "a", "namespace": "b"}, "spec": cloud}
         began = time.process_time()
         assert check(obj, {**obj, "spec": spec}, False) == [], kind
-        assert time.process_time() - began < 1, "seconds"
+        assert time.process_time() - began < 5, "seconds"
 
 
 def test_metadata_of_objects_of_an_earlier_version_can_be_changed() -> None:
@@ -397,7 +408,7 @@ def test_metadata_of_objects_of_an_earlier_version_can_be_changed() -> None:
         new = {**old, "metadata": {"name": "a", "namespace": "b", "labels": {"a": "b"}}, "spec": new_spec}
         began = time.process_time()
         assert check(new, old, False) == [], kind
-        assert time.process_time() - began < 1, "seconds"
+        assert time.process_time() - began < 5, "seconds"
         new_spec["another"] = 1
         assert check(new, old, False) == [f"spec: must have at most {VALUES} values"], kind
 

@@ -148,7 +148,7 @@ class OpenStackClouds:
             if isinstance(user_data, Deferred):
                 return user_data
             if await self._is_elsewhere(call, project):
-                text = f"Somebody else attached or detached {call.slot[0]} {call.id}; it is looked at again"
+                text = f"Another client attached or detached {call.slot[0]} {call.id}; its state is read again"
                 return Deferred(Reason.CONFLICT, text)
             id_, response = await self._ask_for(call, project, user_data)
         finally:

@@ -1,7 +1,8 @@
 """When a whole list of servers is due: now and then, and after a request whose effect is uncertain.
 
 A whole list is the most expensive request to Nova, and Nova fails most requests when it is overloaded. So whole lists
-that many objects need are few: one list serves all that needed it when it began, and leaves Nova time until the next.
+that many objects need are few: one list serves all that needed it when it began, and leaves Nova three times its
+duration until the next; after one that failed, at most a minute.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from stackwright.adapters.openstack.tenant.rest_types import TIMES
 WHOLE = 180.0
 NEEDED = 4.0  # as TIMES, for a list that objects need
 SLOWER = 1.5  # factor by which a list is expected to take longer than the last one
-RETRY = 60.0  # longest pause after a list that failed; it may have hung until the end of its request
+LONGEST_REST = 60.0  # seconds from the end of a list that failed to the next one; it may have hung this once only
 
 
 @dataclass
@@ -36,7 +37,7 @@ class WholeList:
     @property
     def pause(self) -> float:
         """Seconds from the start of a list to that of the next one."""
-        return max(NEEDED * self.took, min(NEEDED * self.failed, RETRY))
+        return max(NEEDED * self.took, min(NEEDED * self.failed, self.failed + LONGEST_REST))
 
     def due(self, taken: float, now: float) -> bool:
         """`taken`: start of the last one that succeeded."""

@@ -13,6 +13,7 @@ from typing import TypeVar
 from stackwright.core.openstack.clouds import LATE
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 
+TIMEOUT = 30  # seconds to connect, and between two bytes of a response
 T = TypeVar("T")
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
 

@@ -15,8 +15,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import TIMEOUT, bound, prepared
+from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
+from stackwright.adapters.openstack.transport.deadline import TIMEOUT
 from stackwright.adapters.threads import contained, in_thread
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef

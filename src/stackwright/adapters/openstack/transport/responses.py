@@ -24,8 +24,7 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ReadTimeoutError
 
-from stackwright.adapters.openstack.client import TIMEOUT
-from stackwright.adapters.openstack.transport.deadline import left
+from stackwright.adapters.openstack.transport.deadline import TIMEOUT, left
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.bounds import values_in
 from stackwright.core.openstack.clouds import LATE

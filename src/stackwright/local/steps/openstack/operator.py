@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ TITLE = "Operator"
 RELEASE = "stackwright"
 NAMESPACE = "stackwright"
 LIMIT = 120.0
+OLDEST = (1, 35)  # version of Kubernetes
 # Used in a dry run only, for which the API server calls the operator's webhook.
 PROBE = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",
@@ -48,12 +50,23 @@ def unready(ctx: Context) -> str | None:
     return None
 
 
+def _check_version(ctx: Context) -> None:
+    """Raises LocalError for a cluster without image volumes, which the operator uses."""
+    found = json.loads(charts.kubectl(ctx, "get", "--raw", "/version"))["gitVersion"]
+    known = re.match(r"v(\d+)\.(\d+)", found)
+    if known and (int(known[1]), int(known[2])) < OLDEST:
+        oldest = ".".join(map(str, OLDEST))
+        raise LocalError(f"The cluster runs Kubernetes {found}; {oldest} or later is required")
+
+
 def done(ctx: Context) -> bool:
     return deployed(ctx) and unready(ctx) is None
 
 
 def run(ctx: Context, report: Report) -> None:
     if not deployed(ctx):
+        if ctx.kubeconfig:
+            _check_version(ctx)
         # Helm installs the CRDs of a chart only once; a newer operator may have newer ones.
         report("the CustomResourceDefinitions")
         words = ("--filename", str(chart() / "crds"))

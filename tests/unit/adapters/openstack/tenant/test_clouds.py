@@ -19,7 +19,7 @@ import yaml
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
-from stackwright.adapters.openstack.tenant import project_session
+from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant import whole_list as tenant_whole_list
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
@@ -44,6 +44,7 @@ from stackwright.core.openstack.errors import Reason, TerminalCloudError, Transi
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, mark
 from stackwright.core.ports import Unreachable
 from support.openstack import owned_types
+from support.waiting import until
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -684,6 +685,8 @@ class Lists:
 @pytest.fixture
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
+    monkeypatch.setattr(single_flight, "PATIENCE", 60.0)  # this machine may be busy
+    monkeypatch.setattr(tenant_lists, "MOMENT", 60.0)
     monkeypatch.setattr(tenant_lists, "fetch", made)
     monkeypatch.setattr(tenant_lists, "peek", made.peek)
     monkeypatch.setattr(tenant_lists, "single", made.one)
@@ -857,7 +860,7 @@ async def test_a_slow_list_delays_no_peek(lists: Lists, time: Time, monkeypatch:
 
     def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if since:
-            free.wait(10)
+            free.wait(100)
         return lists(connection, what, since)
 
     monkeypatch.setattr(tenant_lists, "fetch", fetch)
@@ -869,7 +872,7 @@ async def test_a_slow_list_delays_no_peek(lists: Lists, time: Time, monkeypatch:
     told.clear()
     time.now += tenant_snapshot.PART
     try:
-        await asyncio.wait_for(refresh(port_), 5)
+        await asyncio.wait_for(refresh(port_), 60)
         assert told == [("server", ("ns", "1"))]
     finally:
         free.set()
@@ -946,7 +949,7 @@ async def test_a_wait_for_a_server_needs_no_list_of_other_types(
 
     def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if slow:
-            free.wait(10)
+            free.wait(100)
         return lists(connection, what, since)
 
     monkeypatch.setattr(tenant_lists, "fetch", fetch)
@@ -955,9 +958,9 @@ async def test_a_wait_for_a_server_needs_no_list_of_other_types(
     await asyncio.sleep(0.01)
     for _ in range(2):
         time.now += RARELY[0] / 2 + 1
-        await refresh(port_)
+        project = await refresh(port_)
         await look(port_, CLOUD, asker(1, waits=True))
-    await asyncio.sleep(0.05)
+    await until(lambda: not any(flight.flies for flight in project.lists.values()))
     lists.asked.clear()
     slow = True
     time.now += RARELY[0] / 2 + 1
@@ -966,10 +969,11 @@ async def test_a_wait_for_a_server_needs_no_list_of_other_types(
     time.now += RARELY[0] / 2 + 1
     await refresh(port_)
     try:
-        await asyncio.wait_for(look(port_, CLOUD, asker(1, waits=True)), 0.5)
+        await asyncio.wait_for(look(port_, CLOUD, asker(1, waits=True)), 60)
     finally:
         free.set()
-        await asyncio.sleep(0.05)
+    await until(lambda: len(lists.asked) >= 3)
+    await asyncio.sleep(0.05)
     assert sorted(what for what, _ in lists.asked) == ["port", "server", "trunk"]
     await port_.close()
 
@@ -1015,7 +1019,7 @@ async def test_a_deferred_request_holds_no_worker_and_is_woken_when_a_slot_frees
     told: list[Any] = []
     port_, done = clouds(told), threading.Event()
     made = {"id": "s", "status": "BUILD"}
-    monkeypatch.setattr(tenant_clouds, "run", lambda _, call, data: (done.wait(5) and call.uid, made))
+    monkeypatch.setattr(tenant_clouds, "run", lambda _, call, data: (done.wait(100) and call.uid, made))
     least = REQUESTS[0]
     calls = [CloudCall(CLOUD, "create", SERVER_KEY, f"{UID}{n}") for n in range(least + 1)]
     for n in range(least + 1):
@@ -1025,7 +1029,7 @@ async def test_a_deferred_request_holds_no_worker_and_is_woken_when_a_slot_frees
         await asyncio.sleep(0)
         text = "Waiting for a free slot: other requests of this project to create server are in progress"
         with pytest.raises(TransientCloudError, match=text) as raised:
-            await asyncio.wait_for(submit(port_, calls[least]), 2)
+            await asyncio.wait_for(submit(port_, calls[least]), 60)
         assert raised.value.reason == "WaitingForTurn"
         delete = CloudCall(CLOUD, "delete", SERVER_KEY, f"{UID}1", id="other")
         other = asyncio.create_task(submit(port_, delete))
@@ -1388,11 +1392,11 @@ async def test_queries_and_responses_of_a_project_use_little_memory(
 
 async def test_a_query_in_progress_is_not_forgotten(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
-    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(20) and ())
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(100) and ())
     monkeypatch.setattr(project_session, "ANSWERS", 0)
     port_ = clouds([])
     asking = asyncio.create_task(port_.find(CLOUD, query("image", name="a")))
-    await asyncio.sleep(0.05)
+    await until(lambda: any(project.answers for project in port_._projects.values()))
     (project,) = port_._projects.values()
     project.trim()
     project.forget(0.0)
@@ -1406,16 +1410,16 @@ async def test_a_query_in_progress_is_not_forgotten(lists: Lists, monkeypatch: p
 
 async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
-    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(20) and ())
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(100) and ())
     port_ = clouds([], {"theirs": "pw-y"})
     hanging = [asyncio.create_task(port_.find(CLOUD, query("image", name=str(n)))) for n in range(30)]
     await asyncio.sleep(0.05)
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(1))
     finally:
         free.set()
-        await asyncio.gather(*hanging)
+        await asyncio.gather(*hanging, return_exceptions=True)
         await port_.close()
 
 
@@ -1428,7 +1432,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
 
     def hangs(made: Any, asked: Any) -> tuple[CloudResource, ...]:
         busy.add(threading.get_ident())
-        free.wait(20)
+        free.wait(100)
         return ()
 
     monkeypatch.setattr(tenant_clouds, "find", hangs)
@@ -1437,13 +1441,13 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
     refs = [CloudRef(("ns", name), "mine") for name in names]
     hanging = [asyncio.create_task(port_.find(ref, query("image", name="i"))) for ref in refs]
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while len(port_._projects) < 40 or len(busy) < 4:
                 await asyncio.sleep(0.01)
             await look(port_, CloudRef(("other", "theirs"), "mine"), asker(1))
     finally:
         free.set()
-        await asyncio.gather(*hanging)
+        await asyncio.gather(*hanging, return_exceptions=True)
         await port_.close()
     assert len(busy) == 4
 
@@ -1458,7 +1462,7 @@ async def test_no_object_waits_for_the_probe_of_a_hanging_service(
         nonlocal tries
         tries += 1
         if tries > 1:
-            free.wait(20)
+            free.wait(100)
         time.now += 30
         raise TransientCloudError("Unreachable", "timed out")
 
@@ -1470,7 +1474,7 @@ async def test_no_object_waits_for_the_probe_of_a_hanging_service(
     time.now += 10
     one = asyncio.create_task(look(port_, CLOUD, asker(1)))
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while tries < 2:
                 await asyncio.sleep(0.01)
             for number in range(2, 50):

@@ -29,8 +29,8 @@ from stackwright.core.openstack.clouds import Clouds, Query, Subscription, look,
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, TypeFacts, deletion_order
 from stackwright.core.openstack.resources import CloudRef, ProjectView, ResourceKey, ids, mark
+from stackwright.forecast.clouds import ForecastClouds
 from stackwright.runtime.memory import FrozenClock
-from stackwright.runtime.memory.forecast import ForecastClouds
 from support.openstack import MemoryClouds, owned_types
 from tests.unit.adapters.openstack.tenant.test_clouds import Response, Services
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from base64 import b64encode
+from contextlib import suppress
 from dataclasses import replace
+from threading import Event
 from unittest.mock import Mock
 
 import pytest
@@ -15,7 +16,7 @@ from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import project_connection
 from stackwright.core.openstack.clouds import Subscription, look, query
-from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.errors import Late, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
 
@@ -78,21 +79,20 @@ async def test_an_error_reaches_all_waiting_callers() -> None:
     assert late.ended == 1
 
 
-class Late:
-    """A cloud whose responses take a tenth of a second."""
+class Gate:
+    """A cloud that responds once it is permitted to."""
 
     def __init__(self, answer: list[CloudResource]) -> None:
-        self.answer, self.asked, self.ended = answer, 0, 0
+        self.answer, self.asked, self.permitted = answer, 0, Event()
 
     def __call__(self, *_: object) -> list[CloudResource]:
         self.asked += 1
-        time.sleep(0.1)
-        self.ended += 1
+        assert self.permitted.wait(60)
         return self.answer
 
 
 async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    fetch, find = Late([CloudResource("server", "1", state="ACTIVE")]), Late([CloudResource("image", "i")])
+    fetch, find = Gate([CloudResource("server", "1", state="ACTIVE")]), Gate([CloudResource("image", "i")])
     monkeypatch.setattr(lists, "fetch", fetch)
     monkeypatch.setattr(clouds, "find", find)
     monkeypatch.setattr(project_connection, "connection", lambda *_: Mock(current_project_id="p"))
@@ -112,13 +112,18 @@ async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeyp
     for call in (lambda: look(port, cloud, asker), lambda: port.find(cloud, image)):
         with pytest.raises(TransientCloudError, match="no response within"):
             await call()
-    for _ in range(100):
-        if fetch.ended and find.ended:
-            break
-        await asyncio.to_thread(time.sleep, 0.1)
-    assert [thing.state for thing in (await look(port, cloud, idle)).things] == ["ACTIVE"]
-    assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
+    fetch.permitted.set()
+    find.permitted.set()
+    async with asyncio.timeout(60):
+        while [thing.state for thing in (await look(port, cloud, idle)).things] != ["ACTIVE"]:
+            await asyncio.sleep(0.01)
+        found: list[CloudResource] = []
+        while not found:
+            with suppress(Late):
+                found = await port.find(cloud, image)
+    assert [thing.id for thing in found] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
+    fetch.permitted.clear()
     fetch.answer = [CloudResource("server", "1", state="SHUTOFF")]
     monkeypatch.setitem(REST, "server", replace(REST["server"], age=(0.0, 0.0), share=0))
     monkeypatch.setattr(snapshot, "PART", 0)
@@ -126,10 +131,8 @@ async def test_a_list_with_slow_pages_is_reported_and_used_when_complete(monkeyp
     monkeypatch.setattr(lists, "MOMENT", 0.02)
     before = await look(port, cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
-    for _ in range(100):
-        if [thing.state for thing in (await look(port, cloud, idle)).things] == ["SHUTOFF"]:
-            break
-        await asyncio.to_thread(time.sleep, 0.05)
-    else:
-        raise AssertionError("the newer list came to nothing")
+    fetch.permitted.set()
+    async with asyncio.timeout(60):
+        while [thing.state for thing in (await look(port, cloud, idle)).things] != ["SHUTOFF"]:
+            await asyncio.sleep(0.05)
     await port.close()

@@ -18,7 +18,7 @@ from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.rest_types import TIMES
+from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE, WholeList
 from stackwright.adapters.openstack.transport.send import request, state_of
@@ -26,6 +26,7 @@ from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import look
 from stackwright.core.openstack.errors import ListTooLong, Reason, TransientCloudError
 from stackwright.core.openstack.resources import SERVER_KEY, CloudResource, mark
+from support.waiting import until
 from tests.unit.adapters.openstack.tenant.test_clouds import (
     CLOUD,
     UID,
@@ -115,7 +116,7 @@ async def test_the_list_that_proves_absence_delays_no_peek(
 
     def fetch(connection: Any, what: str, since: str = "") -> list[CloudResource]:
         if project and what == "server":
-            free.wait(10)
+            free.wait(100)
         return lists(connection, what, since)
 
     monkeypatch.setattr(tenant_lists, "fetch", fetch)
@@ -128,7 +129,7 @@ async def test_the_list_that_proves_absence_delays_no_peek(
         while not project.whole.flies:
             await asyncio.sleep(0.01)
         peeks = lists.peeks
-        await asyncio.wait_for(refresh(port_), 2)
+        await asyncio.wait_for(refresh(port_), 60)
         assert lists.peeks == peeks + 1
     finally:
         free.set()
@@ -136,11 +137,13 @@ async def test_the_list_that_proves_absence_delays_no_peek(
     await port_.close()
 
 
-async def fails(port_: OpenStackClouds, what: Any, monkeypatch: pytest.MonkeyPatch) -> float:
-    """The creation of a resource ends in a 504; returns the seconds until the retry."""
+async def fails(
+    port_: OpenStackClouds, what: Any, monkeypatch: pytest.MonkeyPatch, after: float | None = None
+) -> float:
+    """The creation of a resource ends in a 504, with this Retry-After; returns the seconds until the retry."""
 
     def failing(*call: Any) -> Any:
-        raise TransientCloudError(Reason.SERVER_ERROR, "HTTP 504")
+        raise TransientCloudError(Reason.SERVER_ERROR, "HTTP 504", after)
 
     monkeypatch.setattr(tenant_clouds, "run", failing)
     with pytest.raises(TransientCloudError, match="504") as told:
@@ -186,15 +189,42 @@ async def test_the_list_that_proves_absence_runs_in_the_background_until_the_ret
     whole = (await refresh(port_)).snapshot.whole
     whole.took, whole.tried = 10.0, time.now - 10
     after = await fails(port_, "server", monkeypatch)
-    assert after >= 30 + 10, "the last list began 10 s ago and took 10 s, so that the next one may begin in 30 s"
+    begins = 30 + REST["server"].age[0]  # the last list began 10 s ago and took 10 s; the watch looks now and then
+    assert after == begins + 1.5 * 10
     lists.asked.clear()
     for seconds, begun in ((SETTLE, 0), (30 - SETTLE, 1), (10, 1)):
         time.now += seconds
-        await refresh(port_)
-        await asyncio.sleep(0.05)
+        project = await refresh(port_)
+        await until(lambda: not project.whole.flies)  # noqa: B023
         assert lists.asked.count(("server", False)) == begun
     assert (await look(port_, CLOUD, one)).settled
     assert lists.asked.count(("server", False)) == 1
+    await port_.close()
+
+
+@pytest.mark.parametrize("waits", [True, False])
+async def test_the_watch_runs_until_the_list_that_proves_absence(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    """It begins that list, which no look does while Nova is slow. Nothing watches for an object that does not wait."""
+    port_, one = clouds([]), replace(asker(1, waits=waits, begun=False), ids=frozenset())
+    await look(port_, CLOUD, replace(one, waits=True))
+    await port_.subscribe(CLOUD, one)
+    project = await refresh(port_)
+    project.snapshot.whole.took, project.snapshot.whole.tried = 30.0, time.now
+    after = await fails(port_, "server", monkeypatch)
+    assert after > 120
+    time.now += after - 1
+    assert [each.uid for each in project.waiting()] == ([one.uid] if waits else [])
+    await port_.close()
+
+
+async def test_a_cloud_that_asks_for_a_later_retry_gets_it(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port_, one = clouds([]), replace(asker(1, waits=True, begun=False), ids=frozenset())
+    await look(port_, CLOUD, one)
+    assert await fails(port_, "server", monkeypatch, after=500.0) == 500.0
     await port_.close()
 
 
@@ -205,7 +235,7 @@ async def test_a_slow_list_that_proves_absence_fails_no_look(
     await look(port_, CLOUD, one)
     time.now += await fails(port_, "server", monkeypatch)
     free = Event()
-    monkeypatch.setattr(tenant_lists, "fetch", lambda *args: free.wait(10) and lists(*args))
+    monkeypatch.setattr(tenant_lists, "fetch", lambda *args: free.wait(100) and lists(*args))
     monkeypatch.setattr(single_flight, "PATIENCE", 0.01)
     try:
         view = await look(port_, CLOUD, one)
@@ -230,6 +260,13 @@ def test_one_whole_list_serves_all_that_need_it_and_the_next_one_leaves_time() -
     assert whole.due(180.0, 180.0 + max(WHOLE, TIMES * whole.took))
 
 
+def test_a_list_serves_what_needs_it_at_its_beginning() -> None:
+    whole = WholeList()
+    whole.need(100.0)
+    whole.ended(100.0)
+    assert not whole.due(100.0, 101.0)
+
+
 def test_many_uncertain_requests_need_few_lists() -> None:
     whole = WholeList(took=1.0, tried=100.0)
     for number in range(100_000):
@@ -237,12 +274,15 @@ def test_many_uncertain_requests_need_few_lists() -> None:
     assert len(whole.needed) <= 11
 
 
-def test_a_list_that_hung_once_delays_the_next_one_by_a_minute_at_most() -> None:
-    whole = WholeList(took=1.0, failed=60.0, tried=100.0)
-    assert whole.need(101.0) == 161.5
-    assert [whole.due(0.0, now) for now in (159.9, 160.0)] == [False, True]
-    whole.ended(160.0)
-    assert whole.due(0.0, 100.0 + WHOLE), "also one that nobody needs"
+@pytest.mark.parametrize(("failed", "begins"), [(15.0, 160.0), (20.0, 180.0), (60.0, 220.0), (300.0, 460.0)])
+def test_after_a_list_that_failed_nova_rests_for_three_times_its_duration_or_a_minute(
+    failed: float, begins: float
+) -> None:
+    whole = WholeList(took=1.0, failed=failed, tried=100.0)
+    assert whole.need(101.0) == begins + 1.5
+    assert [whole.due(0.0, now) for now in (begins - 0.1, begins)] == [False, True]
+    whole.ended(begins)
+    assert [whole.due(0.0, now) for now in (begins - 0.1, begins)] == [False, begins >= WHOLE], "nobody needs one"
 
 
 async def test_a_whole_list_that_fails_leaves_time_too(
@@ -262,11 +302,21 @@ async def test_a_whole_list_that_fails_leaves_time_too(
 
     monkeypatch.setattr(tenant_lists, "fetch", fetch)
     lists.asked.clear()
-    for seconds, begun in ((1, 1), (17, 1), (10, 2)):
-        time.now += seconds
-        await refresh(port_)
-        await asyncio.sleep(0.05)
-        assert lists.asked.count(("server", False)) == begun
+
+    async def watch(after: float) -> int:
+        time.now += after
+        project = await refresh(port_)
+        await until(lambda: not project.whole.flies)
+        return lists.asked.count(("server", False))
+
+    assert await watch(1) == 1
+    time.now += 16
+    assert not (await look(port_, CLOUD, one)).settled
+    assert await watch(1) == 1, "neither a look nor the watch begins the next list within 36 s"
+    assert await watch(10) == 2
+    monkeypatch.setattr(tenant_lists, "fetch", lists)
+    assert await watch(27) == 3
+    assert await fails(port_, "server", monkeypatch) < 10, "a success ends that"
     await port_.close()
 
 

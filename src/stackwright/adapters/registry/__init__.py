@@ -1,0 +1,12 @@
+"""A container registry, by the OCI Distribution Specification.
+
+    reference     names: prefixes, repositories, digests         exchange  one request, with bounds on size and time
+    credentials   auth files and credential helpers              session   requests: login, redirects, retries
+    certificates  CAs                                            client    manifests and blobs
+    challenge     how a registry wants to be logged in to        upload    one blob: mount, or chunks
+    errors        messages for users                             parallel  several at once
+    referrers     artifacts that refer to an image
+
+Everything that a registry answers is untrusted: names, digests, addresses, sizes and texts are checked, and no message
+contains a credential.
+"""

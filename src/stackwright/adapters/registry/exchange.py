@@ -1,0 +1,115 @@
+"""One request and its answer, with bounds on size and time. A stop ends it at once, whatever the server does.
+
+Each request has a thread of its own, which is left behind when the request is given up: no timeout of httpx2 ends the
+resolution of a name, an answer of one byte per minute, or interim answers without end. It ends with the process at the
+latest.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import httpx2
+
+from stackwright.adapters.registry import errors
+from stackwright.adapters.registry.errors import Stopped
+
+LONGEST = 600  # seconds of a request; a chunk of an upload then needs 28 kB/s
+_BODY = 1 << 20  # bytes of an answer; all that we read are tokens, manifests and messages
+_PIECE = 256 << 10
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: httpx2.Headers
+    body: bytes
+    url: httpx2.URL
+
+
+class Exchanges:
+    """Requests of several threads. host  the registry, for messages"""
+
+    def __init__(self, host: str, client: httpx2.Client, longest: float = LONGEST) -> None:
+        self._host, self._client, self._longest = host, client, longest
+        self._stopped = False
+        self._changed = threading.Condition()
+
+    def stop(self) -> None:
+        """End the requests and pauses of all threads."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def check_stopped(self) -> None:
+        """Raises Stopped after a stop."""
+        if self._stopped:
+            raise Stopped(f"The requests to registry {self._host} were stopped.")
+
+    def pause(self, seconds: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped, seconds)
+
+    def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes) -> Answer:
+        """Raises the errors of httpx2, RegistryError for an answer that is refused, and Stopped."""
+        self.check_stopped()
+        ended: list[Answer | BaseException] = []
+        left = threading.Event()
+
+        def exchange() -> None:
+            result: Answer | BaseException
+            try:
+                result = self._exchange(method, url, headers, content, left)
+            except BaseException as error:
+                result = error
+            with self._changed:
+                ended.append(result)
+                self._changed.notify_all()
+
+        threading.Thread(target=exchange, daemon=True).start()
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: ended or self._stopped, self._longest)
+        finally:
+            left.set()
+        if not ended:
+            self.check_stopped()
+            raise httpx2.ReadTimeout("no complete answer in time")
+        if isinstance(ended[0], BaseException):
+            raise ended[0]
+        return ended[0]
+
+    def _exchange(
+        self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes, left: threading.Event
+    ) -> Answer:
+        length = {} if method in ("GET", "HEAD") else {"Content-Length": str(len(content))}
+        pieces = _pieces(content, left) if content else None
+        request = self._client.build_request(method, url, headers={**headers, **length}, content=pieces)
+        response = self._client.send(request, stream=True, auth=None)
+        try:
+            encoding = response.headers.get("content-encoding", "identity")
+            if method != "HEAD" and encoding != "identity":  # unpacked, it may have any size
+                raise errors.invalid(url.host, "a compressed answer")
+            body = bytearray()
+            for piece in response.iter_bytes():
+                body += piece
+                if len(body) > _BODY:
+                    raise errors.TooLarge(f"Registry {url.host} answered with more than it may.")
+                _check(left)
+        finally:
+            response.close()
+        return Answer(response.status_code, response.headers, bytes(body), url)
+
+
+def _pieces(content: bytes, left: threading.Event) -> Iterator[bytes]:
+    """A body that ends when its request is given up."""
+    for start in range(0, len(content), _PIECE):
+        _check(left)
+        yield content[start : start + _PIECE]
+
+
+def _check(left: threading.Event) -> None:
+    if left.is_set():
+        raise Stopped("The request was given up.")

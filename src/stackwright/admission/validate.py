@@ -1,0 +1,93 @@
+"""Validation of a cloud, a HelmBundle or an object of a cloud; reports all errors at once. Pure."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from stackwright.admission.voters import voter_errors
+from stackwright.api.errors import bounded, printable
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.immutability import update_errors
+from stackwright.cloud.registry import SERVER_KINDS, SERVICE_KINDS
+from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_errors
+from stackwright.controllers.cloud.validate import parse as parse_deployment
+from stackwright.controllers.controlplane.validate import parse as parse_control_plane
+from stackwright.controllers.controlplane.validate import stage_errors
+from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
+from stackwright.core.bounds import VALUES, has_more
+from stackwright.core.plan import Object
+from stackwright.core.settings import Settings
+
+# Cluster API's topology controller sets this annotation on a dry run that checks whether a change needs another
+# template.
+TOPOLOGY = "topology.cluster.x-k8s.io/dry-run"
+_SERVICES = {resource.KIND.kind for resource in SERVICE_KINDS}
+_SERVERS = {resource.KIND.kind: resource for resource in SERVER_KINDS}
+
+
+def errors_of(
+    obj: Object, old: Object | None = None, dry_run: bool = False, settings: Settings | None = None
+) -> list[str]:
+    """All errors of an object; empty for a kind that is not validated here. `old` is the stored object of an update.
+
+    settings  the operator's settings: what it permits and which charts it ships; None outside the operator
+    """
+    if old is not None and _is_same(old.get("spec"), obj.get("spec")):
+        # An earlier version may have stored a spec that is invalid now: labels, finalizers and the like may change.
+        return bounded(map(printable, _metadata_errors(obj)))
+    if has_more(obj.get("spec")):
+        return [f"spec: must have at most {VALUES} values"]
+    asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
+    # What an earlier version stored may be larger; controllers look at what changes, too.
+    changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)
+    return bounded(printable(error) for error in [*_errors(obj, settings), *changes])
+
+
+def change_errors(old: Object, new: Object) -> list[str]:
+    """Errors for immutable fields that an update changes."""
+    return [*update_errors(old, new), *voter_errors(old, new)]
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """As JSON, in which 1, 1.0 and true differ."""
+    return bool(old == new) and json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
+
+
+def _metadata_errors(obj: Object) -> list[str]:
+    return stage_errors(obj) if obj.get("kind") == OpenStackControlPlane.KIND.kind else []
+
+
+def _errors(obj: Object, settings: Settings | None) -> list[str]:
+    match str(obj.get("kind")):
+        case OpenStackDeployment.KIND.kind:
+            spec, errors = parse_deployment(obj)
+            return errors if spec is None or settings is None else chart_errors(spec, settings.schemas)
+        case OpenStackControlPlane.KIND.kind:
+            return parse_control_plane(obj)[1]
+        case HelmBundle.KIND.kind:
+            return helmbundle_errors(obj, settings)
+        case name if name in _SERVERS:
+            return _SERVERS[name].parsed(obj)[1]
+    return []
+
+
+def values_errors_of(obj: Object, schemas: Schemas) -> list[str]:
+    """Errors of the charts' schemas for values in a HelmBundle or service object that is valid otherwise."""
+    kind, spec = str(obj.get("kind")), obj.get("spec") or {}
+    if kind == HelmBundle.KIND.kind:
+        given = [
+            (release["chart"], release.get("values") or {}, f"spec.releases[{index}].values")
+            for index, release in enumerate(spec["releases"])
+        ]
+    elif kind in _SERVICES:
+        given = [
+            (chart, values, f"spec.overrides[{index}].values.{chart}")
+            for index, override in enumerate(spec.get("overrides") or ())
+            for chart, values in (override.get("values") or {}).items()
+        ]
+    else:
+        given = []
+    return [error for chart, values, where in given for error in values_errors(schemas, chart, values, where)]

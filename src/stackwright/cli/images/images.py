@@ -1,0 +1,125 @@
+"""`stackwright images`: build, list, load and remove container images; publish complete ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from stackwright.cli import common
+from stackwright.cli.images import files, registry
+from stackwright.cli.images.common import Names, megabytes
+from stackwright.cli.output import Format, FormatOption, dumped, table
+
+if TYPE_CHECKING:
+    from stackwright.local.image.cache import BuiltImage
+
+RESUME = "Built images are kept; run the same command again to continue."
+
+app = typer.Typer(
+    help="Build, list, load, push, and export container images.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.command()
+def build(names: Names = None) -> None:
+    """Build images whose recipe changed, and their base images.
+
+    For example:
+
+      stackwright images build keystone
+    """
+    _ensure(names)
+
+
+@app.command("list")
+def list_images(
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Show every image: its reference, its size, and whether it is built.
+
+    For example:
+
+      stackwright images list -o json
+    """
+    from stackwright.local.image import images
+
+    rows = []
+    references, titles = images.references(), images.titles()
+    digests = {image.title: image.descriptor.digest for image in images.published().images()}
+    for name, image in images.cached().items():
+        row: dict[str, object] = {"name": name, "reference": references[name], "built": image is not None}
+        row["digest"] = digests.get(titles[name])
+        if image:
+            own = image.archive.stat().st_size
+            row |= {"size": image.size, "own": own, "archive": str(image.archive), "sbom": str(image.sbom)}
+        rows.append(row)
+    if output is not Format.TABLE:
+        common.data(dumped(rows, output))
+        return
+    lines: list[tuple[str, ...]] = [("NAME", "REFERENCE", "SIZE", "OWN LAYERS", "BUILT")]
+    for row in rows:
+        sizes = [megabytes(int(str(row[key]))) if key in row else "" for key in ("size", "own")]
+        lines.append((str(row["name"]), str(row["reference"]), *sizes, "yes" if row["built"] else "no"))
+    common.data(table(lines))
+
+
+@app.command()
+def load(names: Names = None) -> None:
+    """Build images and load them into all running nodes of the local cluster.
+
+    For example:
+
+      stackwright images load keystone
+    """
+    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.ui.progress import progress
+    from stackwright.local.config import LocalCluster
+    from stackwright.local.image import store
+    from stackwright.local.image.images import for_nodes
+    from stackwright.local.steps.context import nodes_of
+
+    images = _ensure(names)
+    cluster = LocalCluster.discover()
+    nodes = [node for node in nodes_of(cluster) if node.containerd_socket.exists()]
+    if not nodes:
+        common.echo("No node is running; `stackwright up` starts them, with these images.", err=True)
+        raise typer.Exit(1)
+    with explained(RESUME), progress()(f"Load images into {len(nodes)} nodes"):
+        loaded = store.load(for_nodes(images), nodes, cluster)
+    common.echo("\n".join(loaded) or "All nodes already have these images.")
+
+
+app.command()(registry.push)
+app.command()(registry.verify)
+app.command()(files.export)
+app.command("import")(files.import_)
+
+
+@app.command()
+def prune() -> None:
+    """Remove built and complete images without a recipe.
+
+    For example:
+
+      stackwright images prune
+    """
+    from stackwright.cli.ui.errors import explained
+    from stackwright.local.image import images
+
+    with explained():
+        removed = images.prune()
+    common.echo("\n".join(removed) or "Nothing to remove.")
+
+
+def _ensure(names: list[str] | None) -> list[BuiltImage]:
+    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.ui.progress import progress
+    from stackwright.local.image import images
+
+    with explained(RESUME), progress()("Build images") as report:
+        return images.ensure_all(report, names or None)

@@ -1,0 +1,153 @@
+"""`stackwright images push` and `verify`: complete images in a registry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli import common
+from stackwright.cli.images.common import Names, megabytes, phases
+from stackwright.cli.output import Format, FormatOption, dumped, table
+
+if TYPE_CHECKING:
+    from stackwright.adapters.registry.reference import Prefix
+
+PUSHED = "What is built and pushed is kept; run the same command again to continue."
+PrefixArgument = Annotated[
+    str, typer.Argument(metavar="PREFIX", help="Registry and prefix, such as registry.example.org/stackwright.")
+]
+Ca = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", exists=True, dir_okay=False, help="CA of the registry, in PEM format."),
+]
+PlainHttp = Annotated[bool, typer.Option("--plain-http", help="Use HTTP instead of HTTPS.")]
+
+
+def push(
+    prefix: PrefixArgument,
+    names: Names = None,
+    ca: Ca = None,
+    plain_http: PlainHttp = False,
+    no_sboms: Annotated[bool, typer.Option("--no-sboms", help="Push no bills of materials.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Push complete images to a registry; build and compress the missing ones.
+
+    What the registry has is not sent again: a second push sends nothing, and an interrupted one continues. The
+    credentials are those of `podman login` or `docker login`. By default all images are pushed that nodes need.
+
+    Each image has its bill of materials (CycloneDX) as an artifact that refers to it.
+
+    For example:
+
+      stackwright images push registry.example.org/stackwright
+    """
+    from dataclasses import asdict
+
+    from stackwright.cli.ui.errors import explained
+    from stackwright.local.image import images
+    from stackwright.local.image.published.connection import connected
+    from stackwright.local.image.published.push import Push
+
+    place, phase = _place(prefix), phases(output)
+    layout = images.published()
+    with explained(PUSHED), connected(place, ca=ca, plain_http=plain_http) as session:
+        with phase("Complete images") as report:
+            complete = images.complete(names, report)
+        with phase(f"Push images to {place}") as report:
+            pushed = Push(layout, place, session, report, sboms=not no_sboms).run(complete)
+    if output is not Format.TABLE:
+        common.data(dumped([asdict(each) for each in pushed], output))
+        return
+    lines = [("REFERENCE", "DIGEST", "SENT", "RESULT")]
+    lines += [
+        (each.reference, each.digest, megabytes(each.sent), "pushed" if each.new else "present") for each in pushed
+    ]
+    common.data(table(lines))
+
+
+def verify(
+    prefix: PrefixArgument,
+    names: Names = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file", "-f", help="Clouds whose images are verified, with the operator's; - for standard input."
+        ),
+    ] = None,
+    ca: Ca = None,
+    plain_http: PlainHttp = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """List the images of this version, or of a cloud, and whether a registry has them.
+
+    For each image, the registry must have the manifest and all layers. If the image is complete on this machine, its
+    content must be the same. Nothing is built, downloaded or changed.
+
+    Exit code 0: the registry has all images; 1: it lacks one, or cannot be read; 2: wrong usage.
+
+    For example:
+
+      stackwright images verify registry.example.org/stackwright
+
+      stackwright images verify registry.example.org/stackwright -f cloud.yaml
+    """
+    from dataclasses import asdict
+
+    from stackwright.cli.ui.errors import explained
+    from stackwright.local.image import images
+    from stackwright.local.image.published.connection import connected
+    from stackwright.local.image.published.verify import Verification
+
+    place = _place(prefix)
+    if names and file:
+        raise typer.BadParameter("cannot be combined with --file", param_hint="NAME")
+    with explained():
+        references = _of_clouds(file, str(place)) if file else images.wanted(names, str(place))
+        with (
+            connected(place, ca=ca, plain_http=plain_http, writes=False) as session,
+            phases(output)(f"Verify images of {place}") as report,
+        ):
+            complete = {image.title: image for image in images.published().images()}
+            found = Verification(place, session, complete, report).run(references)
+    if output is Format.TABLE:
+        lines = [("REFERENCE", "DIGEST", "STATE"), *((each.reference, each.digest or "", each.state) for each in found)]
+        common.data(table(lines))
+    else:
+        common.data(dumped([{**asdict(each), "state": str(each.state)} for each in found], output))
+    if lacking := [each for each in found if each.lacking]:
+        ours = set(images.references(str(place)).values())
+        names = [each.name for each in lacking if each.reference in ours]
+        remedy = f" Push them: stackwright images push {place} {' '.join(names)}" if names else ""
+        common.echo(f"{len(lacking)} of {len(found)} images are missing, incomplete or different.{remedy}", err=True)
+        raise typer.Exit(1)
+
+
+def _place(prefix: str) -> Prefix:
+    from stackwright.adapters.registry import reference
+
+    try:
+        return reference.prefix(prefix)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="PREFIX") from None
+
+
+def _of_clouds(files: list[Path], prefix: str) -> list[str]:
+    """References of the images that the clouds in manifests need."""
+    from stackwright.cli.manifests.load import BadManifest, load_all
+    from stackwright.cloud.registry import CLOUD_KINDS
+    from stackwright.local.commands import LocalError
+    from stackwright.local.image import images
+    from stackwright.local.image.published import needed
+
+    kinds = [resource.KIND for resource in CLOUD_KINDS]
+    try:
+        clouds = [(each.kind, each.obj) for each in load_all(files, None) if each.kind in kinds]
+        if not clouds:
+            raise ValueError(f"contains no {' or '.join(kind.kind for kind in kinds)}")
+        return needed.images(clouds, images.references(prefix))
+    except (BadManifest, ValueError) as error:
+        named = "" if isinstance(error, BadManifest) else f"{', '.join(map(str, files))}: "
+        raise LocalError(f"{named}{error}") from None

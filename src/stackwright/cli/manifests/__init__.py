@@ -1,0 +1,1 @@
+"""Manifests in files: read, checked, and ordered for `apply`."""

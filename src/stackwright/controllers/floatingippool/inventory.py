@@ -1,0 +1,78 @@
+"""The floating IPs of a pool in its cloud: which exist, which are attached or free, which the pool keeps. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from stackwright.controllers.floatingippool.objects import unused
+from stackwright.controllers.floatingippool.observe import Observed
+from stackwright.controllers.infra.addresses import MARKED, UNMARK, is_of
+from stackwright.core.openstack.resources import CloudResource, ResourceKey
+
+GIVEN: ResourceKey = ("floating-ip", "")
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """record    the floating IPs of the pool
+    slots     address → slot of an existing floating IP in the record
+    ips       address → floating IP that claims may get; first those given by the user
+    attached  address → the port it is attached to
+    ids       address → ids of the floating IPs with this address; several after an error in the cloud
+    foreign   floating IPs given by the user that are marked by another object
+    """
+
+    record: Mapping[ResourceKey, str]
+    slots: Mapping[str, ResourceKey]
+    ips: Mapping[str, CloudResource]
+    attached: Mapping[str, str]
+    ids: Mapping[str, list[str]]
+    foreign: tuple[CloudResource, ...]
+
+    def free(self, taken: Collection[str]) -> list[str]:
+        """Addresses attached to no port and not taken, the user's first."""
+        return [address for address in self.ips if address not in taken and address not in self.attached]
+
+
+def inventory(seen: Observed, record: Mapping[ResourceKey, str]) -> Inventory:
+    """The floating IPs in a record and those given by the user. Only the project view shows their attachments."""
+    assert seen.look is not None
+    ours = {slot: resource for slot, id_ in record.items() if (resource := seen.look.get(slot, id_))}
+    given = [found for each in seen.found.given.values() if (found := seen.look.get(GIVEN, each.id))]
+    foreign = [each for each in given if each.mark and not is_of(each, seen.identity, record)]
+    ips = {_address(each): each for each in (*(each for each in given if each not in foreign), *ours.values())}
+    ids: dict[str, list[str]] = {}
+    for each in (*(each for each in given if each.id not in record.values()), *ours.values()):
+        ids.setdefault(_address(each), []).append(each.id)
+    return Inventory(
+        record,
+        {_address(resource): slot for slot, resource in ours.items()},
+        ips,
+        {address: str(port) for address, each in ips.items() if (port := each.facts.get("port_id"))},
+        ids,
+        tuple(foreign),
+    )
+
+
+def _address(resource: CloudResource) -> str:
+    return str(resource.facts.get("floating_ip_address", resource.id))
+
+
+def kept(seen: Observed, has: Inventory, used: Collection[str], short: bool) -> list[ResourceKey]:
+    """Slots to keep, and a new one if a claim lacks a floating IP."""
+    assert seen.look is not None
+    slots = list(has.record)
+    if seen.spec.get("reclaimPolicy") == "Delete":
+        needed = {*used, *has.attached, *(seen.spec.get("preAllocatedFloatingIPs") or ())}
+        idle = {slot for address, slot in has.slots.items() if address not in needed}
+        slots = [slot for slot in slots if slot not in idle]
+    return [*slots, unused(seen.identity, has.record, seen.look)] if short else slots
+
+
+def unusable_causes(has: Inventory, unusable: Collection[str]) -> list[str]:
+    """Why addresses given by the user are not used."""
+    attached = {ip: f"port {port} uses it" for ip, port in has.attached.items()}
+    foreign = {str(each.facts.get("floating_ip_address")): f"it {MARKED}; {UNMARK}" for each in has.foreign}
+    of = "of spec.preAllocatedFloatingIPs is not used"
+    return [f"Floating IP {ip} {of}: {cause}" for ip, cause in {**attached, **foreign}.items() if ip in unusable]

@@ -1,0 +1,1 @@
+"""What the operator would do, and its cost, for `stackwright plan` and for questions about losses."""

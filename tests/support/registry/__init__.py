@@ -1,0 +1,1 @@
+"""Registries for pushes, in memory and Debian's, and images to push."""

@@ -1,0 +1,268 @@
+"""Agents of nodes that left: what uses them, as the real SDK reads the answers, and in which order they are deleted."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from openstack.compute.v2.migration import Migration
+from openstack.compute.v2.server import Server
+from openstack.compute.v2.service import Service
+from openstack.exceptions import ConflictException
+from openstack.network.v2.agent import Agent
+from requests import Response
+
+from stackwright.adapters.openstack import agents
+from stackwright.adapters.openstack.agents import (
+    CloudAgents,
+    compute_uses,
+    forget_compute,
+    forget_network_agent,
+    network_uses,
+)
+from stackwright.adapters.openstack.inventory import gathered
+from stackwright.adapters.openstack.transport.deadline import within
+from stackwright.core.plan import ForgetAgents, Inventory
+from stackwright.core.ports import TerminalError, TransientError
+
+pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
+ADMIN = dict.fromkeys(
+    ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name"), "x"
+)
+
+
+class Compute:
+    """Nova with the compute services of two nodes; `state` is that of node2."""
+
+    def __init__(self, state: str = "down", **held: Any) -> None:
+        self.hosts = {"node1": "up", "node2": state}
+        self.held = held
+        self.refuses: set[str] = set()
+
+    def services(self, binary: str, host: str) -> list[Service]:
+        found = {host: self.hosts[host]} if host in self.hosts and binary == "nova-compute" else {}
+        return [Service.existing(id=f"id-{h}", binary=binary, host=h, state=state) for h, state in found.items()]
+
+    def servers(self, details: bool, all_projects: bool, compute_host: str) -> list[Server]:
+        assert all_projects and not details
+        return [Server.existing(**each) for each in self.held.get("servers", ()) if compute_host == "node2"]
+
+    def migrations(self, host: str) -> list[Migration]:
+        return [Migration.existing(**each) for each in self.held.get("migrations", ()) if host == "node2"]
+
+    def delete_service(self, service: Service) -> None:
+        if service.host in self.refuses:
+            raise ConflictException("Unable to delete compute service that is hosting instances.")
+        del self.hosts[service.host]
+
+
+class Network:
+    """Neutron with agents on nodes, (program, node) → (up, ids of what it hosts); notes the requests that write."""
+
+    def __init__(self, *unhosted: str, **agents: tuple[bool, set[str]]) -> None:
+        self.kept = {name: (up, set(hosted)) for name, (up, hosted) in agents.items()}
+        self.all = set(unhosted).union(*(hosted for _, hosted in agents.values()))
+        self.disabled: set[str] = set()
+        self.writes: list[str] = []
+        self.fails_at = ""
+
+    def agents(self, binary: str, host: str = "") -> list[Agent]:
+        """The name of an agent is <program>_<node>, as l3_node1."""
+        found = []
+        for name, (up, _) in self.kept.items():
+            program, _, node = name.partition("_")
+            if (binary, host or node) == (f"neutron-{program}-agent", node):
+                able = name not in self.disabled
+                found.append(Agent.existing(id=name, binary=binary, host=node, alive=up, admin_state_up=able))
+        return found
+
+    def agent_hosted_routers(self, agent: Agent) -> list[Any]:
+        return [SimpleNamespace(id=each, name=f"{each} name") for each in sorted(self.kept[agent.id][1])]
+
+    dhcp_agent_hosting_networks = agent_hosted_routers
+
+    def routers(self) -> list[Any]:
+        return [SimpleNamespace(id=each, is_distributed=each == "dvr") for each in sorted(self.all)]
+
+    def post(self, path: str, json: dict[str, str]) -> Response:
+        _, _, agent, _ = path.split("/")
+        (thing,) = json.values()
+        return self._write(f"{agent} gets {thing}", lambda: self.kept[agent][1].add(thing))
+
+    def delete(self, path: str) -> Response:
+        _, _, agent, _, thing = path.split("/")
+        return self._write(f"{agent} loses {thing}", lambda: self.kept[agent][1].remove(thing))
+
+    def delete_agent(self, agent: Agent) -> None:
+        self.writes.append(f"{agent.id} is deleted")
+        assert not self.kept.pop(agent.id)[1]
+
+    def _write(self, what: str, do: Any) -> Response:
+        answer = Response()
+        answer.status_code = 409 if what == self.fails_at else 201
+        if what != self.fails_at:
+            do()
+            self.writes.append(what)
+        return answer
+
+
+def cloud(compute: Any = None, network: Any = None) -> Any:
+    return SimpleNamespace(compute=compute, network=network)
+
+
+def uses(network: Network, *names: str) -> dict[str, list[str]]:
+    return gathered(names, network_uses(cloud(network=network), names))
+
+
+def test_a_compute_service_is_used_by_servers_and_migrations_and_while_it_reports() -> None:
+    servers = [{"id": "1", "name": "web"}, {"id": "2", "name": ""}]
+    states = ("finished", "confirmed", "running", "error", "done")
+    migrations = [{"status": state, "instance_uuid": f"moved-{state}"} for state in states]
+    there = cloud(Compute("up", servers=servers, migrations=migrations))
+    names = ("nova-compute@node2", "nova-compute@node3")
+    assert gathered(names, compute_uses(there, names)) == {
+        "nova-compute@node2": [
+            "it still reports",
+            "server 2",
+            "server web",
+            "the migration of server moved-finished",
+            "the migration of server moved-running",
+        ],
+        "nova-compute@node3": [],
+    }
+    unused = cloud(Compute())
+    assert gathered(names, compute_uses(unused, names)) == {name: [] for name in names}
+
+
+def test_a_compute_service_is_deleted_unless_it_reports_again() -> None:
+    compute = Compute()
+    forget_compute(cloud(compute), "nova-compute@node2")
+    forget_compute(cloud(compute), "nova-compute@node2")
+    assert set(compute.hosts) == {"node1"}
+    compute = Compute("up")
+    with pytest.raises(TransientError, match="it reports again"):
+        forget_compute(cloud(compute), "nova-compute@node2")
+    assert set(compute.hosts) == {"node1", "node2"}
+
+
+def test_a_list_that_ignores_the_filters_deletes_no_other_agent() -> None:
+    compute, network = Compute(), Network(l3_node1=(True, set()), l3_node3=(False, set()))
+    computes, everything = compute.services("nova-compute", "node2"), network.agents("neutron-l3-agent")
+    compute.services = lambda binary, host: computes  # type: ignore[method-assign]
+    network.agents = lambda binary, host="": everything  # type: ignore[method-assign]
+    there = cloud(compute, network)
+    forget_compute(there, "nova-compute@node3")
+    forget_network_agent(there, "neutron-l3-agent@node2")
+    assert set(compute.hosts) == {"node1", "node2"} and network.writes == []
+    assert list(compute_uses(there, ["nova-compute@node3"])) == []
+
+
+def test_an_agent_is_used_while_it_reports_and_by_what_no_other_agent_can_take_over() -> None:
+    names = ("neutron-l3-agent@node2", "neutron-dhcp-agent@node2", "neutron-openvswitch-agent@node2")
+    alone = Network(l3_node2=(False, {"r"}), dhcp_node2=(False, {"n"}), openvswitch_node2=(True, set()))
+    assert uses(alone, *names) == {
+        names[0]: ["router r name, because no other neutron-l3-agent is up"],
+        names[1]: ["network n name, because no other neutron-dhcp-agent is up"],
+        names[2]: ["it still reports"],
+    }
+    alone.kept |= {"l3_node1": (True, set()), "dhcp_node1": (True, set()), "openvswitch_node2": (False, set())}
+    assert uses(alone, *names) == {name: [] for name in names}
+    alone.disabled = {"l3_node1"}
+    alone.kept["dhcp_node1"] = (False, set())
+    assert list(map(bool, uses(alone, *names).values())) == [True, True, False]
+
+
+def test_routers_move_to_the_agents_with_the_fewest_before_theirs_is_deleted() -> None:
+    network = Network(
+        l3_node1=(True, {"a"}), l3_node2=(False, {"b", "c", "d"}), l3_node3=(True, set()), l3_node4=(False, {"e"})
+    )
+    forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.writes[-1] == "l3_node2 is deleted"
+    hosted = {name: len(things) for name, (_, things) in network.kept.items()}
+    assert hosted == {"l3_node1": 2, "l3_node3": 2, "l3_node4": 1}
+    assert set[str]().union(*(things for _, things in network.kept.values())) == set("abcde")
+
+
+def test_a_router_that_lost_its_agent_in_a_crash_gets_one() -> None:
+    network = Network("dvr", l3_node1=(True, set()), l3_node2=(False, {"a", "b"}))
+    network.fails_at = "l3_node1 gets b"
+    with pytest.raises(ConflictException):
+        forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.kept == {"l3_node1": (True, {"a"}), "l3_node2": (False, set())}
+    network.fails_at = ""
+    assert uses(network, "neutron-l3-agent@node2") == {"neutron-l3-agent@node2": []}
+    forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.kept == {"l3_node1": (True, {"a", "b"})}
+
+
+def test_a_router_in_high_availability_stays_where_it_is_too() -> None:
+    network = Network(l3_node1=(True, {"a"}), l3_node2=(False, {"a"}))
+    forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.writes == ["l3_node2 loses a", "l3_node2 is deleted"]
+
+
+def test_nothing_moves_to_an_agent_that_leaves_as_well() -> None:
+    """It is alive until its service has not heard of it for a while."""
+    leaving = [f"neutron-{program}-agent@node{node}" for program in ("l3", "dhcp") for node in (2, 3)]
+    for program, name in ("l3", leaving[0]), ("dhcp", leaving[2]):
+        hosted = {"1": (True, {"a"}), "2": (False, {"b", "c"}), "3": (True, set[str]())}
+        network = Network(**{f"{program}_node{node}": each for node, each in hosted.items()})
+        forget_network_agent(cloud(network=network), name, leaving)
+        assert network.kept == {f"{program}_node1": (True, {"a", "b", "c"}), f"{program}_node3": (True, set())}
+    alone = Network(l3_node2=(False, {"b"}), l3_node3=(True, set()))
+    assert "router b name, because no other neutron-l3-agent is up" in uses(alone, *leaving[:2])[leaving[0]]
+    with pytest.raises(TransientError, match="no other agent can take over 1"):
+        forget_network_agent(cloud(network=alone), leaving[0], leaving)
+
+
+def test_a_network_keeps_the_number_of_its_dhcp_servers_if_there_are_agents_for_them() -> None:
+    three = Network(dhcp_node1=(True, {"a"}), dhcp_node2=(False, {"a"}), dhcp_node3=(True, set()))
+    forget_network_agent(cloud(network=three), "neutron-dhcp-agent@node2")
+    assert three.writes == ["dhcp_node3 gets a", "dhcp_node2 loses a", "dhcp_node2 is deleted"]
+    two = Network(dhcp_node1=(True, {"a"}), dhcp_node2=(False, {"a", "b"}))
+    forget_network_agent(cloud(network=two), "neutron-dhcp-agent@node2")
+    assert two.kept == {"dhcp_node1": (True, {"a", "b"})}
+
+
+@pytest.mark.parametrize("program", ["l3", "dhcp"])
+def test_an_agent_whose_routers_or_networks_would_be_stranded_is_kept(program: str) -> None:
+    network = Network(**{f"{program}_node2": (False, {"a"}), f"{program}_node1": (False, set())})
+    with pytest.raises(TransientError, match="no other agent can take over 1"):
+        forget_network_agent(cloud(network=network), f"neutron-{program}-agent@node2")
+    assert network.writes == []
+    network = Network(**{f"{program}_node2": (False, set())})
+    forget_network_agent(cloud(network=network), f"neutron-{program}-agent@node2")
+    assert network.writes == [f"{program}_node2 is deleted"]
+
+
+def test_an_agent_that_reports_again_is_kept() -> None:
+    network = Network(l3_node1=(True, set()), l3_node2=(True, {"a"}))
+    with pytest.raises(TransientError, match="it reports again"):
+        forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.writes == []
+
+
+def test_a_long_move_ends_with_its_time_and_is_continued() -> None:
+    network = Network(l3_node1=(True, set()), l3_node2=(False, {"a"}))
+    with pytest.raises(TransientError, match="it takes longer"):
+        within(0.0, lambda: forget_network_agent(cloud(network=network), "neutron-l3-agent@node2"))
+    assert network.writes == []
+
+
+async def test_a_refusal_of_nova_is_reported_and_delays_no_other_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+    compute = Compute()
+    compute.hosts["node3"] = "down"
+    compute.refuses = {"node2"}
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
+    names = ("nova-compute@node2", "nova-compute@node3")
+    look = Inventory(("openstack", "nova-inventory"), {}, "compute", names, ("openstack", "keystone-admin"), "")
+    action = ForgetAgents(look, names)
+    refusal = {"nova-compute@node2": "Unable to delete compute service that is hosting instances."}
+    assert await CloudAgents().forget(action, ADMIN) == refusal
+    assert set(compute.hosts) == {"node1", "node2"}
+    compute.refuses = set()
+    assert await CloudAgents().forget(action, ADMIN) == {}
+    assert set(compute.hosts) == {"node1"}
+    with pytest.raises(TerminalError, match="lacks username"):
+        await CloudAgents().forget(action, {})

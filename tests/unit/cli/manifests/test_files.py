@@ -1,0 +1,156 @@
+"""Several files of manifests in one call, and the namespaces they may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright.api.kinds import CONFIGMAP, NAMESPACE
+from stackwright.cli import confirm
+from stackwright.cli.manifests.load import BadManifest, Manifest
+from stackwright.cli.manifests.namespaces import check_namespaces
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.plan import Object
+from stackwright.core.ports import Conflict, NotServed, TerminalError
+from stackwright.runtime.memory import MemoryCluster
+from tests.unit.cli.test_commands import MANIFEST, called, cluster
+
+__all__ = ["cluster"]
+MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s}
+data: {a: %s}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Any:
+    def written(name: str, text: str) -> str:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        return str(path)
+
+    return written
+
+
+def test_all_files_are_applied_in_their_order(cluster: MemoryCluster, file: Any) -> None:
+    one, two = file("one", MAP % ("one", "first")), file("two", MAP % ("two", "x"))
+    again = file("again", MAP % ("one", "last"))
+    result = called("apply", "-f", one, "-f", two, "-f", again)
+    assert result.exit_code == 0
+    assert [line.split(": ") for line in result.stdout.splitlines()] == [
+        ["ConfigMap openstack/one", "created"],
+        ["ConfigMap openstack/two", "created"],
+        ["ConfigMap openstack/one", "changed"],
+    ]
+    assert cluster.peek(CONFIGMAP, ("openstack", "one"))["data"] == {"a": "last"}
+
+
+def test_errors_of_all_files_are_reported_and_nothing_is_applied(cluster: MemoryCluster, file: Any) -> None:
+    good = file("good", MAP % ("one", "x"))
+    wrong = [file("a", MANIFEST.replace("epoxy", "yoga")), file("b", "kind: Nothing\n")]
+    result = called("apply", "-f", wrong[0], "-f", good, "-f", wrong[1])
+    assert result.exit_code == 1
+    assert f"{wrong[0]}: spec.openstack_version" in result.stderr
+    assert f"{wrong[1]}: kind: unknown kind 'Nothing'" in result.stderr
+    assert not cluster.all(CONFIGMAP)
+
+
+def test_standard_input_is_read_once(cluster: MemoryCluster) -> None:
+    result = called("apply", "-f", "-", "-f", "-", stdin=MANIFEST)
+    assert (result.exit_code, "standard input can be read only once" in result.stderr) == (1, True)
+
+
+def test_plan_and_values_accept_several_files(cluster: MemoryCluster, file: Any) -> None:
+    cloud, more = file("cloud", MANIFEST), file("more", MAP % ("one", "x"))
+    result = called("plan", "-f", cloud, "-f", more)
+    assert result.exit_code == 2
+    assert "OpenStackDeployment openstack/cloud" in result.stdout
+    assert called("values", "keystone", "-f", cloud, "-f", more).exit_code == 0
+    other = file("other", MANIFEST.replace("name: cloud", "name: other"))
+    result = called("values", "keystone", "-f", cloud, "-f", other)
+    assert (result.exit_code, "must contain exactly one cloud, not 2" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("command", [("apply",), ("plan",), ("values", "keystone")])
+def test_a_namespace_other_than_the_given_one_is_rejected(command: Any, cluster: MemoryCluster, file: Any) -> None:
+    placed = file("placed", MANIFEST.replace("name: cloud", "name: cloud, namespace: here"))
+    result = called(*command, "-n", "there", "-f", placed)
+    assert result.exit_code == 1
+    assert f"{placed}: metadata.namespace: 'here' differs from --namespace 'there'" in result.stderr
+    assert not cluster.all(OpenStackDeployment.KIND)
+    assert called(*command, "-n", "here", "-f", placed).exit_code in (0, 2)
+
+
+def test_namespaces_are_applied_first_at_any_position(cluster: MemoryCluster) -> None:
+    space = "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
+    result = called("apply", "-f", "-", stdin=MAP % ("one, namespace: new", "x") + space)
+    assert result.stdout.splitlines() == ["Namespace new: created", "ConfigMap new/one: created"]
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 1), (("--yes",), 0)])
+def test_losses_are_confirmed_before_anything_is_applied(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
+    async def foreseen(*_: object) -> list[str]:
+        return ["Glance openstack/glance"]
+
+    monkeypatch.setattr(confirm, "foreseen_losses", foreseen)
+    result = called("apply", *words, "-f", "-", stdin=MAP % ("one", "x"))
+    assert result.exit_code == code
+    assert bool(cluster.all(CONFIGMAP)) is (code == 0)
+    assert ("Glance openstack/glance" in result.stderr and "Nothing was applied." in result.stderr) is (code == 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TerminalError("spec.x: no"),
+        NotServed("no such kind"),
+        Conflict("another owns it", CONFIGMAP, ("openstack", "two")),
+    ],
+)
+def test_a_rejection_in_the_dry_run_is_reported_with_its_manifest(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def refuse(kind: object, obj: Object, manager: str) -> None:
+        if obj["metadata"]["name"] == "two":
+            raise error
+
+    monkeypatch.setattr(cluster, "dry_run", refuse)
+    result = called("apply", "-f", "-", stdin=f"{MAP % ('one', 'x')}---\n{MAP % ('two', 'x')}")
+    assert result.exit_code == 1
+    assert "document 2" in result.stderr
+    assert str(error) in result.stderr
+    assert result.stderr.endswith("Nothing was applied.\n")
+    assert not cluster.all(CONFIGMAP)
+
+
+@pytest.mark.parametrize("words", [("-n", "typo"), ()])
+def test_only_a_manifest_can_ask_for_a_namespace(words: Any, cluster: MemoryCluster) -> None:
+    cluster.remove(NAMESPACE, ("", "openstack"))
+    result = called("apply", *words, "-f", "-", stdin=MANIFEST)
+    assert result.exit_code == 1
+    name = "typo" if words else "openstack"
+    assert f"Namespace {name} does not exist; set metadata.namespace" in result.stderr
+    assert cluster.peek(NAMESPACE, ("", name)) is None
+    document = f"\n---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"
+    assert called("apply", *words, "-f", "-", stdin=MANIFEST + document).exit_code == 0
+
+
+async def test_all_missing_namespaces_are_reported_together(cluster: MemoryCluster) -> None:
+    asked = [
+        Manifest(CONFIGMAP, {"metadata": {"namespace": name, "name": "a"}}) for name in ("two", "openstack", "one")
+    ]
+    with pytest.raises(BadManifest) as told:
+        await check_namespaces(cluster, asked)
+    names = [line.partition(";")[0] for line in str(told.value).splitlines()]
+    assert names == ["Namespace one does not exist", "Namespace two does not exist"]
+
+
+def test_a_namespace_that_a_manifest_names_is_created(cluster: MemoryCluster) -> None:
+    result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: cloud, namespace: new"))
+    assert result.stdout.splitlines() == ["Namespace new: created", "OpenStackDeployment new/cloud: created"]
