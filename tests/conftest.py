@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import gc
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 
 import pytest
 import structlog
@@ -31,6 +32,14 @@ def pytest_collection_finish() -> None:
 def _quiet() -> None:
     """Log lines are made, so a wrong one fails, and go nowhere."""
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), cache_logger_on_first_use=False)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell starts background jobs with SIGINT ignored, which their children inherit."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -291,14 +291,6 @@ def unanswering(talks: bool) -> Iterator[tuple[int, threading.Event]]:
         listening.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """A shell starts background jobs with SIGINT ignored, which their children inherit."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("talks", [False, True], ids=["silent", "talking"])
 def test_an_interrupt_ends_a_push_at_once(talks: bool, cache: Path, tmp_path: Path) -> None:

@@ -89,9 +89,9 @@ def test_standard_output_contains_only_json(world: World) -> None:
     ]
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_cleans_up(world: World, number: signal.Signals) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins without it
     world.during = lambda what: os.kill(os.getpid(), number) if what == "ssh" else None
     result = called()
     assert result.exit_code == 130
