@@ -13,6 +13,7 @@ import io
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,7 +163,7 @@ class _Content:
                 f"{self._file.name} has images of another version of Stackwright, such as {other[0]:.80}. Import it "
                 "with that version, or export the images of this one."
             )
-        if twice := [name for name in names if names.count(name) > 1]:
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise Malformed(f"it has the image {twice[0]} twice")
         if len(index.manifests) > 2 * len(names):
             raise Malformed("its index names more than its images and their bills of materials")
