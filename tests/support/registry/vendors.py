@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import httpx2
 
-from support.registry.memory import HOST, Answer, MemoryRegistry, error
+from support.registry.memory import Answer, MemoryRegistry, error
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Quay(MemoryRegistry):
             return Answer(204, headers={"Range": f"bytes=0-{had}"})
         answer = super()._upload(method, repository, upload, request, body)
         if "location" in answer.headers:
-            answer.headers["location"] = f"https://{HOST}{answer.headers['location']}"
+            answer.headers["location"] = f"{request.url.join('/')}{answer.headers['location'][1:]}"
         if method == "POST" and answer.status_code == 202:
             answer.headers["range"] = "bytes=0--1"
         if answer.status_code == 416:

@@ -93,7 +93,10 @@ class Registry:
         except RegistryError as refusal:
             if refusal.status not in _IMMUTABLE:
                 raise
-            named = self._named(repository, tag, f"{media_type}, */*")
+            try:
+                named = self._named(repository, tag, f"{media_type}, */*")
+            except TooLarge:
+                named = "which is too large to be read"
             if named == digest:  # another push was faster
                 return None
             if named is None:

@@ -124,7 +124,7 @@ def _refusal(host: str, repository: str, method: str, status: int, text: str, he
     if status in (400, 404) and (not text or text.startswith(("NAME_", "NOT_FOUND"))):
         return RegistryError(
             f"Registry {host} refused the name {repository}{told or f' (status {status})'}. It may be no registry, or "
-            "need a project of this name first."
+            "need a project or repository of this name first."
         )
     if status == 413:
         return Denied(f"Registry {host}, or a proxy before it, refuses requests of this size{told}.")

@@ -47,12 +47,14 @@ class Manner:
 class _Progress:
     """location  of the upload, None before it begins; offset  bytes that the registry has; sent  the most it had
 
-    least  bytes of a chunk but the last, by the registry; asked  whether it told the offset after a cut
+    tried  whether a chunk was sent; least  bytes of a chunk but the last, by the registry; asked  whether it told the
+    offset after a cut
     """
 
     location: httpx2.URL | None = None
     offset: int = 0
     sent: int = 0
+    tried: bool = False
     least: int = 0
     asked: bool = False
 
@@ -81,7 +83,7 @@ class Upload:
             except Transient as error:
                 failures = 1 if self._state.sent > before and not self._whole else failures + 1
                 if failures >= ATTEMPTS:
-                    if self._state.sent or self._whole:
+                    if self._state.sent or self._whole or not self._state.tried:
                         raise
                     self._send_whole()  # not one chunk was accepted
                     failures = 0
@@ -148,7 +150,7 @@ class Upload:
     def _patch(self, size: int) -> None:
         state = self._state
         assert state.location is not None
-        end = state.offset + size
+        state.tried, end = True, state.offset + size
         headers = _BYTES | {"Content-Range": f"{state.offset}-{end - 1}"}
         content = Part(self._blob.path, state.offset, size)
         answer = self._request("PATCH", state.location, headers=headers, content=content, expected=(*_TAKEN, 404, 416))

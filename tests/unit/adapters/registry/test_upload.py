@@ -167,6 +167,13 @@ def test_an_upload_that_is_cut_again_and_again_ends(registry: MemoryRegistry, pu
     assert sum(advanced) <= len(CONTENT)
 
 
+def test_a_registry_that_begins_no_upload_is_not_asked_for_one_of_a_whole(registry: MemoryRegistry, push: Push) -> None:
+    registry.hook = lambda request, body: error(503, "BUSY", "later") if request.method == "POST" else None
+    with pytest.raises(RegistryError, match=r"status 503 \(BUSY: later\)"):
+        push()
+    assert registry.requests_of("POST") == 4 * 4
+
+
 def test_an_upload_whose_later_chunks_are_cut_again_and_again_ends(registry: MemoryRegistry, push: Push) -> None:
     def cut(request: httpx2.Request, body: bytes) -> None:
         if request.method == "PATCH" and not request.headers["content-range"].startswith("0-"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from stackwright.adapters.registry.errors import RegistryError
 from stackwright.adapters.registry.reference import prefix
 from stackwright.adapters.registry.session import Session
 from support.registry.memory import HOST, PASSWORD, USER, MemoryRegistry, digest, error
+from support.registry.served import served
 from support.registry.vendors import Ecr, Ghcr, Harbor, Quay
 
 CONTENT = bytes(range(256)) * 10
@@ -166,6 +168,27 @@ def test_a_whole_blob_is_read_while_it_is_sent(blob: Blob, monkeypatch: pytest.M
     made = Session(prefix(HOST), LOGIN, transport=Unread(), sleep=lambda _: None)
     assert push(Registry(made, CHUNK), blob)
     assert (sum(pieces), max(pieces)) == (2 * len(CONTENT), 100)
+
+
+@pytest.mark.parametrize(
+    ("made", "largest"),
+    [(MemoryRegistry, None), (Ecr, None), (Quay, None), (MemoryRegistry, 400)],
+    ids=["distribution", "ecr", "quay", "cuts"],
+)
+def test_blobs_are_uploaded_by_sockets(
+    made: type[MemoryRegistry], largest: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also to a registry that refuses a chunk, and closes the connection, while it is sent."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    registry, blob = made(), blob_of(tmp_path, CONTENT * 1000)
+    with served(registry, largest) as host:
+        opened = Session(prefix(host), plain_http=True, sleep=lambda _: None)
+        with closing(opened):
+            client = Registry(opened, 1 << 20)
+            assert not client.has_blob(NAME, blob.digest, blob.size)
+            assert push(client, blob)
+            assert client.has_blob(NAME, blob.digest, blob.size)
+    assert digest(registry.blobs[NAME][blob.digest]) == blob.digest
 
 
 @pytest.mark.parametrize(
