@@ -167,8 +167,8 @@ def test_a_compute_service_is_deleted_unless_it_reports_again() -> None:
 def test_a_list_that_ignores_the_filters_deletes_no_other_agent() -> None:
     compute, network = Compute(), Network(l3_node1=(True, set()), l3_node3=(False, set()))
     computes, everything = compute.services("nova-compute", "node2"), network.agents("neutron-l3-agent")
-    compute.services = lambda binary, host: computes  # type: ignore[method-assign]
-    network.agents = lambda binary, host="": everything  # type: ignore[method-assign]
+    compute.services = lambda binary="", host="": computes  # type: ignore[method-assign]
+    network.agents = lambda binary="", host="": everything  # type: ignore[method-assign]
     there = cloud(compute, network)
     forget_compute(there, "nova-compute@node3")
     forget_network_agent(there, "neutron-l3-agent@node2")
@@ -364,7 +364,8 @@ async def test_one_answer_without_an_agent_does_not_forget_it(
     monkeypatch: pytest.MonkeyPatch, waits: list[float], service: str, name: str, listing: Any
 ) -> None:
     """A replica that has just started may answer a list with 200 and no items."""
-    there, made = listing(), []
+    there = listing()
+    made: list[Any] = []
 
     def connect(*_: Any, **__: Any) -> Any:
         made.append(cloud(there, there))
@@ -383,11 +384,11 @@ async def test_one_answer_without_an_agent_does_not_forget_it(
 async def test_a_service_that_does_not_answer_again_proves_nothing(
     monkeypatch: pytest.MonkeyPatch, waits: list[float]
 ) -> None:
-    def fails() -> None:
+    def fails(_: Any) -> list[Any]:
         raise ConnectFailure("connection refused")
 
     compute = Compute()
     monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
-    monkeypatch.setitem(agents.EVERY, "compute", lambda _: fails())
+    monkeypatch.setitem(agents.EVERY, "compute", fails)
     name = "nova-compute@node2"
     assert await CloudAgents().forget(forget("compute", name), ADMIN) == {name: "connection refused"}
