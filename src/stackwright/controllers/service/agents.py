@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from stackwright.controllers.service.observe import Observed, holdings, inventory_name
 from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import DIGEST, annotation, label
-from stackwright.core.openstack.agents import REPORTS, briefly, listed, registered, shown, some
+from stackwright.core.openstack.agents import REPORTS, listed, registered, shown, some
 from stackwright.core.plan import ForgetAgents, Inventory, Object, Plan
 from stackwright.services.context import Context
 from stackwright.services.declaration import Service
@@ -100,7 +100,7 @@ def _about(plan: Plan, kept: tuple[str, ...], result: _Result) -> tuple[Conditio
         return None, (), LOOK
     if not any(each.type == "Release" and each.status for each in plan.conditions):
         return _waiting(kept, "the release is not ready"), (), LOOK
-    used = {name: briefly(causes) for name, causes in result.held.items() if name in kept and causes}
+    used = {name: causes for name, causes in result.held.items() if name in kept and causes}
     condition = _used(used) if used else _waiting(kept, "checking what uses them")
     if result.lasts > 0 and all(name in used for name in kept):
         return condition, (), result.lasts
