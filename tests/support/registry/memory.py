@@ -67,6 +67,17 @@ class MemoryRegistry:
         self.requests.clear()
         return found
 
+    def cut_first_put(self, *, done: bool) -> None:
+        """Let the connection of the first PUT end without an answer. done  whether the registry has handled it"""
+
+        def cut(request: httpx2.Request, body: bytes) -> None:
+            if request.method == "PUT" and self.requests_of("PUT") == 1:
+                if done:
+                    self._answer(request, body)
+                raise httpx2.ReadError("cut")
+
+        self.hook = cut
+
     def requests_of(self, method: str) -> int:
         return sum(request.method == method for request in self.requests)
 

@@ -118,20 +118,10 @@ def test_an_upload_that_is_cut_continues_with_what_is_missing(
 def test_a_cut_at_the_end_is_resumed_if_the_blob_is_not_there(
     registry: MemoryRegistry, push: Push, blob: Blob, done: bool
 ) -> None:
-    puts = 0
-
-    def cut(request: httpx2.Request, body: bytes) -> None:
-        nonlocal puts
-        puts += request.method == "PUT"
-        if request.method == "PUT" and puts == 1:
-            if done:
-                registry._answer(request, body)
-            raise httpx2.ReadError("cut")
-
-    registry.hook = cut
+    registry.cut_first_put(done=done)
     assert push()
     assert registry.blobs[REPOSITORY][blob.digest] == CONTENT
-    assert puts == (1 if done else 2)
+    assert registry.requests_of("PUT") == (1 if done else 2)
     assert registry.received == len(CONTENT)
 
 

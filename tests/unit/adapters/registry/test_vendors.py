@@ -146,17 +146,7 @@ def test_a_registry_that_refuses_the_whole_blob_too_is_reported(blob: Blob) -> N
 @pytest.mark.parametrize("done", [True, False])
 def test_a_whole_blob_whose_upload_is_cut_is_sent_again_if_it_is_not_there(blob: Blob, done: bool) -> None:
     registry = Ghcr(largest=400)
-    count = 0
-
-    def cut(request: httpx2.Request, body: bytes) -> None:
-        nonlocal count
-        count += request.method == "PUT"
-        if request.method == "PUT" and count == 1:
-            if done:
-                registry._answer(request, body)
-            raise httpx2.ReadError("cut")
-
-    registry.hook = cut
+    registry.cut_first_put(done=done)
     advanced: list[int] = []
     assert push(Registry(session(registry), CHUNK), blob, advanced)
     again = [] if done else ["POST", "PUT"]
