@@ -9,7 +9,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 # `tools` is also a folder.
-.PHONY: tools helm server help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs mutants docs clean
+.PHONY: tools helm server help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs mutants docs dist clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ mutants: $(VENV)/ok tools ## Change the code in small ways and count undetected 
 
 docs: $(VENV)/ok ## Regenerate the reference pages
 	$(BIN)/python tools/docs.py
+
+dist: $(VENV)/ok ## Build what a release publishes into dist/; URL=https://...: where its archives will be
+	$(BIN)/python tools/release.py $(URL)
 
 clean: ## Delete build results of this checkout (the caches remain)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist out

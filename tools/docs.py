@@ -187,5 +187,7 @@ def write() -> list[Path]:
 
 
 if __name__ == "__main__":
-    for changed in write():
+    import man
+
+    for changed in (*write(), *man.write()):
         sys.stdout.write(f"{changed}\n")

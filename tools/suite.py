@@ -270,7 +270,7 @@ def test() -> int:
 def unproven(known: list[Pack], record: packs.Record) -> list[Pack]:
     """Packs whose last run did not pass on this code; an interrupted run continues with them.
 
-    Documentation and pure tests aside, which no pack reads.
+    Documentation and pure tests do not count, unless `paths` of the pack select them: no other pack reads them.
     """
     changed = changes(known, record)
     own = packs.RECORD.relative_to(ROOT).as_posix()
@@ -280,7 +280,7 @@ def unproven(known: list[Pack], record: packs.Record) -> list[Pack]:
         code = [
             each
             for each in changed[pack.name]
-            if each != own and not each.endswith(".md") and not each.startswith(PURE)
+            if packs.selects(pack, [each]) or not (each == own or each.endswith(".md") or each.startswith(PURE))
         ]
         return last.result == "passed" and since(last.passed) is not None and not code
 

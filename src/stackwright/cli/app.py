@@ -11,6 +11,8 @@ import errno
 import functools
 import importlib
 import os
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 from stackwright.cli import common
 from stackwright.cli.common import add
 
+PROGRAM, PLUGIN = "stackwright", "kubectl stackwright"  # what users type
 COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable by which a shell asks for completions
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 COMPARING = ("plan",)  # 2 means changes here, so wrong usage is a failure
@@ -92,7 +95,22 @@ class LazyCommand(TyperCommand):
         return add(typer.main.get_command(single))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        return self.load().make_context(info_name, args, parent=parent, **extra)
+        command = self.load()
+        if parent is not None and parent.find_root().info_name == PLUGIN:
+            _as_plugin(command)
+        return command.make_context(info_name, args, parent=parent, **extra)
+
+
+def _as_plugin(command: Any) -> None:
+    """Name the plug-in in the help of a command, its options and its subcommands."""
+    for each in (command, *command.params):
+        each.help = _typed_with_kubectl(each.help)
+    for child in getattr(command, "commands", {}).values():
+        _as_plugin(child)
+
+
+def _typed_with_kubectl(text: str | None) -> str | None:
+    return text and re.sub(rf"\b{PROGRAM}(?= ({'|'.join(COMMANDS)})\b)", PLUGIN, text)
 
 
 class LazyGroup(TyperGroup):
@@ -118,6 +136,9 @@ class LazyGroup(TyperGroup):
 
     def make_context(self, info_name: Any, args: list[str], parent: Any = None, **extra: Any) -> Any:
         words = list(args)  # Click removes those that it parses
+        if info_name == PLUGIN:
+            self.epilog = _typed_with_kubectl(self.epilog)
+            self.params = [each for each in self.params if "completion" not in str(each.name)]  # kubectl's own is used
         try:
             return super().make_context(info_name, args, parent, **extra)
         except typer.TyperException as error:
@@ -140,7 +161,7 @@ class LazyGroup(TyperGroup):
 
 app = typer.Typer(
     cls=LazyGroup,
-    name="stackwright",
+    name=PROGRAM,
     help="Deploy and operate OpenStack on Kubernetes.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -157,26 +178,44 @@ def root(
     if version:
         from importlib.metadata import version as of
 
-        common.echo(of("stackwright"))
+        common.echo(of(PROGRAM))
         raise typer.Exit
     if ctx.invoked_subcommand is None:
         common.echo(ctx.get_help(), err=True)
         raise typer.Exit(EXIT_USAGE)
 
 
-def main() -> None:
+def main(program: str = PROGRAM) -> None:
     """Ends with the exit codes of EPILOG."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), "r+"))
     try:
-        app(prog_name="stackwright")
+        app(prog_name=program)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
     except Exception as error:  # an unexpected error: expected ones have become exit codes
         if COMPLETION not in os.environ:  # a shell would show the error in the line that is being typed
             _tell(error)
         sys.exit(EXIT_FAILURE)
+
+
+def plugin() -> None:
+    """`kubectl-stackwright`, which kubectl calls for `kubectl stackwright`."""
+    main(PLUGIN)
+
+
+def complete_plugin() -> None:
+    """`kubectl_complete-stackwright WORD... INCOMPLETE`, which kubectl calls for completions of the plug-in.
+
+    Prints one candidate per line, with a tab and its description, in the format of Cobra, which is also fish's. Without
+    candidates the shell completes names of files.
+    """
+    *words, incomplete = sys.argv[1:] or [""]
+    typed = shlex.join([PROGRAM, *words]) + " " + (shlex.quote(incomplete) if incomplete else "")
+    asked = {COMPLETION: "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args", "_TYPER_COMPLETE_ARGS": typed}
+    os.environ.update(asked)
+    main()
 
 
 def _tell(error: Exception) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+
+from stackwright.cli import common
 
 
 class Format(StrEnum):
@@ -24,9 +26,17 @@ class Data(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--output", "-o", help="Output format.")]
 
 
-def dumped(data: Any, format_: Format) -> str:
+def show(output: Format, data: Any, text: Callable[[], str]) -> None:
+    """Prints data for programs; as a table, the text for people, which is built only then and keeps its colours."""
+    if output is Format.TABLE:
+        common.echo(text(), painted=True)
+    else:
+        common.data(dumped(data, output))
+
+
+def dumped(data: Any, format_: Format | Data) -> str:
     """Data as JSON or YAML."""
-    if format_ is Format.JSON:
+    if format_.value == Data.JSON:
         import json
 
         text = json.dumps(data, indent=2, ensure_ascii=False)

@@ -19,7 +19,7 @@ from stackwright.runtime.memory import MemoryContents
 from stackwright.services.neutron.kind import Neutron
 from stackwright.services.nova.kind import Nova
 from support.faults import Crash, Fuse
-from sweep import sampled
+from sweep import Part, parts, sampled
 from tests.scenario.world import EVERY_ROLE, NAME, NAMESPACE, SETTINGS, World, ready_world
 
 pytestmark = pytest.mark.looptime
@@ -241,7 +241,8 @@ async def test_a_plan_names_what_is_forgotten_and_what_is_kept() -> None:
     await world.stop()
 
 
-async def test_an_operator_that_is_killed_at_any_write_forgets_all_the_same() -> None:
+@parts(4)
+async def test_an_operator_that_is_killed_at_any_write_forgets_all_the_same(part: Part) -> None:
     start = await world_of_two()
     await start.stop()
     undisturbed, fuse = start.again(), Fuse()
@@ -251,7 +252,7 @@ async def test_an_operator_that_is_killed_at_any_write_forgets_all_the_same() ->
     await undisturbed.stop()
     assert fuse.count > 10
     kills = [(number, after) for number in range(1, fuse.count + 1) for after in (False, True)]
-    for number, after in sampled(kills, every=24):
+    for number, after in sampled(kills, 24, part):
         world = start.again()
         leave(world)
         await world.start(Fuse(number, after))

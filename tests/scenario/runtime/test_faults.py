@@ -12,7 +12,7 @@ from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.ports import Conflict, TransientError
 from stackwright.services.keystone.kind import Keystone
 from support.faults import Crash, Fuse
-from sweep import sampled
+from sweep import ALL, parts, sampled
 from tests.scenario.world import World, ready_world
 
 pytestmark = pytest.mark.looptime
@@ -115,23 +115,25 @@ async def pictures_of(world, patience=30):
     return camera.pictures, world.state()
 
 
-async def all_end_like(pictures, wanted, patience=30, every=8):
+async def all_end_like(pictures, wanted, patience=30, every=8, part=ALL):
     """A new operator brings each picture, of which a commit takes a sample, to the state that is wanted."""
-    for name, world in sampled(pictures.items(), every):
+    for name, world in sampled(pictures.items(), every, part):
         await world.settle(patience)
         assert difference(world.state(), wanted) == [], f"killed {name}"
         await world.stop()
 
 
-async def test_a_whole_cloud_that_is_killed_at_any_write_of_its_installation_ends_like_an_undisturbed_one():
+@parts(8)
+async def test_a_whole_cloud_that_is_killed_at_any_write_of_its_installation_ends_like_an_undisturbed_one(part):
     pictures, wanted = await pictures_of(start(WHOLE, whole=True), OFTEN)
     assert all(wanted["passwords"].values())
     assert {"Neutron/neutron", "Nova/nova", "Cinder/cinder"} <= wanted["objects"].keys()
     assert len(pictures) > 400
-    await all_end_like(pictures, wanted, OFTEN, every=240)
+    await all_end_like(pictures, wanted, OFTEN, every=240, part=part)
 
 
-async def test_a_whole_cloud_that_is_killed_at_any_write_of_a_change_ends_like_an_undisturbed_one():
+@parts(3)
+async def test_a_whole_cloud_that_is_killed_at_any_write_of_a_change_ends_like_an_undisturbed_one(part):
     world = start(WHOLE, whole=True)
     await world.settle(OFTEN)
     await world.stop()
@@ -140,10 +142,11 @@ async def test_a_whole_cloud_that_is_killed_at_any_write_of_a_change_ends_like_a
     pictures, wanted = await pictures_of(world, OFTEN)
     assert "Horizon/horizon" not in wanted["objects"]
     assert len(pictures) > 50
-    await all_end_like(pictures, wanted, OFTEN, every=120)
+    await all_end_like(pictures, wanted, OFTEN, every=120, part=part)
 
 
-async def test_a_whole_cloud_that_is_killed_at_any_write_of_its_deletion_leaves_two_secrets():
+@parts(3)
+async def test_a_whole_cloud_that_is_killed_at_any_write_of_its_deletion_leaves_two_secrets(part):
     world = start(WHOLE, whole=True)
     await world.settle(OFTEN)
     await world.stop()
@@ -151,7 +154,7 @@ async def test_a_whole_cloud_that_is_killed_at_any_write_of_its_deletion_leaves_
     pictures, wanted = await pictures_of(world, OFTEN)
     assert sorted(wanted["objects"]) == ["Secret/openstack-ca", "Secret/openstack-ceph-keys"]
     assert len(pictures) > 50
-    await all_end_like(pictures, wanted, OFTEN, every=120)
+    await all_end_like(pictures, wanted, OFTEN, every=120, part=part)
 
 
 async def test_an_installation_that_is_killed_at_any_write_ends_like_an_undisturbed_one():

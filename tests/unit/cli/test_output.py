@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from stackwright.cli.output import Format, ago, dumped, table
+from stackwright.cli.output import Data, Format, ago, dumped, show, table
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,20 @@ def test_data_can_be_read_back() -> None:
     assert json.loads(dumped(data, Format.JSON)) == data
     assert yaml.safe_load(dumped(data, Format.YAML)) == data
     assert "&" not in dumped(data, Format.YAML)
+
+
+@pytest.mark.parametrize(("format_", "same"), [(Format.JSON, Data.JSON), (Format.YAML, Data.YAML)])
+def test_programs_get_data_and_no_text_is_built(
+    capsys: pytest.CaptureFixture[str], format_: Format, same: Data
+) -> None:
+    show(format_, {"a": 1}, lambda: pytest.fail("it was built"))
+    assert capsys.readouterr().out == dumped({"a": 1}, same) + "\n"
+    assert dumped({"a": 1}, Format.JSON) != dumped({"a": 1}, Format.YAML)
+
+
+def test_people_get_a_text_whose_colours_are_its_only_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    show(Format.TABLE, {}, lambda: "\x1b[32mready\x1b[0m\n\x1b]0;title\x07")
+    assert capsys.readouterr().out == "ready\n\\x1b]0;title\\x07\n"
 
 
 def test_columns_are_aligned() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import packs
 import pytest
+import suite
 from packs import Pack, Run
 
 from support.paths import ROOT
@@ -75,6 +76,19 @@ def test_every_source_belongs_to_a_pack_or_only_to_the_core() -> None:
     known = [*packs.load(), Pack("core", 1, "storage", CORE_ONLY)]
     assert len(files) > 500
     assert [path for path in files if not any(packs.selects(pack, [path]) for pack in known)] == []
+
+
+def test_end_to_end_tests_import_no_pure_tests() -> None:
+    """`make e2e-all` does not run a pack again because of a change of them, unless its paths name the file."""
+    folders = tuple(folder.removesuffix("/").replace("/", ".") for folder in suite.PURE)
+    found = []
+    for path in E2E.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            found += [(path.name, name) for name in names if name.startswith(folders)]
+    assert folders == ("tests.unit", "tests.scenario")
+    assert found == []
 
 
 @pytest.mark.parametrize("pack", packs.load(), ids=lambda pack: pack.name)

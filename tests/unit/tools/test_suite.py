@@ -93,6 +93,16 @@ def test_a_complete_run_continues_with_packs_that_did_not_pass_on_this_code(hist
     assert suite.unproven(one, record) == one
 
 
+@pytest.mark.parametrize("path", ["tests/unit/worlds.py", "tests/scenario/world.py", "docs/page.md"])
+def test_a_pure_test_or_page_that_a_pack_reads_counts_for_this_pack_alone(history: Path, path: str) -> None:
+    reads, other = Pack("one", 1, "none", ("src/**", path)), Pack("two", 1, "none", ("src/**",))
+    at = git(history, "rev-parse", "HEAD")
+    record = {name: Run("passed", at, "2026-11-20T10:00:00Z", 1.0, at) for name in ("one", "two")}
+    assert suite.unproven([reads, other], record) == []
+    commit(history, path)
+    assert suite.unproven([reads, other], record) == [reads]
+
+
 def test_a_pack_that_failed_after_it_passed_on_this_code_runs_again(
     history: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import sweep
-from sweep import commits, sampled
+from sweep import commits, parts, sampled
 
 
 @pytest.fixture
@@ -31,6 +31,21 @@ def test_a_full_sweep_tries_each_case(at, monkeypatch: pytest.MonkeyPatch) -> No
     at(7)
     monkeypatch.setenv("SWEEP", "all")
     assert list(sampled(range(18))) == list(range(18))
+
+
+def test_the_parts_of_a_full_sweep_try_each_case_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWEEP", "all")
+    _, shares = parts(4).args
+    found = [list(sampled(range(18), part=part)) for part in shares]
+    assert [len(each) for each in found] == [5, 5, 4, 4]
+    assert sorted(case for each in found for case in each) == list(range(18))
+    assert parts(4).kwargs == {"ids": ["1of4", "2of4", "3of4", "4of4"]}
+
+
+def test_a_sample_is_not_split(at) -> None:  # type: ignore[no-untyped-def]
+    at(7)
+    _, (part,) = parts(4).args
+    assert list(sampled(range(18), part=part)) == [3, 7, 11, 15]
 
 
 def test_without_git_a_sample_is_selected_too(monkeypatch: pytest.MonkeyPatch) -> None:

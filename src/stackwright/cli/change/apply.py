@@ -150,7 +150,7 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
 
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     """Prints the applied objects in the format of `status`."""
-    from stackwright.cli.output import Format, dumped
+    from stackwright.cli.output import dumped
     from stackwright.cli.ui.resource_tree import described
     from stackwright.core.objects import key_of
 
@@ -158,7 +158,7 @@ async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     for manifest, result in results:
         current = await reader.get(manifest.kind, key_of(manifest.obj)) or manifest.obj
         rows.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
-    common.data(dumped(rows, Format(output.value)))
+    common.data(dumped(rows, output))
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:

@@ -35,7 +35,7 @@ def crds(
       stackwright crds --ipam | kubectl apply -f -
     """
     from stackwright.cli.cluster import fail
-    from stackwright.cli.output import Format, as_yaml, dumped
+    from stackwright.cli.output import as_yaml, dumped
 
     if directory is not None:
         if ipam:
@@ -49,7 +49,7 @@ def crds(
         return
     chosen = borrowed() if ipam else definitions()
     if output is Data.JSON:
-        common.data(dumped({"apiVersion": "v1", "kind": "List", "items": chosen}, Format.JSON))
+        common.data(dumped({"apiVersion": "v1", "kind": "List", "items": chosen}, output))
     else:
         common.data("---\n".join(as_yaml(each) for each in chosen), nl=False)
 

@@ -48,6 +48,7 @@ def plan(
     """
     from stackwright.cli.cluster import fail, run
     from stackwright.cli.manifests.load import BadManifest, load_all
+    from stackwright.cli.output import show
     from stackwright.cli.ui.steps import lines
     from stackwright.forecast.entries import summary
 
@@ -56,16 +57,15 @@ def plan(
         found, stuck = run(_work(manifests, namespace or NAMESPACE, delete, kubeconfig))
     except BadManifest as error:
         fail(f"{error}\nNothing was changed.")
-    if output is not Format.TABLE:
-        from stackwright.cli.output import dumped
-
-        data = {
-            "changes": [entry.as_dict() for entry in found],
-            "stuck": {name: str(cause) for name, cause in stuck.items()},
-        }
-        common.data(dumped(data, output))
-    else:
-        common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=common.coloured()))), painted=True)
+    data = {
+        "changes": [entry.as_dict() for entry in found],
+        "stuck": {name: str(cause) for name, cause in stuck.items()},
+    }
+    show(
+        output,
+        data,
+        lambda: "\n".join(_text(found, stuck, lines(found, full=full, colour=common.coloured()))),
+    )
     if summary(found):
         raise typer.Exit(EXIT_CHANGES)
 

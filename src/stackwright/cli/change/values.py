@@ -56,7 +56,7 @@ def values(
       stackwright values keystone -f cloud.yaml --for openstack-helm > keystone.yaml
     """
     from stackwright.cli.cluster import fail, run
-    from stackwright.cli.output import Format, dumped
+    from stackwright.cli.output import dumped
 
     try:
         found = run(_built(_cloud(file, namespace), chart))
@@ -64,7 +64,7 @@ def values(
             found = _translated(chart, found)
     except ValueError as error:
         fail(str(error))
-    common.data(dumped(found, Format(output.value)))
+    common.data(dumped(found, output))
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:

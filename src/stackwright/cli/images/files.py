@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import common
 from stackwright.cli.images.common import Names, megabytes, phases
-from stackwright.cli.output import Format, FormatOption, dumped, table
+from stackwright.cli.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.local.image.published.transfer import Transferred
@@ -80,14 +79,11 @@ def import_(
 def _show(transferred: Sequence[Transferred], output: Format, *, read: bool = False) -> None:
     from dataclasses import asdict
 
-    if output is not Format.TABLE:
-        hidden = set() if read else {"new"}
-        rows = [{key: value for key, value in asdict(each).items() if key not in hidden} for each in transferred]
-        common.data(dumped(rows, output))
-        return
+    hidden = set() if read else {"new"}
+    rows = [{key: value for key, value in asdict(each).items() if key not in hidden} for each in transferred]
     lines = [("REFERENCE", "DIGEST", "SIZE", *(["RESULT"] if read else []))]
     lines += [
         (each.reference, each.digest, megabytes(each.size), *(["imported" if each.new else "present"] if read else []))
         for each in transferred
     ]
-    common.data(table(lines))
+    show(output, rows, lambda: table(lines))

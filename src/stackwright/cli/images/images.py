@@ -9,7 +9,7 @@ import typer
 from stackwright.cli import common
 from stackwright.cli.images import files, registry
 from stackwright.cli.images.common import Names, megabytes
-from stackwright.cli.output import Format, FormatOption, dumped, table
+from stackwright.cli.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.local.image.cache import BuiltImage
@@ -58,14 +58,15 @@ def list_images(
             own = image.archive.stat().st_size
             row |= {"size": image.size, "own": own, "archive": str(image.archive), "sbom": str(image.sbom)}
         rows.append(row)
-    if output is not Format.TABLE:
-        common.data(dumped(rows, output))
-        return
+    show(output, rows, lambda: _table(rows))
+
+
+def _table(rows: list[dict[str, object]]) -> str:
     lines: list[tuple[str, ...]] = [("NAME", "REFERENCE", "SIZE", "OWN LAYERS", "BUILT")]
     for row in rows:
         sizes = [megabytes(int(str(row[key]))) if key in row else "" for key in ("size", "own")]
         lines.append((str(row["name"]), str(row["reference"]), *sizes, "yes" if row["built"] else "no"))
-    common.data(table(lines))
+    return table(lines)
 
 
 @app.command()

@@ -9,7 +9,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.images.common import Names, megabytes, phases
-from stackwright.cli.output import Format, FormatOption, dumped, table
+from stackwright.cli.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
@@ -58,14 +58,11 @@ def push(
             complete = images.complete(names, report)
         with phase(f"Push images to {place}") as report:
             pushed = Push(layout, place, session, report, sboms=not no_sboms).run(complete)
-    if output is not Format.TABLE:
-        common.data(dumped([asdict(each) for each in pushed], output))
-        return
     lines = [("REFERENCE", "DIGEST", "SENT", "RESULT")]
     lines += [
         (each.reference, each.digest, megabytes(each.sent), "pushed" if each.new else "present") for each in pushed
     ]
-    common.data(table(lines))
+    show(output, [asdict(each) for each in pushed], lambda: table(lines))
 
 
 def verify(
@@ -112,11 +109,8 @@ def verify(
         ):
             complete = {image.title: image for image in images.published().images()}
             found = Verification(place, session, complete, report).run(references)
-    if output is Format.TABLE:
-        lines = [("REFERENCE", "DIGEST", "STATE"), *((each.reference, each.digest or "", each.state) for each in found)]
-        common.data(table(lines))
-    else:
-        common.data(dumped([{**asdict(each), "state": str(each.state)} for each in found], output))
+    lines = [("REFERENCE", "DIGEST", "STATE"), *((each.reference, each.digest or "", each.state) for each in found)]
+    show(output, [{**asdict(each), "state": str(each.state)} for each in found], lambda: table(lines))
     if lacking := [each for each in found if each.lacking]:
         ours = set(images.references(str(place)).values())
         names = [each.name for each in lacking if each.reference in ours]

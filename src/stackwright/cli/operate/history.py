@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stackwright.cli import common, completion
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -91,13 +91,11 @@ async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[
 
 
 def _print(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], output: Format) -> None:
-    from stackwright.cli.output import dumped, table
+    from stackwright.cli.output import show, table
 
-    if output is not Format.TABLE:
-        common.data(dumped([dict(zip(columns, row, strict=True)) for row in rows], output))
-        return
-    shown = [tuple(_cell(each) for each in row) for row in rows]
-    common.echo(table([tuple(map(str.upper, columns)), *shown]))
+    data = [dict(zip(columns, row, strict=True)) for row in rows]
+    cells = (tuple(map(_cell, row)) for row in rows)
+    show(output, data, lambda: table([tuple(map(str.upper, columns)), *cells]))
 
 
 def _cell(value: Any) -> str:

@@ -90,7 +90,7 @@ async def _named(reader: Reader, namespace: str, name: str, goal: Goal) -> tuple
 
 async def _print(obj: Object | None, output: Data) -> None:
     """Prints the object in the format of `status`; null if it does not exist."""
-    from stackwright.cli.output import Format, dumped
+    from stackwright.cli.output import dumped
     from stackwright.cli.ui.resource_tree import described
 
-    common.data(dumped(None if obj is None else described(obj), Format(output.value)))
+    common.data(dumped(None if obj is None else described(obj), output))

@@ -37,15 +37,15 @@ def servers(
       stackwright servers -o json
     """
     from stackwright.cli.cluster import run
-    from stackwright.cli.output import dumped
+    from stackwright.cli.output import show
     from stackwright.cli.ui.tree import lines
 
+    def text() -> str:
+        shown = [line for node in found for line in (*lines(node, colour=common.coloured()), "")]
+        return "\n".join(shown[:-1]) if shown else "No servers found; examples/server.yaml creates one"
+
     found = run(_trees(name, namespace, kubeconfig))
-    if output is not Format.TABLE:
-        common.data(dumped([node.as_dict() for node in found], output))
-        return
-    text = [line for node in found for line in (*lines(node, colour=common.coloured()), "")]
-    common.echo("\n".join(text[:-1]) if text else "No servers found; examples/server.yaml creates one", painted=True)
+    show(output, [node.as_dict() for node in found], text)
 
 
 async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node]:

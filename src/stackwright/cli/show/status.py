@@ -62,7 +62,7 @@ def status(
       stackwright status -o json
     """
     from stackwright.cli.cluster import run
-    from stackwright.cli.output import dumped
+    from stackwright.cli.output import show
 
     question = Question(name, namespace, kubeconfig, everything)
     if watch:
@@ -73,10 +73,7 @@ def status(
             raise typer.Exit((0 if shown else 130) if end.exit_code == -1 else end.exit_code) from None
         return
     answer = run(_once(question, local=True))
-    if output is Format.TABLE:
-        common.echo("\n".join(answer.lines()), painted=True)
-    else:
-        common.data(dumped(answer.as_dict(), output))
+    show(output, answer.as_dict(), lambda: "\n".join(answer.lines()))
 
 
 @dataclass(frozen=True)

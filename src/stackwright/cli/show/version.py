@@ -26,19 +26,22 @@ def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = 
     """
     from importlib.metadata import version as of
 
-    from stackwright.cli.output import dumped, table
+    from stackwright.cli.output import show
 
     versions = {"program": of("stackwright"), **asyncio.run(_cluster(kubeconfig))}
-    if output is not Format.TABLE:
-        common.data(dumped(versions, output))
-        return
+    show(output, versions, lambda: _table(versions))
+    if output is Format.TABLE and versions["problem"]:
+        common.echo(versions["problem"], err=True)
+
+
+def _table(versions: dict[str, Any]) -> str:
+    from stackwright.cli.output import table
+
     rows = [("program", versions["program"])]
     if versions["operator"]:
         rows.append(("operator", f"{versions['operator']['version']} ({versions['operator']['image']})"))
     rows += [(f"{each['kind']} {each['namespace']}/{each['name']}", each["version"]) for each in versions["clouds"]]
-    common.echo(table(rows))
-    if versions["problem"]:
-        common.echo(versions["problem"], err=True)
+    return table(rows)
 
 
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
