@@ -211,7 +211,7 @@ def test_images_reach_a_site_that_builds_none_in_a_file(
 def test_verify_finds_what_the_registry_lost(server: Server, push: Push) -> None:
     missing = push(*trusted(server), verb="verify", code=1)
     assert missing.stdout.count("missing") == len(NAMES)
-    assert f"Push them: stackwright images push {server.host}/sw base " in missing.stderr
+    assert f"Push them: stackwright images push --ca {server.ca} {server.host}/sw base " in missing.stderr
     push(*trusted(server))
     server.requests()
     assert push(*trusted(server), verb="verify").stdout.count(" ok") == len(NAMES)

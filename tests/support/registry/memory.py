@@ -34,11 +34,13 @@ class MemoryRegistry:
     """login  `none`, `basic` or `bearer`. hook  is called before each request; it may answer, or raise
 
     referrers  whether it has the API that lists artifacts
+    immutable  the status and the code of the answer to a push to a tag that exists, whatever its content
     """
 
     login: str = "none"
     mounts: bool = True
     referrers: bool = False
+    immutable: tuple[int, str] | None = None
     hook: Hook = lambda request, body: None
     blobs: dict[str, dict[str, bytes]] = field(default_factory=dict)
     manifests: dict[tuple[str, str], bytes] = field(default_factory=dict)
@@ -64,6 +66,9 @@ class MemoryRegistry:
         found = [request.method for request in self.requests if request.url.host == HOST]
         self.requests.clear()
         return found
+
+    def requests_of(self, method: str) -> int:
+        return sum(request.method == method for request in self.requests)
 
     def _handle(self, generation: int, request: httpx2.Request) -> Answer:
         with self._lock:
@@ -122,6 +127,8 @@ class MemoryRegistry:
         return Answer(200, headers=headers, content=content if method == "GET" else None)
 
     def _put_manifest(self, repository: str, tag: str, body: bytes) -> Answer:
+        if self.immutable and (repository, tag) in self.manifests and not tag.startswith("sha256:"):
+            return error(*self.immutable, f"The tag {tag} is immutable.")
         document = json.loads(body)
         if "manifests" in document:
             listed = {each["digest"] for each in document["manifests"]}
@@ -162,7 +169,8 @@ class MemoryRegistry:
             return self._at(202, repository, upload)
         if method == "GET":
             return self._at(204, repository, upload)
-        wanted = request.url.params["digest"]
+        self.store(upload, body)
+        had, wanted = self.uploads[upload], request.url.params["digest"]
         if digest(had) != wanted:
             return error(400, "DIGEST_INVALID", "provided digest did not match uploaded content")
         del self.uploads[upload]

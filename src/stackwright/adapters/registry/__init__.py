@@ -3,7 +3,7 @@
     reference     names: prefixes, repositories, digests         exchange  one request, with bounds on size and time
     credentials   auth files and credential helpers              session   requests: login, redirects, retries
     certificates  CAs                                            client    manifests and blobs
-    challenge     how a registry wants to be logged in to        upload    one blob: mount, or chunks
+    challenge     how a registry wants to be logged in to        upload    one blob: mount, chunks, or whole
     errors        messages for users                             parallel  several at once
     referrers     artifacts that refer to an image
 

@@ -8,15 +8,17 @@ latest.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx2
 
 from stackwright.adapters.registry import errors
-from stackwright.adapters.registry.errors import Stopped
+from stackwright.adapters.registry.errors import RegistryError, Stopped
 
-LONGEST = 600  # seconds of a request; a chunk of an upload then needs 28 kB/s
+LONGEST = 600  # seconds of a request
+_SLOWEST = 28_000  # bytes in a second of a body that is sent in more seconds
 _BODY = 1 << 20  # bytes of an answer; all that we read are tokens, manifests and messages
 _PIECE = 256 << 10
 
@@ -27,6 +29,41 @@ class Answer:
     headers: httpx2.Headers
     body: bytes
     url: httpx2.URL
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a file, as a body that is read while it is sent, again for each attempt.
+
+    passed  is called with the number of bytes of the body that were handed over
+    """
+
+    path: Path
+    offset: int
+    size: int
+    passed: Callable[[int], None] = lambda _: None
+
+    def __len__(self) -> int:
+        return self.size
+
+    def pieces(self) -> Iterator[bytes]:
+        """Raises RegistryError for a file that is too short, or cannot be read."""
+        done = 0
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset)
+                while done < self.size:
+                    piece = file.read(min(_PIECE, self.size - done))
+                    if not piece:
+                        raise RegistryError(f"{self.path} is too short.")
+                    yield piece
+                    done += len(piece)
+                    self.passed(done)
+        except OSError as error:
+            raise RegistryError(f"{self.path} cannot be read: {error.strerror}.") from None
+
+
+Body = bytes | Part
 
 
 class Exchanges:
@@ -52,7 +89,7 @@ class Exchanges:
         with self._changed:
             self._changed.wait_for(lambda: self._stopped, seconds)
 
-    def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes) -> Answer:
+    def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: Body) -> Answer:
         """Raises the errors of httpx2, RegistryError for an answer that is refused, and Stopped."""
         self.check_stopped()
         ended: list[Answer | BaseException] = []
@@ -71,7 +108,7 @@ class Exchanges:
         threading.Thread(target=exchange, daemon=True).start()
         try:
             with self._changed:
-                self._changed.wait_for(lambda: ended or self._stopped, self._longest)
+                self._changed.wait_for(lambda: ended or self._stopped, max(self._longest, len(content) / _SLOWEST))
         finally:
             left.set()
         if not ended:
@@ -82,11 +119,11 @@ class Exchanges:
         return ended[0]
 
     def _exchange(
-        self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes, left: threading.Event
+        self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: Body, left: threading.Event
     ) -> Answer:
         length = {} if method in ("GET", "HEAD") else {"Content-Length": str(len(content))}
-        pieces = _pieces(content, left) if content else None
-        request = self._client.build_request(method, url, headers={**headers, **length}, content=pieces)
+        sent = _pieces(content, left) if isinstance(content, Part) else content or None
+        request = self._client.build_request(method, url, headers={**headers, **length}, content=sent)
         response = self._client.send(request, stream=True, auth=None)
         try:
             encoding = response.headers.get("content-encoding", "identity")
@@ -103,11 +140,11 @@ class Exchanges:
         return Answer(response.status_code, response.headers, bytes(body), url)
 
 
-def _pieces(content: bytes, left: threading.Event) -> Iterator[bytes]:
+def _pieces(content: Part, left: threading.Event) -> Iterator[bytes]:
     """A body that ends when its request is given up."""
-    for start in range(0, len(content), _PIECE):
+    for piece in content.pieces():
         _check(left)
-        yield content[start : start + _PIECE]
+        yield piece
 
 
 def _check(left: threading.Event) -> None:

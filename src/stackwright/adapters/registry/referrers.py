@@ -46,8 +46,8 @@ class Referrers:
     def attach(self, repository: str, subject: str, artifact: Mapping[str, Any], content: bytes) -> None:
         """Put the manifest of an artifact, which names the subject, and list it."""
         digest, media_type = artifact["digest"], artifact["mediaType"]
-        answer = self._registry.put_manifest(repository, digest, content, media_type)
-        if answer.headers.get("oci-subject") != subject:
+        noted = self._registry.put_manifest(repository, digest, content, media_type)
+        if noted != subject and self._lists(repository, subject, digest) is False:
             self._list(repository, subject, artifact)
         if not self.has(repository, subject, artifact):
             raise RegistryError(
@@ -70,7 +70,10 @@ class Referrers:
             if listed is None and page:
                 return None
             if listed is None:  # the API is missing
-                return _has(self._index(repository, subject)["manifests"], digest)
+                try:
+                    return _has(self._index(repository, subject)["manifests"], digest)
+                except TooLarge:
+                    return None
             following = _NEXT.search(answer.headers.get("link", ""))
             if _has(listed, digest) or following is None:
                 return _has(listed, digest)

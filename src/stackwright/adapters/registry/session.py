@@ -10,7 +10,9 @@ import json
 import re
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import quote, urlencode
 
@@ -18,17 +20,28 @@ import httpx2
 
 from stackwright.adapters.registry import challenge, errors
 from stackwright.adapters.registry.credentials import Credentials
-from stackwright.adapters.registry.errors import RegistryError, Transient
-from stackwright.adapters.registry.exchange import LONGEST, Answer, Exchanges
+from stackwright.adapters.registry.errors import Denied, RegistryError, Transient
+from stackwright.adapters.registry.exchange import LONGEST, Answer, Body, Exchanges
 from stackwright.adapters.registry.reference import PORTS, Prefix
 
 ATTEMPTS = 4
 _REDIRECTS = 5
 _ADDRESS = 8192  # characters
 _TOKEN = 64 << 10
+_ENDLESS = 1e9  # seconds
+_DUE = 0.75  # of the seconds in which a token expires
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}|[0-9a-f.:]{2,45}", re.ASCII | re.IGNORECASE)
 _TIMEOUT = httpx2.Timeout(15, read=300, write=60)  # seconds; after the last byte, a registry may copy the whole blob
 _HEADERS = {"User-Agent": "stackwright", "Accept-Encoding": "identity"}
+
+
+@dataclass(frozen=True)
+class _Token:
+    """wanted  the challenge that it answers. until  when a new one is due, by the clock of the session"""
+
+    text: str = field(repr=False)
+    wanted: challenge.Challenge
+    until: float
 
 
 class Session:
@@ -44,6 +57,7 @@ class Session:
         writes: bool = True,
         transport: httpx2.BaseTransport | None = None,
         sleep: Callable[[float], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
         longest: float = LONGEST,
     ) -> None:
         self.host = prefix.host
@@ -54,8 +68,9 @@ class Session:
         self._client = _client(tls, transport)
         self._exchanges = Exchanges(self.host, self._client, longest)
         self._sleep = sleep or self._exchanges.pause
+        self._clock = clock
         self._lock = threading.Lock()
-        self._tokens: dict[tuple[str, ...], str] = {}
+        self._tokens: dict[tuple[str, ...], _Token] = {}
         self._basic = False
         self._contacted = False
 
@@ -70,9 +85,9 @@ class Session:
         """Raises Stopped after a stop."""
         self._exchanges.check_stopped()
 
-    def pause(self, failures: int) -> None:
-        """Wait before the next attempt: 1, 2, 4 seconds."""
-        self._sleep(2.0 ** (failures - 1))
+    def pause(self, failures: int, least: float = 0) -> None:
+        """Wait before the next attempt: 1, 2, 4 seconds, or as long as the registry asks."""
+        self._sleep(max(2.0 ** (failures - 1), least))
 
     def request(
         self,
@@ -81,7 +96,7 @@ class Session:
         repositories: Iterable[str],
         *,
         headers: Mapping[str, str] | None = None,
-        content: bytes = b"",
+        content: Body = b"",
         expected: Iterable[int] = (200,),
         attempts: int = ATTEMPTS,
     ) -> Answer:
@@ -97,11 +112,12 @@ class Session:
                 answer = self._redirected(method, url, names, dict(headers or {}), content)
                 if answer.status in expected:
                     return answer
-                raise errors.refused(self.host, names[0], method, answer.status, self._said(answer))
-            except Transient:
+                raise errors.refused(self.host, names[0], method, answer.status, self._said(answer), answer.headers)
+            except Transient as error:
                 if failures == attempts:
                     raise
-            self.pause(failures)
+                least = error.pause
+            self.pause(failures, least)
         raise AssertionError("unreachable")
 
     def location(self, answer: Answer) -> httpx2.URL:
@@ -131,7 +147,7 @@ class Session:
         return url
 
     def _redirected(
-        self, method: str, url: httpx2.URL, names: tuple[str, ...], headers: dict[str, str], content: bytes
+        self, method: str, url: httpx2.URL, names: tuple[str, ...], headers: dict[str, str], content: Body
     ) -> Answer:
         for _ in range(_REDIRECTS):
             answer = self._logged_in(method, url, names, headers, content)
@@ -142,7 +158,7 @@ class Session:
         raise errors.invalid(self.host, "too many redirects")
 
     def _logged_in(
-        self, method: str, url: httpx2.URL, names: tuple[str, ...], headers: dict[str, str], content: bytes
+        self, method: str, url: httpx2.URL, names: tuple[str, ...], headers: dict[str, str], content: Body
     ) -> Answer:
         if not self._is_own(url):
             return self._send(method, url, headers, content)
@@ -162,8 +178,14 @@ class Session:
     def _authorization(
         self, names: tuple[str, ...], refusal: Answer | None = None, sent: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Return the header of a login, a new one after a refusal of the header that was sent."""
+        """Return the header of a login, a new one after a refusal of the header that was sent.
+
+        A token is renewed before it expires, because a refusal may follow a long body only.
+        """
         with self._lock:
+            token = self._tokens.get(names)
+            if refusal is None and token and self._clock() >= token.until:
+                self._tokens[names] = self._token(token.wanted, names)
             known = self._known(names)
             if refusal is None or (known and known != sent):  # another thread has renewed it
                 return known
@@ -180,10 +202,10 @@ class Session:
 
     def _known(self, names: tuple[str, ...]) -> dict[str, str]:
         if names in self._tokens:
-            return {"Authorization": f"Bearer {self._tokens[names]}"}
+            return {"Authorization": f"Bearer {self._tokens[names].text}"}
         return {"Authorization": f"Basic {self._credentials.basic}"} if self._basic and self._credentials else {}
 
-    def _token(self, wanted: challenge.Challenge, names: tuple[str, ...]) -> str:
+    def _token(self, wanted: challenge.Challenge, names: tuple[str, ...]) -> _Token:
         """Get a token for these repositories. The rights are ours, not those that the challenge asks for."""
         try:
             realm = self._checked(httpx2.URL(wanted.realm), "an address of a token server")
@@ -192,7 +214,7 @@ class Session:
         first = "pull,push" if self._writes else "pull"
         scopes = [f"repository:{name}:{'pull' if number else first}" for number, name in enumerate(names)]
         service = [("service", wanted.service)] if wanted.service else []
-        login, found = self._credentials, None
+        login, found, asked = self._credentials, None, self._clock()
         if login and login.identity_token:
             form = [*service, ("scope", " ".join(scopes)), ("client_id", "stackwright")]
             form += [("grant_type", "refresh_token"), ("refresh_token", login.identity_token)]
@@ -205,17 +227,20 @@ class Session:
         if found.status in (400, 401, 403):
             raise self._no_login(names[0])
         if found.status != 200:
-            raise errors.refused(realm.host, names[0], "the request of a token", found.status, self._said(found))
+            raise errors.refused(
+                realm.host, names[0], "the request of a token", found.status, self._said(found), found.headers
+            )
         try:
             document = json.loads(found.body)
-            token = document.get("token") or document.get("access_token")
+            token, seconds = document.get("token") or document.get("access_token"), document.get("expires_in")
         except (ValueError, AttributeError, RecursionError):
-            token = None
+            token = seconds = None
         if not isinstance(token, str) or not (token.isascii() and token.isprintable() and len(token) <= _TOKEN):
             raise errors.invalid(realm.host, "no valid token")
-        return token
+        expires = isinstance(seconds, int | float) and 0 < seconds < _ENDLESS
+        return _Token(token, wanted, asked + (_DUE * seconds if expires else _ENDLESS))
 
-    def _send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: bytes) -> Answer:
+    def _send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: Body) -> Answer:
         try:
             answer = self._exchanges.send(method, url, headers, content)
         except (httpx2.RequestError, OSError) as error:
@@ -224,14 +249,14 @@ class Session:
         self._contacted = True
         return answer
 
-    def _no_login(self, repository: str) -> RegistryError:
+    def _no_login(self, repository: str) -> Denied:
         if self._credentials is None:
-            return RegistryError(
+            return Denied(
                 f"Registry {self.host} requires a login, and no file has credentials for it. Run `podman login "
                 f"{self.host}` or `docker login {self.host}`."
             )
         right = "write to" if self._writes else "read"
-        return RegistryError(
+        return Denied(
             f"Registry {self.host} refused the credentials of {self._credentials.source}: they are wrong, or may not "
             f"{right} {repository}. Run `podman login {self.host}` or `docker login {self.host}`."
         )
@@ -239,7 +264,9 @@ class Session:
     def _said(self, answer: Answer) -> str:
         login = self._credentials
         own = [login.basic, login.password, quote(login.password, safe=""), login.identity_token] if login else []
-        return errors.said(answer.body, [secret for secret in (*own, *self._tokens.values()) if secret])
+        return errors.said(
+            answer.body, [secret for secret in (*own, *(token.text for token in self._tokens.values())) if secret]
+        )
 
 
 def _client(tls: ssl.SSLContext | None, transport: httpx2.BaseTransport | None) -> httpx2.Client:

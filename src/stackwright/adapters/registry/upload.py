@@ -1,7 +1,8 @@
-"""Upload one blob: by a mount from another repository, or in chunks.
+"""Upload one blob: by a mount from another repository, in chunks, or as a whole.
 
-After a cut, the registry is asked what it has, and the upload continues there. An upload that it no longer knows begins
-again.
+After a cut, the registry is asked what it has, and the upload continues there. An upload that it no longer knows, or
+about which it contradicts itself, begins again. A registry that refuses chunks, or loses them, gets this blob and all
+later ones as wholes.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from pathlib import Path
 import httpx2
 
 from stackwright.adapters.registry import errors
-from stackwright.adapters.registry.errors import RegistryError, Stopped, Transient
-from stackwright.adapters.registry.exchange import Answer
+from stackwright.adapters.registry.errors import Denied, RegistryError, Stopped, Transient
+from stackwright.adapters.registry.exchange import Answer, Body, Part
 from stackwright.adapters.registry.session import ATTEMPTS, Session
 
 CHUNK = 16 << 20
 _PIECE = 1 << 20
 _RANGE = re.compile(r"(?:bytes=)?0-([0-9]{1,15})")
+_LENGTH = re.compile(r"[0-9]{1,15}")
 _BYTES = {"Content-Type": "application/octet-stream"}
+_TAKEN = (200, 201, 202, 204)  # statuses for a chunk; the specification has 202, ECR answers 201, Pulp 204
 
 
 @dataclass(frozen=True)
@@ -33,22 +36,38 @@ class Blob:
 
 
 @dataclass
+class Manner:
+    """How a registry takes blobs. chunk  bytes; whole  whether it refused chunks"""
+
+    chunk: int = CHUNK
+    whole: bool = False
+
+
+@dataclass
 class _Progress:
-    """location  of the upload, None before it begins; offset  bytes that the registry has; sent  the most it had"""
+    """location  of the upload, None before it begins; offset  bytes that the registry has; sent  the most it had
+
+    tried  whether a chunk was sent; least  bytes of a chunk but the last, by the registry; asked  whether it told the
+    offset after a cut
+    """
 
     location: httpx2.URL | None = None
     offset: int = 0
     sent: int = 0
+    tried: bool = False
+    least: int = 0
+    asked: bool = False
 
 
 class Upload:
-    """The upload of one blob to one repository. `advanced` is called with the number of each chunk's bytes."""
+    """The upload of one blob to one repository. `advanced` is called with the numbers of bytes that were sent."""
 
     def __init__(
-        self, session: Session, repository: str, blob: Blob, advanced: Callable[[int], None], chunk: int = CHUNK
+        self, session: Session, repository: str, blob: Blob, advanced: Callable[[int], None], manner: Manner
     ) -> None:
         self._session, self._repository, self._blob = session, repository, blob
-        self._advanced, self._chunk = advanced, chunk
+        self._advanced, self._manner = advanced, manner
+        self._whole = manner.whole
         self._state = _Progress()
 
     def run(self, source: str | None) -> bool:
@@ -61,19 +80,32 @@ class Upload:
             try:
                 self._transfer()
                 return True
-            except Transient:
-                failures = 1 if self._state.sent > before else failures + 1
+            except Transient as error:
+                failures = 1 if self._state.sent > before and not self._whole else failures + 1
                 if failures >= ATTEMPTS:
-                    raise
+                    if self._state.sent or self._whole or not self._state.tried:
+                        raise
+                    self._send_whole()  # not one chunk was accepted
+                    failures = 0
+                    continue
+                least = error.pause
             except Stopped:
                 raise
-            except RegistryError:
+            except RegistryError as error:
                 if self._is_damaged():
                     raise RegistryError(f"{self._blob.path} is damaged. Remove it and try again.") from None
-                raise
-            self._session.pause(failures)
+                if self._whole or self._state.location is None or isinstance(error, Denied):
+                    raise
+                self._send_whole()
+                continue
+            self._session.pause(failures, least)
             if not self._resumed() and self._exists():
                 return True
+
+    def _send_whole(self) -> None:
+        """Begin again, without chunks."""
+        self._whole = self._manner.whole = True
+        self._state.location = None
 
     def _exists(self) -> bool:
         """Whether the cut came after the last byte."""
@@ -93,76 +125,87 @@ class Upload:
         if answer.status == 201:
             self._compare(answer)
             return True
-        self._state.location = self._session.location(answer)
+        self._begun(answer)
         return False
+
+    def _begun(self, answer: Answer) -> None:
+        state, least = self._state, answer.headers.get("oci-chunk-min-length", "")
+        state.location, state.offset, state.asked = self._session.location(answer), 0, False
+        state.least = int(least) if _LENGTH.fullmatch(least) else 0
 
     def _transfer(self) -> None:
         state, blob = self._state, self._blob
+        if blob.path.stat().st_size != blob.size:
+            raise RegistryError("the file has another size")
         if state.location is None:
-            answer = self._request("POST", f"{self._repository}/blobs/uploads/", expected=(202,))
-            state.location, state.offset = self._session.location(answer), 0
-        with blob.path.open("rb") as file:
-            while state.offset < blob.size:
-                file.seek(state.offset)
-                self._patch(file.read(self._chunk))
+            self._begun(self._request("POST", f"{self._repository}/blobs/uploads/", expected=(202,)))
+        assert state.location is not None
+        while not self._whole and state.offset < blob.size:
+            self._patch(min(max(self._manner.chunk, state.least), blob.size - state.offset))
         location = state.location.copy_merge_params({"digest": blob.digest})
-        self._compare(self._request("PUT", location, expected=(201,)))
+        content = Part(blob.path, 0, blob.size, self._passed) if self._whole else b""
+        headers = _BYTES if self._whole else {}
+        self._compare(self._request("PUT", location, headers=headers, content=content, expected=(201,)))
 
-    def _patch(self, content: bytes) -> None:
+    def _patch(self, size: int) -> None:
         state = self._state
         assert state.location is not None
-        end = state.offset + len(content)
-        if not content or end > self._blob.size:
-            raise RegistryError("the file has another size")
+        state.tried, end = True, state.offset + size
         headers = _BYTES | {"Content-Range": f"{state.offset}-{end - 1}"}
-        answer = self._request("PATCH", state.location, headers=headers, content=content, expected=(202, 404, 416))
-        if answer.status == 404:
-            state.location = None  # it forgot the upload
-        if answer.status != 202:
+        content = Part(self._blob.path, state.offset, size)
+        answer = self._request("PATCH", state.location, headers=headers, content=content, expected=(*_TAKEN, 404, 416))
+        if answer.status == 416 and not state.offset:
+            raise self._refused("a chunk of this size")
+        if answer.status == 404 or (answer.status == 416 and state.asked):
+            state.location = None  # it forgot the upload, or told another offset than it has
+        if answer.status not in _TAKEN:
             raise self._interrupted()
-        state.location = self._session.location(answer)
-        self._has(self._received(answer, end), end)
+        if "location" in answer.headers:
+            state.location = self._session.location(answer)
+        received = self._received(answer, end)
+        if received is None or not state.offset < received <= end:
+            raise self._refused("the range of a chunk")
+        state.offset, state.asked = received, False
+        self._passed(received)
 
-    def _has(self, received: int, end: int) -> None:
-        """Note what the registry has, which it must have been sent."""
+    def _passed(self, count: int) -> None:
+        """Note bytes that were sent. A blob that is sent again passes them again."""
         state = self._state
-        if received > end:
-            raise errors.invalid(self._session.host, "more bytes of an upload than it was sent")
-        if received > state.sent:
-            self._advanced(received - state.sent)
-        moved = received > state.offset
-        state.offset, state.sent = received, max(state.sent, received)
-        if not moved:
-            raise self._interrupted()
+        if count > state.sent:
+            self._advanced(count - state.sent)
+            state.sent = count
 
-    def _received(self, answer: Answer, default: int) -> int:
-        """Return the number of bytes that the registry has. `0-0` is also written for none."""
+    def _received(self, answer: Answer, default: int) -> int | None:
+        """Return the number of bytes that the registry says to have; None for a range that is not valid.
+
+        `0-0` is also written for none.
+        """
         text = answer.headers.get("range")
         if text is None:
             return default
-        if not (found := _RANGE.fullmatch(text)):
-            raise errors.invalid(self._session.host, "a range of bytes that is not valid")
-        return int(found[1]) + 1 if int(found[1]) else 0
+        found = _RANGE.fullmatch(text)
+        return (int(found[1]) + 1 if int(found[1]) else 0) if found else None
 
     def _resumed(self) -> bool:
-        """Ask what the registry has. False if it no longer knows the upload, which then begins again."""
+        """Ask what the registry has. False if the upload begins again: the registry does not know it, or errs."""
         state = self._state
-        if state.location is None:
+        if state.location is None or self._whole:
+            state.location = None
             return False
         try:
             answer = self._request("GET", state.location, expected=(200, 202, 204))
+            location = self._session.location(answer) if "location" in answer.headers else state.location
         except (Stopped, Transient):
             raise
         except RegistryError:
             state.location = None
             return False
-        most = min(self._blob.size, state.offset + self._chunk)
+        most = min(self._blob.size, state.offset + max(self._manner.chunk, state.least))
         received = self._received(answer, 0)
-        if received > most:
-            raise errors.invalid(self._session.host, "more bytes of an upload than it was sent")
-        state.offset = received
-        if "location" in answer.headers:
-            state.location = self._session.location(answer)
+        if received is None or received > most:
+            state.location = None
+            return False
+        state.location, state.offset, state.asked = location, received, True
         return True
 
     def _request(
@@ -171,7 +214,7 @@ class Upload:
         target: str | httpx2.URL,
         *,
         headers: dict[str, str] | None = None,
-        content: bytes = b"",
+        content: Body = b"",
         expected: tuple[int, ...],
     ) -> Answer:
         """Only requests without effect on an upload are repeated by the session."""
@@ -183,6 +226,9 @@ class Upload:
 
     def _interrupted(self) -> Transient:
         return Transient(f"Registry {self._session.host} interrupts uploads to {self._repository}.")
+
+    def _refused(self, what: str) -> RegistryError:
+        return RegistryError(f"Registry {self._session.host} refuses {what} in an upload to {self._repository}.")
 
     def _is_damaged(self) -> bool:
         found = hashlib.sha256()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from stackwright.cli.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
+    from stackwright.local.image.published.verify import Verified
 
 PUSHED = "What is built and pushed is kept; run the same command again to continue."
 PrefixArgument = Annotated[
@@ -112,11 +114,30 @@ def verify(
     lines = [("REFERENCE", "DIGEST", "STATE"), *((each.reference, each.digest or "", each.state) for each in found)]
     show(output, [{**asdict(each), "state": str(each.state)} for each in found], lambda: table(lines))
     if lacking := [each for each in found if each.lacking]:
-        ours = set(images.references(str(place)).values())
-        names = [each.name for each in lacking if each.reference in ours]
-        remedy = f" Push them: stackwright images push {place} {' '.join(names)}" if names else ""
-        common.echo(f"{len(lacking)} of {len(found)} images are missing, incomplete or different.{remedy}", err=True)
+        text = f"{len(lacking)} of {len(found)} images are missing, incomplete, damaged or different."
+        options = [*(["--ca", str(ca)] if ca else []), *(["--plain-http"] if plain_http else [])]
+        remedies = _remedies(lacking, place, set(images.references(str(place)).values()), options)
+        common.echo(" ".join([text, *remedies]), err=True)
         raise typer.Exit(1)
+
+
+def _remedies(
+    lacking: Sequence[Verified], place: Prefix, ours: Collection[str], options: Sequence[str]
+) -> Iterator[str]:
+    """What repairs the images: a push, if it can. ours  references of this version; options  of the connection"""
+    from shlex import join
+
+    from stackwright.local.image.published.verify import State
+
+    damaged = [each.reference for each in lacking if each.state is State.DAMAGED]
+    pushed = [each.name for each in lacking if each.reference in ours and each.reference not in damaged]
+    others = [each.reference for each in lacking if each.reference not in {*ours, *damaged}]
+    if pushed:
+        yield f"Push them: {join(['stackwright', 'images', 'push', *options, str(place), *pushed])}"
+    if damaged:
+        yield f"A push does not replace damaged content; delete these images in the registry first: {' '.join(damaged)}"
+    if others:
+        yield f"Not of this version, so no push brings them; correct the overrides: {' '.join(others)}"
 
 
 def _place(prefix: str) -> Prefix:

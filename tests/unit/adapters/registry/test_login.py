@@ -59,6 +59,33 @@ def test_an_expired_token_is_renewed() -> None:
     assert connected.request("HEAD", PATH, NAMES, expected=(404,)).status == 404
 
 
+@pytest.mark.parametrize(
+    ("seconds", "asked"),
+    [("300", 2), ("300.5", 2), ("1e400", 1), ("1" + "0" * 400, 1), ("0", 1), ("-1", 1), ('"300"', 1), ("null", 1)],
+)
+def test_a_token_that_expires_is_renewed_before_a_request(seconds: str, asked: int) -> None:
+    """A registry refuses it after the body of an upload only."""
+    registry, now = MemoryRegistry("bearer"), [1000.0]
+
+    def issue(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
+        if request.url.host != AUTH:
+            return None
+        token = registry._token(request).json()["token"]
+        return httpx2.Response(200, content=f'{{"token": "{token}", "expires_in": {seconds}}}'.encode())
+
+    registry.hook = issue
+    connected = Session(prefix(HOST), LOGIN, transport=registry.transport(), clock=lambda: now[0])
+    connected.request("HEAD", PATH, NAMES, expected=(404,))
+    now[0] += 224
+    connected.request("HEAD", PATH, NAMES, expected=(404,))
+    assert len(registry.tokens) == 1
+    now[0] += 2
+    registry.requests.clear()
+    connected.request("HEAD", PATH, NAMES, expected=(404,))
+    assert len(registry.tokens) == asked
+    assert [request.url.host for request in registry.requests] == [AUTH, HOST][-asked:]
+
+
 def test_an_identity_token_is_exchanged_in_a_body() -> None:
     registry = MemoryRegistry("bearer")
     forms: list[dict[str, list[str]]] = []
@@ -282,6 +309,14 @@ def test_a_long_text_of_a_registry_is_shortened_and_in_one_line() -> None:
     with pytest.raises(RegistryError, match=r"CODE: a b x{150,200}…") as raised:
         session(registry).request("GET", PATH, NAMES)
     assert len(str(raised.value)) < 400
+
+
+def test_a_text_of_a_registry_does_not_control_the_terminal() -> None:
+    registry = MemoryRegistry()
+    registry.hook = lambda request, body: error(418, "CODE", "a\x1b[2Jb\x07\u202ec")
+    with pytest.raises(RegistryError) as raised:
+        session(registry).request("GET", PATH, NAMES)
+    assert str(raised.value).isprintable()
 
 
 def untrusted() -> ssl.SSLCertVerificationError:

@@ -70,7 +70,7 @@ def test_a_registry_without_it_gets_an_index_in_which_others_stay() -> None:
     assert listed(server) == [one | {"annotations": {"kept": "too"}}, two]
     assert json.loads(server.manifests[REPOSITORY, TAG])["annotations"] == {"of": "another client"}
     client.attach(REPOSITORY, SUBJECT, one, first)
-    assert listed(server) == [two, one], "each once"
+    assert [each["digest"] for each in listed(server)] == [one["digest"], two["digest"]], "each once"
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,32 @@ def test_an_artifact_that_is_not_listed_is_missing() -> None:
     described, content = artifact("one")
     server.manifests[REPOSITORY, described["digest"]] = content
     assert not referrers(server).has(REPOSITORY, SUBJECT, described)
+
+
+def test_an_index_that_is_too_large_keeps_nobody_from_attaching() -> None:
+    """Whoever may push could make it that large."""
+    server = registry()
+    server.manifests[REPOSITORY, TAG] = content = b'{"manifests": []}' + b" " * (1 << 20)
+    described, manifest = artifact("one")
+    client = referrers(server)
+    assert not client.has(REPOSITORY, SUBJECT, described)
+    client.attach(REPOSITORY, SUBJECT, described, manifest)
+    assert client.has(REPOSITORY, SUBJECT, described)
+    assert server.manifests[REPOSITORY, TAG] == content
+
+
+def test_a_registry_that_lists_an_artifact_without_saying_so_gets_no_index() -> None:
+    server = registry(referrers=True)
+
+    def silent(request: httpx2.Request, body: bytes) -> httpx2.Response:
+        answer = server._answer(request, body)
+        answer.headers.pop("oci-subject", None)
+        return answer
+
+    server.hook = silent
+    described, content = artifact("one")
+    referrers(server).attach(REPOSITORY, SUBJECT, described, content)
+    assert list(server.manifests) == [(REPOSITORY, described["digest"])]
 
 
 @pytest.mark.parametrize("content", [b"none", b"[]", b"{}", b'{"manifests": {}}', b'{"manifests": [1]}', b"[" * 99999])

@@ -17,7 +17,7 @@ from stackwright.adapters.registry.credentials import Credentials
 from stackwright.adapters.registry.errors import RegistryError, Stopped
 from stackwright.adapters.registry.reference import prefix
 from stackwright.adapters.registry.session import Session
-from stackwright.adapters.registry.upload import Upload
+from stackwright.adapters.registry.upload import Manner, Upload
 from support.registry.memory import AUTH, HOST, PASSWORD, USER, MemoryRegistry, digest
 
 NAME = "sw/nova"
@@ -123,7 +123,7 @@ def test_a_stop_ends_the_digest_of_a_file(tmp_path: Path) -> None:
     blob = Blob(digest(b"blob"), 4, tmp_path / "blob")
     blob.path.write_bytes(b"blob")
     session = Session(prefix(HOST), transport=MemoryRegistry().transport())
-    upload = Upload(session, NAME, blob, lambda _: None)
+    upload = Upload(session, NAME, blob, lambda _: None, Manner())
     assert not upload._is_damaged()
     session.stop()
     with pytest.raises(Stopped):

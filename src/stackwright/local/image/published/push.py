@@ -60,14 +60,14 @@ class Push:
     report: Report
     chunk: int = CHUNK
     sboms: bool = True
+    _registry: Registry = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _sent: dict[str, int] = field(default_factory=dict)
     _total: int = 0
     _passed: int = 0
 
-    @property
-    def _registry(self) -> Registry:
-        return Registry(self.session, self.chunk)
+    def __post_init__(self) -> None:
+        self._registry = Registry(self.session, self.chunk)
 
     @property
     def _referrers(self) -> Referrers:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from pydantic import ValidationError
 
 from stackwright.adapters.registry.client import Registry
-from stackwright.adapters.registry.errors import OtherSize
+from stackwright.adapters.registry.errors import Corrupt, TooLarge
 from stackwright.adapters.registry.parallel import parallel
 from stackwright.adapters.registry.reference import Image, Prefix
 from stackwright.adapters.registry.session import Session
@@ -25,7 +25,9 @@ _LONGEST = 200  # characters of a reference in an error
 
 class State(StrEnum):
     """missing     the registry has no such tag
-    incomplete  it lacks a blob, or has another size of it
+    incomplete  it lacks a blob
+    damaged     it has another content or size of the manifest, of a layer or of the configuration than their digests
+                and sizes say; no push repairs that, because registries keep what they have of a digest
     differs     the content is not that of the complete image on this machine, or has another architecture
     elsewhere   an override names an image that is not below the prefix; it is not checked
     """
@@ -33,6 +35,7 @@ class State(StrEnum):
     OK = "ok"
     MISSING = "missing"
     INCOMPLETE = "incomplete"
+    DAMAGED = "damaged"
     DIFFERS = "differs"
     ELSEWHERE = "elsewhere"
 
@@ -98,26 +101,31 @@ class Verification:
     def _state(self, image: Image, title: str) -> tuple[str, State]:
         """The digest in the registry, and the state."""
         registry, repository = Registry(self.session), image.repository
-        answer = registry.get_manifest(repository, image.tag, _TYPES)
-        if answer is None:
-            return "", State.MISSING
-        digest, content = answer
+        digest = ""
+        try:
+            answer = registry.get_manifest(repository, image.tag, _TYPES)
+            if answer is None:
+                return digest, State.MISSING
+            digest, content = answer
+            return digest, self._content(registry, repository, content, self.complete.get(title))
+        except Corrupt:
+            return digest, State.DAMAGED
+        except TooLarge:  # ours are not
+            return digest, State.DIFFERS
+
+    def _content(self, registry: Registry, repository: str, content: bytes, known: CompleteImage | None) -> State:
         try:
             manifest = Manifest.model_validate_json(content)
         except ValidationError:  # such as an index of images for several architectures
-            return digest, State.DIFFERS
-        known = self.complete.get(title)
+            return State.DIFFERS
         if known and not _same(manifest, known.manifest):
-            return digest, State.DIFFERS
+            return State.DIFFERS
         sizes = {blob.digest: blob.size for blob in manifest.blobs}
-        try:
-            if not all(registry.has_blob(repository, blob, size) for blob, size in sizes.items()):
-                return digest, State.INCOMPLETE
-        except OtherSize:
-            return digest, State.INCOMPLETE
+        if not all(registry.has_blob(repository, blob, size) for blob, size in sizes.items()):
+            return State.INCOMPLETE
         if not known and not _fits(registry.get_blob(repository, manifest.config.digest), manifest):
-            return digest, State.DIFFERS
-        return digest, State.OK
+            return State.DIFFERS
+        return State.OK
 
 
 def _same(manifest: Manifest, known: Manifest) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import threading
 import time
@@ -28,6 +29,7 @@ from stackwright.local.image.published.oci import CompleteImage, Descriptor
 from stackwright.local.image.published.push import Push, Pushed
 from support.registry.archives import built
 from support.registry.memory import HOST, PASSWORD, USER, MemoryRegistry, digest, error
+from support.registry.vendors import Ecr, Ghcr, Harbor, Quay
 from sweep import sampled
 
 PREFIX = prefix(f"{HOST}/sw")
@@ -251,6 +253,51 @@ def test_without_bills_of_materials_none_is_pushed(layout: Layout) -> None:
     assert registry.received == sum(
         {blob.digest: blob.size for image in wanted(layout) for blob in image.manifest.blobs}.values()
     )
+
+
+@pytest.mark.parametrize("made", [partial(Ghcr, largest=40), Ecr, Quay, Harbor])
+def test_a_push_that_is_killed_at_any_write_continues_with_each_registry(
+    layout: Layout, made: Callable[[], MemoryRegistry]
+) -> None:
+    """Also with tags that are immutable, when they name an image whose bill of materials is missing."""
+    whole = made()
+    pushed(layout, whole, chunk=100)
+    for number in sampled(range(1, sum(method in WRITES for method in whole.methods()) + 1)):
+        registry, count = made(), 0
+
+        def die(request: httpx2.Request, body: bytes, number: int = number) -> None:
+            nonlocal count
+            count += request.method in WRITES
+            if request.method in WRITES and count > number:
+                raise Killed
+
+        registry.hook = die
+        with contextlib.suppress(Killed):
+            pushed(layout, registry, chunk=100)
+        registry.disconnect()
+        registry.hook = lambda request, body: None
+        pushed(layout, registry, chunk=100)
+        assert all(registry.manifests[key] == content for key, content in whole.manifests.items())
+        assert registry.blobs == whole.blobs
+        registry.methods()
+        assert not any(each.new for each in pushed(layout, registry, chunk=100))
+        assert set(registry.methods()) <= {"HEAD", "GET"}
+
+
+def test_a_tag_that_is_immutable_and_names_another_image_is_reported(layout: Layout) -> None:
+    registry = Harbor()
+    registry.manifests["sw/nova", "1"] = b'{"config": {}, "layers": []}'
+    with pytest.raises(RegistryError, match=r"PRECONDITION.*The tag sw/nova:1 names another manifest there"):
+        pushed(layout, registry)
+    assert registry.manifests["sw/nova", "1"] == b'{"config": {}, "layers": []}'
+
+
+def test_a_registry_that_refuses_chunks_is_asked_by_few_uploads(layout: Layout) -> None:
+    """Those in progress when it refused the first one."""
+    registry = Ghcr(largest=40)
+    pushed(layout, registry, chunk=100)
+    assert_complete(registry, layout)
+    assert registry.methods().count("PATCH") <= 4 < len(blobs(layout))
 
 
 def test_an_interrupted_push_ends_its_requests(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,6 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.adapters.registry.errors import RegistryError
 from stackwright.adapters.registry.reference import prefix
 from stackwright.adapters.registry.session import Session
 from stackwright.cli.images.images import app
@@ -26,6 +26,7 @@ from stackwright.local.image.published.layout import Layout
 from stackwright.local.image.published.oci import CompleteImage
 from stackwright.local.image.published.push import Push
 from stackwright.local.image.published.verify import State, Verification, Verified
+from stackwright.runtime import x509
 from support.paths import ROOT
 from support.registry.archives import built
 from support.registry.memory import AUTH, HOST, MemoryRegistry, digest, error
@@ -128,7 +129,7 @@ def test_a_manifest_without_the_layers_of_its_configuration_differs(
     assert states(registry, layout.images() if complete else None) == ["ok", "differs"]
 
 
-def test_a_layer_of_another_size_is_incomplete_and_other_images_are_verified(
+def test_a_layer_of_another_size_is_damaged_and_other_images_are_verified(
     layout: Layout, registry: MemoryRegistry
 ) -> None:
     def lies(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
@@ -136,7 +137,18 @@ def test_a_layer_of_another_size_is_incomplete_and_other_images_are_verified(
         return httpx2.Response(200, headers={"Content-Length": "77"}) if wrong else None
 
     registry.hook = lies
-    assert states(registry, layout.images()) == ["ok", "incomplete"]
+    assert states(registry, layout.images()) == ["ok", "damaged"]
+
+
+@pytest.mark.parametrize("place", ["1", "blob"])
+def test_what_is_too_large_is_not_ours(layout: Layout, registry: MemoryRegistry, place: str) -> None:
+    """Such as an index with very many platforms, or a configuration of another image."""
+    large = b'{"manifests": []}' + b" " * (1 << 20)
+    if place == "blob":
+        replaced(registry, "nova", large)
+    else:
+        registry.manifests["sw/nova", "1"] = large
+    assert states(registry) == ["ok", "differs"]
 
 
 def test_each_layer_is_asked_for_once(layout: Layout, registry: MemoryRegistry) -> None:
@@ -187,25 +199,22 @@ def test_references_that_are_not_valid_cause_no_request(registry: MemoryRegistry
     assert max(map(len, lines)) < 400
 
 
-def test_content_that_is_not_that_of_its_digest_is_refused(layout: Layout, registry: MemoryRegistry) -> None:
+@pytest.mark.parametrize("part", ["config", "manifest"])
+def test_content_that_is_not_that_of_its_digest_is_damaged(layout: Layout, registry: MemoryRegistry, part: str) -> None:
     nova = layout.image("nova:1")
     assert nova
+    described = nova.manifest.config if part == "config" else nova.descriptor
+    reference = f"{HOST}/sw/nova@{nova.descriptor.digest}"
 
     def lies(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
-        if request.method == "GET" and request.url.path.endswith(nova.manifest.config.digest):
+        if request.method == "GET" and request.url.path.endswith(described.digest):
             return httpx2.Response(200, content=b'{"architecture": "amd64"}')
         return None
 
     registry.hook = lies
-    with pytest.raises(RegistryError, match="another content than that of sha256:"):
-        verified(registry)
-    registry.hook = lambda request, body: (
-        httpx2.Response(200, content=b"{}", headers={"Docker-Content-Digest": digest(b"other")})
-        if "/manifests/" in request.url.path
-        else None
-    )
-    with pytest.raises(RegistryError, match="another content of sw/"):
-        verified(registry)
+    found = verified(registry, references=[REFERENCES[0], reference])
+    assert [each.state for each in found] == ["ok", "damaged"]
+    assert [each.lacking for each in found] == [False, True]
 
 
 # ---- the images of a cloud
@@ -295,12 +304,33 @@ def test_the_command_says_what_to_push(command: Callable[..., Any], registry: Me
     done = command()
     assert done.exit_code == 1
     assert done.stderr == (
-        f"1 of 2 images are missing, incomplete or different. Push them: stackwright images push {HOST}/sw nova\n"
+        f"1 of 2 images are missing, incomplete, damaged or different. "
+        f"Push them: stackwright images push {HOST}/sw nova\n"
     )
     assert command("base:1").exit_code == 0
-    unknown = command("other:1")
-    assert unknown.exit_code == 1
-    assert "Push them" not in unknown.stderr
+
+
+def test_the_command_repeats_the_options_of_the_connection(
+    command: Callable[..., Any], registry: MemoryRegistry, tmp_path: Path
+) -> None:
+    del registry.manifests["sw/nova", "1"]
+    (ca := tmp_path / "a ca.crt").write_text(x509.authority("ca", time.time())["ca.crt"])
+    done = command("--ca", str(ca), "--plain-http")
+    assert done.stderr.endswith(f" images push --ca '{ca}' --plain-http {HOST}/sw nova\n")
+
+
+def test_the_command_names_no_push_that_repairs_nothing(command: Callable[..., Any], registry: MemoryRegistry) -> None:
+    """Registries keep what they have of a digest; and a push brings the images of this version only."""
+    layer = json.loads(registry.manifests["sw/nova", "1"])["layers"][-1]["digest"]
+    registry.blobs["sw/nova"][layer] = b"short"
+    done = command()
+    assert done.exit_code == 1
+    assert "Push them" not in done.stderr
+    assert f"delete these images in the registry first: {HOST}/sw/nova:1\n" in done.stderr
+    done = command("other:1")
+    assert done.exit_code == 1
+    assert "Push them" not in done.stderr
+    assert f"no push brings them; correct the overrides: {HOST}/sw/other:1\n" in done.stderr
 
 
 @pytest.mark.parametrize(("form", "parse"), [("json", json.loads), ("yaml", yaml.safe_load)])
