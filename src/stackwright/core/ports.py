@@ -197,7 +197,8 @@ class Contents(Protocol):
 
 class Agents(Protocol):
     async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
-        """Delete the records of agents; an absent one is not an error. Returns agent → error of those that remain.
+        """Delete the records of agents; an absent one is not an error. Returns agent → error of those that remain, or
+        of which no second answer, seconds later, proves that they are absent.
 
         Raises TransientError or TerminalError if none could be deleted.
         """

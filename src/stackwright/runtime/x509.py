@@ -7,14 +7,12 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from stackwright.core.secrets import renewal
+from stackwright.core.secrets import pem, renewal
 
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
 LIFE = datetime.timedelta(seconds=renewal.LIFE)
@@ -44,7 +42,7 @@ def issue(
 
     subject  its common name; the first of the names if empty
     """
-    ca, ca_key = _certificate(issuer["ca.crt"]), _private_key(issuer["ca.key"])
+    ca, ca_key = pem.certificates(issuer["ca.crt"])[0], pem.private_key(issuer["ca.key"])
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
         raise ValueError("the key of the CA is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
@@ -72,37 +70,21 @@ def ssh_keypair() -> tuple[str, str]:
     return private.decode(), public.decode() + "\n"
 
 
-def ends(pem: str) -> float:
+def ends(certificate: str) -> float:
     """End of validity of a certificate, in seconds since the epoch. Raises ValueError."""
-    return _certificate(pem).not_valid_after_utc.timestamp()
+    return pem.certificates(certificate)[0].not_valid_after_utc.timestamp()
 
 
 def serves(data: Mapping[str, str], name: str, now: float) -> bool:
     """Whether a client that trusts ca.crt accepts tls.crt for a server of this name, and tls.key is its key."""
     try:
-        trusted, own = (_certificate(data[field]) for field in ("ca.crt", "tls.crt"))
-        key = _private_key(data["tls.key"])
+        trusted, own = (pem.certificates(data[field])[0] for field in ("ca.crt", "tls.crt"))
+        key = pem.private_key(data["tls.key"])
         policy = PolicyBuilder().store(Store([trusted])).time(_time(now))
         policy.build_server_verifier(x509.DNSName(name)).verify(own, [])
     except (KeyError, ValueError, VerificationError):
         return False
     return key.public_key() == own.public_key()
-
-
-def _certificate(pem: str) -> x509.Certificate:
-    """Parse a certificate. Raises only ValueError for an invalid text."""
-    try:
-        return x509.load_pem_x509_certificate(pem.encode())
-    except x509.InvalidVersion as error:
-        raise ValueError(str(error)) from None
-
-
-def _private_key(pem: str) -> PrivateKeyTypes:
-    """Parse a private key. Raises only ValueError for an invalid text or an encrypted key."""
-    try:
-        return serialization.load_pem_private_key(pem.encode(), None)
-    except (TypeError, UnsupportedAlgorithm) as error:
-        raise ValueError(str(error)) from None
 
 
 def _named(name: str) -> x509.Name:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stackwright.runtime import x509
 from stackwright.services.ingress.features import problems
+from tests.unit.runtime import odd_curves
 
 NOW = 1_700_000_000.0
 AUTHORITY = x509.authority("mine", NOW)
@@ -54,3 +55,16 @@ def test_an_invalid_ca_of_a_user_raises_only_a_value_error() -> None:
         x509.ends(ODD["ca_cert"])
     data = {"ca.crt": ODD["ca_cert"], "tls.crt": ISSUED["tls.crt"], "tls.key": ISSUED["tls.key"]}
     assert not x509.serves(data, "a.example", NOW)
+
+
+@pytest.mark.parametrize("odd", [odd_curves.NAMED, odd_curves.EXPLICIT])
+def test_a_certificate_with_a_key_on_an_unknown_curve_is_rejected(odd: str) -> None:
+    """Its key is parsed later than the rest, and the error is not a ValueError."""
+    data = {"ca.crt": odd_curves.AUTHORITY, "tls.crt": odd, "tls.key": ISSUED["tls.key"]}
+    assert not x509.serves(data, "a.example", odd_curves.NOW)
+    assert not x509.serves(ISSUED | {"ca.crt": odd}, "a.example", NOW)
+    for refused in (lambda: x509.ends(odd), lambda: x509.issue(AUTHORITY | {"ca.crt": odd}, ("a.example",), (), NOW)):
+        with pytest.raises(ValueError, match=r"(?i)curve"):
+            refused()
+    assert list(problems(GIVEN | {"api_cert": odd})) == ["api_cert"]
+    assert list(problems(GIVEN | {"ca_cert": odd})) == ["ca_cert"]

@@ -7,13 +7,15 @@ it, and does not schedule that elsewhere, so routers and networks are moved befo
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of
 from stackwright.adapters.openstack.transport.deadline import after, left, within
 from stackwright.adapters.threads import in_thread
-from stackwright.core.openstack.agents import REPORTS, registered
+from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import ForgetAgents
 from stackwright.core.ports import TransientError
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 Use = tuple[str, str]  # name of an agent, and what uses it
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
+CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
 
@@ -32,22 +35,50 @@ class CloudAgents:
 
     async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
         demand(admin, action.look.admin_secret)
-        return await in_thread(within, after(LONGEST), lambda: _forget(action, admin))
+        until = after(LONGEST)
+        errors = await in_thread(within, until, lambda: _forget(action, admin))
+        if set(action.agents) <= errors.keys():
+            return errors
+        await asyncio.sleep(CONFIRM)
+        return await in_thread(_still_listed, action, admin) | errors
 
 
 def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
-    from keystoneauth1.exceptions import ClientException
-    from openstack.exceptions import SDKException
-
-    cloud = connect(admin, admin.get("region_name") or "RegionOne", interface="internal")
+    cloud = _connected(admin)
     errors = {}
     for name in action.agents:
         try:
             _check_time()
             FORGET[action.look.service](cloud, name, action.look.holders)
-        except (ClientException, SDKException, OSError, TransientError) as error:  # the other agents do not wait
+        except _failures() as error:  # the other agents do not wait
             errors[name] = message_of(error)
     return errors
+
+
+def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+    """Agent → error, of those that a second answer does not prove to be forgotten.
+
+    A replica of an API that has just started may answer a list with 200 and no items. So the answer is that to another
+    client, which another replica may give, and a list without any agent proves nothing.
+    """
+    try:
+        found = {registered(str(each.binary), str(each.host)) for each in EVERY[action.look.service](_connected(admin))}
+    except _failures() as error:
+        return dict.fromkeys(action.agents, message_of(error))
+    if not found:
+        return dict.fromkeys(action.agents, f"{action.look.service} lists no agents at all")
+    return {name: f"{action.look.service} still lists it" for name in action.agents if name in found}
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    from keystoneauth1.exceptions import ClientException
+    from openstack.exceptions import SDKException
+
+    return ClientException, SDKException, OSError, TransientError
+
+
+def _connected(admin: Mapping[str, str]) -> Connection:
+    return connect(admin, admin.get("region_name") or "RegionOne", interface="internal")
 
 
 def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
@@ -130,21 +161,39 @@ def _networks(network: Any, agent: Any) -> list[Any]:
 def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all routers to successors of their agent, each to the one with the fewest.
 
-    Neutron requires that a router is removed from its agent before another one gets it. A crash in between leaves it
-    without one, so all routers without an agent are scheduled.
+    Neutron requires that a router is removed from its agent before another one gets it, unless it is in high
+    availability. A crash in between leaves it without one, so all routers without an agent are scheduled.
     """
-    own = {router.id for router in _routers(network, agent)}
+    own = {router.id: router for router in _routers(network, agent)}
     if not successors:
         _refuse_to_strand(own, "routers")
         return
     hosted = {each.id: {router.id for router in _routers(network, each)} for each in others}
-    for router in sorted(own):
-        _send(network.delete, f"/agents/{agent.id}/l3-routers/{router}")
-    known = own | {each.id for each in network.routers() if not each.is_distributed}
-    for router in sorted(known - set[str]().union(*hosted.values())):
-        chosen = min(successors, key=lambda each: len(hosted[each.id]))
-        _send(network.post, f"/agents/{chosen.id}/l3-routers", json={"router_id": router})
-        hosted[chosen.id].add(router)
+    known = own.keys() | set[str]().union(*hosted.values())
+    without = [each for each in network.routers() if not each.is_distributed and each.id not in known]
+
+    def add(router: Any) -> None:
+        if free := [each for each in successors if router.id not in hosted[each.id]]:
+            chosen = min(free, key=lambda each: len(hosted[each.id]))
+            _send(network.post, f"/agents/{chosen.id}/l3-routers", json={"router_id": router.id})
+            hosted[chosen.id].add(router.id)
+
+    def move(router: Any) -> None:
+        if router.is_ha or router.id not in own:
+            add(router)
+        if router.id not in own:
+            return
+        _send(network.delete, f"/agents/{agent.id}/l3-routers/{router.id}")
+        if router.is_ha:
+            return
+        try:
+            add(router)
+        except Exception:  # back to its agent, which may return: no other one would serve it
+            with suppress(*_failures()):
+                _send(network.post, f"/agents/{agent.id}/l3-routers", json={"router_id": router.id})
+            raise
+
+    _each("router", [*own.values(), *without], move)
 
 
 def _move_networks(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
@@ -153,28 +202,49 @@ def _move_networks(network: Any, agent: Any, others: list[Any], successors: list
     When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next one; when the
     agent is deleted, it does not.
     """
-    own = {each.id for each in _networks(network, agent)}
+    own = _networks(network, agent)
     if not successors:
         _refuse_to_strand(own, "networks")
     hosted = {each.id: {found.id for found in _networks(network, each)} for each in successors}
-    for each in sorted(own):
-        if free := [one for one in successors if each not in hosted[one.id]]:
+
+    def move(moved: Any) -> None:
+        if free := [one for one in successors if moved.id not in hosted[one.id]]:
             chosen = min(free, key=lambda one: len(hosted[one.id]))
-            _send(network.post, f"/agents/{chosen.id}/dhcp-networks", json={"network_id": each})
-            hosted[chosen.id].add(each)
-        _send(network.delete, f"/agents/{agent.id}/dhcp-networks/{each}")
+            _send(network.post, f"/agents/{chosen.id}/dhcp-networks", json={"network_id": moved.id})
+            hosted[chosen.id].add(moved.id)
+        _send(network.delete, f"/agents/{agent.id}/dhcp-networks/{moved.id}")
+
+    _each("network", own, move)
 
 
-def _refuse_to_strand(hosted: Collection[str], what: str) -> None:
+def _refuse_to_strand(hosted: Collection[Any], what: str) -> None:
     if hosted:
         raise TransientError(f"no other agent can take over {len(hosted)} {what}")
 
 
+def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None:
+    """Move each thing by itself, while there is time: one that Neutron refuses to move does not hold up the others.
+
+    Raises TransientError that names those.
+    """
+    from openstack.exceptions import SDKException
+
+    refused: dict[str, str] = {}
+    for thing in sorted(things, key=lambda each: str(each.id)):
+        _check_time()
+        try:
+            move(thing)
+        except SDKException as error:
+            refused[f"{what} {thing.name or thing.id}"] = message_of(error)
+    if refused:
+        (_, cause), *_ = refused.items()
+        raise TransientError(f"Neutron refuses to move {', '.join(some(list(refused)))}: {cause}")
+
+
 def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
-    """Send a request while there is time. The SDK's own methods for these requests ignore errors."""
+    """The SDK's own methods for these requests ignore errors."""
     from openstack.exceptions import raise_from_response
 
-    _check_time()
     raise_from_response(method(path, **body))
 
 
@@ -193,3 +263,8 @@ FORGET: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
     "compute": forget_compute,
     "networking": forget_network_agent,
 }
+EVERY: Mapping[str, Callable[[Connection], Iterable[Any]]] = {
+    "compute": lambda cloud: cloud.compute.services(),
+    "networking": lambda cloud: cloud.network.agents(),
+}
+"""Service → the list of all that it knows."""

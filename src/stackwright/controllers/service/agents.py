@@ -4,7 +4,10 @@ An agent registers itself at its service, which lists it as down forever after i
 if it lost the label of the agent, or is no longer a node of the cluster; a node that is only not ready has not. The
 record is deleted when no pod of the agent is left on the node, the release no longer expects the node, and the service
 lists the agent as down and unused: a compute service with servers is never deleted. None of this affects Ready, and
-neither does an error: the action writes it to its result, as what the agent is kept for, and is repeated later.
+neither does an error: the action writes it to its result, as what the agent is kept for, and is repeated later, the
+more rarely the longer nothing changes.
+
+A result is of one departure: when a node of a name in it is back, the result is dropped.
 
 The status contains the nodes that had the label, under whose names the service may know an agent. No other agent is
 forgotten: hosts outside the cluster may register themselves, too, and overrides may place agents by other labels.
@@ -12,15 +15,14 @@ forgotten: hosts outside the cluster may register themselves, too, and overrides
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from stackwright.controllers.service.observe import Observed, inventory_name
+from stackwright.controllers.service.observe import Observed, holdings, inventory_name
 from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import DIGEST, annotation, label
-from stackwright.core.openstack.agents import REPORTS, registered, shown, some
+from stackwright.core.openstack.agents import REPORTS, listed, registered, shown, some
 from stackwright.core.plan import ForgetAgents, Inventory, Object, Plan
 from stackwright.services.context import Context
 from stackwright.services.declaration import Service
@@ -28,7 +30,9 @@ from stackwright.services.keystone.values import ADMIN_SECRET
 
 TYPE = "Agents"
 LOOK = 60.0  # seconds until the next attempt; Nova lists a service as down 60 s after its last report
-LASTING = 2 * LOOK  # the same if all that is kept has a cause that may last: each attempt writes its result
+LASTING = 2 * LOOK  # the same if all that is kept has a cause that may last
+RARELY = 5 * LASTING  # the same if it has lasted for long: each attempt writes its result
+SHARE = 4  # an attempt is repeated after this part of the time for which its result has been the same
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,19 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
     leaving = recorded - labelled
     left = leaving - set(_with_pods(seen.declared, seen.context))
     result = _result(seen.inventory, seen.now)
+    if back := not labelled.isdisjoint(result.held):
+        result = replace(result, lasts=0.0)
     forgotten = {name for name in left if result.held.get(name) == [] and result.lasts > 0}
     plan = replace(plan, status={**plan.status, "agents": sorted(labelled | recorded - forgotten)})
-    if kept := tuple(sorted(left - forgotten)):
-        return _with_attempt(seen, seen.context, plan, tuple(sorted(leaving - forgotten)), kept, result)
-    return plan
+    kept = tuple(sorted(left - forgotten))
+    condition, due, turn = _about(plan, kept, result)
+    if due or back:
+        key, admin = (seen.context.namespace, inventory_name(seen.context.name)), (seen.context.namespace, ADMIN_SECRET)
+        look = Inventory(key, seen.obj, seen.declared.service, tuple(sorted(leaving - forgotten)), admin, "")
+        plan = replace(plan, actions=(*plan.actions, ForgetAgents(look, due)))
+    if condition is None:
+        return plan
+    return replace(plan, conditions=(*plan.conditions, condition), requeue=min(turn, plan.requeue or math.inf))
 
 
 def _with_pods(declared: Service, context: Context) -> Iterator[str]:
@@ -74,36 +86,32 @@ def _with_pods(declared: Service, context: Context) -> Iterator[str]:
 
 def _result(inventory: Object | None, now: float) -> _Result:
     """The result in the ConfigMap, whose digest is its time."""
-    held: dict[str, list[str]] = json.loads(((inventory or {}).get("data") or {}).get("held.json") or "{}")
-    made = annotation(inventory, DIGEST)
+    held, made = holdings(inventory), annotation(inventory, DIGEST)
+    since = str(((inventory or {}).get("data") or {}).get("since") or "")
     age = now - float(made) if made.isdecimal() else math.inf
-    period = LOOK if any(REPORTS in causes for causes in held.values()) else LASTING
+    same = float(made) - float(since) if made.isdecimal() and since.isdecimal() else 0.0
+    period = LOOK if any(REPORTS in causes for causes in held.values()) else min(max(LASTING, same / SHARE), RARELY)
     return _Result(held, period - age if 0 <= age < period else 0.0)  # a negative age is by a clock that was ahead
 
 
-def _with_attempt(
-    seen: Observed, context: Context, plan: Plan, leaving: tuple[str, ...], left: tuple[str, ...], result: _Result
-) -> Plan:
+def _about(plan: Plan, kept: tuple[str, ...], result: _Result) -> tuple[Condition | None, tuple[str, ...], float]:
+    """The condition of agents that are to be forgotten, those to try now, and the seconds until the next decision."""
+    if not kept:
+        return None, (), LOOK
     if not any(each.type == "Release" and each.status for each in plan.conditions):
-        return replace(plan, conditions=(*plan.conditions, _waiting(left, "the release is not ready")))
-    used = {name: causes for name, causes in result.held.items() if name in left and causes}
-    condition = _used(used) if used else _waiting(left, "checking what uses them")
-    if result.lasts > 0 and all(name in used for name in left):
-        actions, turn = plan.actions, result.lasts
-    else:
-        key, admin = (context.namespace, inventory_name(context.name)), (context.namespace, ADMIN_SECRET)
-        look = Inventory(key, seen.obj, seen.declared.service, leaving, admin, "")
-        actions, turn = (*plan.actions, ForgetAgents(look, left)), LOOK
-    turn = min(turn, plan.requeue or math.inf)
-    return replace(plan, actions=actions, conditions=(*plan.conditions, condition), requeue=turn)
+        return _waiting(kept, "the release is not ready"), (), LOOK
+    used = {name: causes for name, causes in result.held.items() if name in kept and causes}
+    condition = _used(used) if used else _waiting(kept, "checking what uses them")
+    if result.lasts > 0 and all(name in used for name in kept):
+        return condition, (), result.lasts
+    return condition, kept, LOOK
 
 
 def _waiting(left: tuple[str, ...], cause: str) -> Condition:
-    names = ", ".join(some([shown(name) for name in left]))
-    return waiting(TYPE, f"{names} will be forgotten, because their nodes left the cloud: {cause}")
+    return waiting(TYPE, f"{listed(left)} will be forgotten, because their nodes left the cloud: {cause}")
 
 
 def _used(used: Mapping[str, list[str]]) -> Condition:
     parts = some([f"{shown(name)}: {', '.join(causes)}" for name, causes in used.items()])
     text = f"Kept although their nodes left the cloud: {'; '.join(parts)}. Each is forgotten when nothing uses it"
-    return Condition(TYPE, False, "AgentsLeft", text, Wait(f"{', '.join(map(shown, used))} to be unused"))
+    return Condition(TYPE, False, "AgentsLeft", text, Wait(f"{listed(used)} to be unused"))

@@ -6,9 +6,7 @@ Nothing is changed until the back end is known to be empty or the user has conse
 
 from __future__ import annotations
 
-import json
-
-from stackwright.controllers.service.observe import Observed, inventory_name
+from stackwright.controllers.service.observe import Observed, holdings, inventory_name
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, ORPHAN, annotation, label
@@ -36,7 +34,7 @@ def removed_backends(seen: Observed, context: Context) -> tuple[list[Action], Co
         key = (context.namespace, inventory_name(context.name))
         admin = (context.namespace, ADMIN_SECRET)
         look.append(Inventory(key, seen.obj, seen.declared.service, gone, admin, made))
-    held = json.loads(((seen.inventory or {}).get("data") or {}).get("held.json") or "{}")
+    held = holdings(seen.inventory)
     if set(held) != set(gone):
         what = f"{seen.declared.kind.kind} {', '.join(gone)}"
         return look, waiting(STAGE, f"Listing the content of {what}", "Applying")

@@ -5,11 +5,12 @@ Only the metadata and key names of a Secret are read; no secret value enters a d
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from stackwright.api.errors import bounded, messages
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
@@ -147,6 +148,15 @@ async def _ceph_options(declared: Service, context: Context, reader: Reader) -> 
 
 def inventory_name(name: str) -> str:
     return f"{name}-inventory"
+
+
+def holdings(inventory: Object | None) -> dict[str, list[str]]:
+    """Holder → what it holds, as an action wrote it to the ConfigMap; nothing if somebody edited it."""
+    try:
+        found = json.loads(((inventory or {}).get("data") or {}).get("held.json") or "{}")
+        return TypeAdapter(dict[str, list[str]]).validate_python(found, strict=True)
+    except (ValueError, RecursionError):
+        return {}
 
 
 def secret_name(chart: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.core.openstack.agents import shown
+from stackwright.core.openstack.agents import listed
 from stackwright.core.plan.action import Action, Key, Object
 
 
@@ -123,18 +123,19 @@ class Inventory(Action):
 
     @property
     def target(self) -> str:
-        return f"{self.service} {', '.join(map(shown, self.holders))}"
+        return f"{self.service} {listed(self.holders)}"
 
 
 @dataclass(frozen=True)
 class ForgetAgents(Action):
     """Deletes the records of unused agents whose nodes left the cloud, after it moved their routers and networks to
     others, and writes the outcome to the ConfigMap of the inventory: held.json, agent → what uses it, in words, or the
-    error. An agent that was forgotten has none. Such an error fails no action, because nothing waits for this one.
+    error; since, the time of the first of the attempts with this outcome. An agent that was forgotten has no text. Such
+    an error fails no action, because nothing waits for this one.
 
     look    the inventory of all agents that leave; none of them gets routers or networks. Its digest is the time of
             the outcome
-    agents  the names of those to forget, as `registered` returns them
+    agents  the names of those to forget, as `registered` returns them; without any, an earlier outcome is dropped
     """
 
     verb = "forget if unused"
@@ -143,7 +144,7 @@ class ForgetAgents(Action):
 
     @property
     def target(self) -> str:
-        return f"{', '.join(map(shown, self.agents))} in {self.look.service}"
+        return f"{listed(self.agents) or 'no agent'} in {self.look.service}"
 
 
 @dataclass(frozen=True)

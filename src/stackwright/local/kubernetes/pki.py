@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from stackwright.core.secrets import pem
 from stackwright.local.host.files import write_whole
 
 CA_YEARS = 10
@@ -75,8 +76,8 @@ def ensure_identity(pki: Path, identity: Identity) -> bool:
     """Create the certificate unless the existing one is current. Returns whether one was created."""
     if is_current(pki, identity):
         return False
-    authority = x509.load_pem_x509_certificate((pki / f"{identity.authority}.crt").read_bytes())
-    signer = serialization.load_pem_private_key((pki / f"{identity.authority}.key").read_bytes(), None)
+    authority = pem.certificates((pki / f"{identity.authority}.crt").read_text())[0]
+    signer = pem.private_key((pki / f"{identity.authority}.key").read_text())
     assert isinstance(signer, ec.EllipticCurvePrivateKey)
     key = ec.generate_private_key(ec.SECP256R1())
     builder = _builder(_subject(identity.name, identity.group), authority.subject, key.public_key(), LEAF_YEARS)

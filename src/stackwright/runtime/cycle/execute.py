@@ -17,7 +17,7 @@ from typing import Any
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
-from stackwright.core.openstack.agents import briefly
+from stackwright.core.openstack.agents import outcome
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
 from stackwright.core.openstack.resources import ResourceKey
@@ -166,20 +166,29 @@ async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
 
 
 async def _forget(action: ForgetAgents, ports: Ports, manager: str) -> None:
-    held: dict[str, list[str]] = {}
+    held = json.dumps(outcome(await _uses(action, ports)), sort_keys=True, ensure_ascii=False)
+    now = str(math.floor(ports.clock.now()))  # a result is valid for a time
+    before = (await ports.cluster.get(CONFIGMAP, action.look.key) or {}).get("data") or {}
+    since = before.get("since", now) if before.get("held.json") == held else now
+    await _note(replace(action.look, digest=now), {"held.json": held, "since": since}, ports, manager)
+
+
+async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:
+    """Agent → what it is kept for; nothing if it was forgotten."""
+    uses: dict[str, list[str]] = {}
+    if not action.agents:
+        return uses
     try:
         admin = await _admin(action.look.admin_secret, ports)
         found = await ports.contents.held(action.look, admin)
-        held = {name: briefly(found[name]) for name in action.agents if found[name]}
+        uses = {name: found[name] for name in action.agents if found[name]}
         unused = tuple(name for name in action.agents if not found[name])
         failed = await ports.agents.forget(replace(action, agents=unused), admin) if unused else {}
     except Unavailable:  # nothing can be written either
         raise
     except (TransientError, TerminalError) as error:
-        failed = {name: str(error) for name in action.agents if name not in held}
-    held |= {name: briefly([failed[name]] if name in failed else []) for name in action.agents if name not in held}
-    look = replace(action.look, digest=str(math.floor(ports.clock.now())))  # a result is valid for a time
-    await _note(look, {"held.json": json.dumps(held, sort_keys=True, ensure_ascii=False)}, ports, manager)
+        failed = {name: str(error) for name in action.agents if name not in uses}
+    return {name: [steady(failed[name])] if name in failed else uses.get(name, []) for name in action.agents}
 
 
 async def _publish(action: Publish, ports: Ports, manager: str) -> None:

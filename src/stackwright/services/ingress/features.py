@@ -67,9 +67,7 @@ def _referenced(endpoints: Mapping[str, Any]) -> dict[str, Any]:
 def problems(given: Mapping[str, str]) -> dict[str, str]:
     """Field → error in its text; the error does not quote the text."""
     # Imported here: the provisioner of local volumes runs without this library.
-    from cryptography import x509
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives import serialization
+    from stackwright.core.secrets import pem
 
     found, public = {}, {}
     for field, text in given.items():
@@ -78,11 +76,10 @@ def problems(given: Mapping[str, str]) -> dict[str, str]:
                 raise ValueError
             if field == KEY:
                 # The slow consistency check of RSA keys is skipped: the key must match the certificate anyway.
-                key = serialization.load_pem_private_key(text.encode(), None, unsafe_skip_rsa_key_validation=True)
-                public[field] = key.public_key()
+                public[field] = pem.private_key(text, checked=False).public_key()
             else:
-                public[field] = x509.load_pem_x509_certificates(text.encode())[0].public_key()
-        except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion):
+                public[field] = pem.certificates(text)[0].public_key()
+        except ValueError:
             found[field] = _KEY if field == KEY else _CERTIFICATES
     if {CERTIFICATE, KEY} <= public.keys() and public[CERTIFICATE] != public[KEY]:
         found[KEY] = f"does not match {CERTIFICATE}: its first certificate must belong to the key"

@@ -6,15 +6,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from keystoneauth1.exceptions import ConnectFailure
 from openstack.compute.v2.migration import Migration
 from openstack.compute.v2.server import Server
 from openstack.compute.v2.service import Service
 from openstack.exceptions import ConflictException
 from openstack.network.v2.agent import Agent
+from openstack.network.v2.router import Router
 from requests import Response
 
 from stackwright.adapters.openstack import agents
 from stackwright.adapters.openstack.agents import (
+    CONFIRM,
     CloudAgents,
     compute_uses,
     forget_compute,
@@ -38,11 +41,19 @@ class Compute:
     def __init__(self, state: str = "down", **held: Any) -> None:
         self.hosts = {"node1": "up", "node2": state}
         self.held = held
+        self.lists_nothing = 0  # number of wrong answers
         self.refuses: set[str] = set()
 
-    def services(self, binary: str, host: str) -> list[Service]:
-        found = {host: self.hosts[host]} if host in self.hosts and binary == "nova-compute" else {}
-        return [Service.existing(id=f"id-{h}", binary=binary, host=h, state=state) for h, state in found.items()]
+    def services(self, binary: str = "", host: str = "") -> list[Service]:
+        if self.lists_nothing > 0:
+            self.lists_nothing -= 1
+            return []
+        every = {("nova-compute", name): state for name, state in self.hosts.items()} | {("nova-conductor", "c"): "up"}
+        return [
+            Service.existing(id=f"id-{found}", binary=program, host=found, state=state)
+            for (program, found), state in every.items()
+            if binary in ("", program) and host in ("", found)
+        ]
 
     def servers(self, details: bool, all_projects: bool, compute_host: str) -> list[Server]:
         assert all_projects and not details
@@ -65,25 +76,32 @@ class Network:
         self.all = set(unhosted).union(*(hosted for _, hosted in agents.values()))
         self.disabled: set[str] = set()
         self.writes: list[str] = []
-        self.fails_at = ""
+        self.fails_at: set[str] = set()
+        self.lists_nothing = 0  # number of wrong answers
 
-    def agents(self, binary: str, host: str = "") -> list[Agent]:
+    def agents(self, binary: str = "", host: str = "") -> list[Agent]:
         """The name of an agent is <program>_<node>, as l3_node1."""
+        if self.lists_nothing > 0:
+            self.lists_nothing -= 1
+            return []
         found = []
         for name, (up, _) in self.kept.items():
             program, _, node = name.partition("_")
-            if (binary, host or node) == (f"neutron-{program}-agent", node):
-                able = name not in self.disabled
-                found.append(Agent.existing(id=name, binary=binary, host=node, alive=up, admin_state_up=able))
+            if binary in ("", f"neutron-{program}-agent") and host in ("", node):
+                able, own = name not in self.disabled, f"neutron-{program}-agent"
+                found.append(Agent.existing(id=name, binary=own, host=node, alive=up, admin_state_up=able))
         return found
 
     def agent_hosted_routers(self, agent: Agent) -> list[Any]:
-        return [SimpleNamespace(id=each, name=f"{each} name") for each in sorted(self.kept[agent.id][1])]
+        return [self._thing(each) for each in sorted(self.kept[agent.id][1])]
 
     dhcp_agent_hosting_networks = agent_hosted_routers
 
     def routers(self) -> list[Any]:
-        return [SimpleNamespace(id=each, is_distributed=each == "dvr") for each in sorted(self.all)]
+        return [self._thing(each) for each in sorted(self.all)]
+
+    def _thing(self, name: str) -> Router:
+        return Router.existing(id=name, name=f"{name} name", distributed=name == "dvr", ha=name.startswith("ha"))
 
     def post(self, path: str, json: dict[str, str]) -> Response:
         _, _, agent, _ = path.split("/")
@@ -100,8 +118,8 @@ class Network:
 
     def _write(self, what: str, do: Any) -> Response:
         answer = Response()
-        answer.status_code = 409 if what == self.fails_at else 201
-        if what != self.fails_at:
+        answer.status_code = 409 if what in self.fails_at else 201
+        if what not in self.fails_at:
             do()
             self.writes.append(what)
         return answer
@@ -149,8 +167,8 @@ def test_a_compute_service_is_deleted_unless_it_reports_again() -> None:
 def test_a_list_that_ignores_the_filters_deletes_no_other_agent() -> None:
     compute, network = Compute(), Network(l3_node1=(True, set()), l3_node3=(False, set()))
     computes, everything = compute.services("nova-compute", "node2"), network.agents("neutron-l3-agent")
-    compute.services = lambda binary, host: computes  # type: ignore[method-assign]
-    network.agents = lambda binary, host="": everything  # type: ignore[method-assign]
+    compute.services = lambda binary="", host="": computes  # type: ignore[method-assign]
+    network.agents = lambda binary="", host="": everything  # type: ignore[method-assign]
     there = cloud(compute, network)
     forget_compute(there, "nova-compute@node3")
     forget_network_agent(there, "neutron-l3-agent@node2")
@@ -185,21 +203,71 @@ def test_routers_move_to_the_agents_with_the_fewest_before_theirs_is_deleted() -
 
 
 def test_a_router_that_lost_its_agent_in_a_crash_gets_one() -> None:
-    network = Network("dvr", l3_node1=(True, set()), l3_node2=(False, {"a", "b"}))
-    network.fails_at = "l3_node1 gets b"
-    with pytest.raises(ConflictException):
-        forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
-    assert network.kept == {"l3_node1": (True, {"a"}), "l3_node2": (False, set())}
-    network.fails_at = ""
+    network = Network("b", "dvr", l3_node1=(True, set()), l3_node2=(False, {"a"}))
     assert uses(network, "neutron-l3-agent@node2") == {"neutron-l3-agent@node2": []}
     forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
     assert network.kept == {"l3_node1": (True, {"a", "b"})}
 
 
-def test_a_router_in_high_availability_stays_where_it_is_too() -> None:
-    network = Network(l3_node1=(True, {"a"}), l3_node2=(False, {"a"}))
+def test_a_refused_router_returns_to_its_agent_and_delays_no_other_one() -> None:
+    network = Network("z", l3_node1=(True, set()), l3_node2=(False, {"a", "b", "c"}))
+    network.fails_at = {"l3_node1 gets b"}
+    with pytest.raises(TransientError, match=r"^Neutron refuses to move router b name: "):
+        forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.kept == {"l3_node1": (True, {"a", "c", "z"}), "l3_node2": (False, {"b"})}
+    network.fails_at = set()
     forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
-    assert network.writes == ["l3_node2 loses a", "l3_node2 is deleted"]
+    assert network.kept == {"l3_node1": (True, {"a", "b", "c", "z"})}
+
+
+def test_a_router_that_cannot_return_either_gets_an_agent_later() -> None:
+    network = Network(l3_node1=(True, set()), l3_node2=(False, {"a", "b"}))
+    network.fails_at = {"l3_node1 gets a", "l3_node2 gets a"}
+    for _ in range(2):
+        with pytest.raises(TransientError, match=r"^Neutron refuses to move router a name: "):
+            forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+        assert network.kept == {"l3_node1": (True, {"b"}), "l3_node2": (False, set())}
+    network.fails_at = set()
+    forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.kept == {"l3_node1": (True, {"a", "b"})}
+
+
+def test_a_router_returns_to_its_agent_if_neutron_stops_answering() -> None:
+    network = Network(l3_node1=(True, set()), l3_node2=(False, {"a", "b"}))
+    post = network.post
+
+    def broken(path: str, json: dict[str, str]) -> Response:
+        if "l3_node1" in path:
+            raise ConnectFailure("connection refused")
+        return post(path, json)
+
+    network.post = broken  # type: ignore[method-assign]
+    with pytest.raises(ConnectFailure):
+        forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.kept == {"l3_node1": (True, set()), "l3_node2": (False, {"a", "b"})}
+
+
+def test_a_refused_network_delays_no_other_one() -> None:
+    network = Network(dhcp_node1=(True, set()), dhcp_node2=(False, {"a", "b", "c"}))
+    network.fails_at = {"dhcp_node1 gets a", "dhcp_node1 gets b"}
+    with pytest.raises(TransientError, match=r"^Neutron refuses to move network a name, network b name: "):
+        forget_network_agent(cloud(network=network), "neutron-dhcp-agent@node2")
+    assert network.kept == {"dhcp_node1": (True, {"c"}), "dhcp_node2": (False, {"a", "b"})}
+
+
+def test_a_router_in_high_availability_keeps_the_number_of_its_agents() -> None:
+    """It gets the other agent before it leaves its own one."""
+    network = Network(l3_node1=(True, {"ha"}), l3_node2=(False, {"ha"}))
+    forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.writes == ["l3_node2 loses ha", "l3_node2 is deleted"]
+    network = Network(l3_node1=(True, {"ha"}), l3_node2=(False, {"ha"}), l3_node3=(True, {"a", "b"}))
+    network.fails_at = {"l3_node3 gets ha"}
+    with pytest.raises(TransientError, match="router ha name"):
+        forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.writes == []
+    network.fails_at = set()
+    forget_network_agent(cloud(network=network), "neutron-l3-agent@node2")
+    assert network.writes == ["l3_node3 gets ha", "l3_node2 loses ha", "l3_node2 is deleted"]
 
 
 def test_nothing_moves_to_an_agent_that_leaves_as_well() -> None:
@@ -250,14 +318,31 @@ def test_a_long_move_ends_with_its_time_and_is_continued() -> None:
     assert network.writes == []
 
 
-async def test_a_refusal_of_nova_is_reported_and_delays_no_other_agent(monkeypatch: pytest.MonkeyPatch) -> None:
+def forget(service: str, *names: str) -> ForgetAgents:
+    look = Inventory(("openstack", f"{service}-inventory"), {}, service, names, ("openstack", "keystone-admin"), "")
+    return ForgetAgents(look, names)
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits of the agents, which take no time."""
+    found: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        found.append(seconds)
+
+    monkeypatch.setattr(agents, "asyncio", SimpleNamespace(sleep=sleep))
+    return found
+
+
+async def test_a_refusal_of_nova_is_reported_and_delays_no_other_agent(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
     compute = Compute()
     compute.hosts["node3"] = "down"
     compute.refuses = {"node2"}
     monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
-    names = ("nova-compute@node2", "nova-compute@node3")
-    look = Inventory(("openstack", "nova-inventory"), {}, "compute", names, ("openstack", "keystone-admin"), "")
-    action = ForgetAgents(look, names)
+    action = forget("compute", "nova-compute@node2", "nova-compute@node3")
     refusal = {"nova-compute@node2": "Unable to delete compute service that is hosting instances."}
     assert await CloudAgents().forget(action, ADMIN) == refusal
     assert set(compute.hosts) == {"node1", "node2"}
@@ -266,3 +351,44 @@ async def test_a_refusal_of_nova_is_reported_and_delays_no_other_agent(monkeypat
     assert set(compute.hosts) == {"node1"}
     with pytest.raises(TerminalError, match="lacks username"):
         await CloudAgents().forget(action, {})
+
+
+@pytest.mark.parametrize(
+    ("service", "name", "listing"),
+    [
+        ("networking", "neutron-l3-agent@node2", lambda: Network(l3_node2=(False, set()), l3_node1=(True, set()))),
+        ("compute", "nova-compute@node2", Compute),
+    ],
+)
+async def test_one_answer_without_an_agent_does_not_forget_it(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float], service: str, name: str, listing: Any
+) -> None:
+    """A replica that has just started may answer a list with 200 and no items."""
+    there = listing()
+    made: list[Any] = []
+
+    def connect(*_: Any, **__: Any) -> Any:
+        made.append(cloud(there, there))
+        return made[-1]
+
+    monkeypatch.setattr(agents, "connect", connect)
+    there.lists_nothing = 1
+    assert await CloudAgents().forget(forget(service, name), ADMIN) == {name: f"{service} still lists it"}
+    assert waits == [CONFIRM] and len(made) == 2, "another client, which another replica may answer"
+    there.lists_nothing = 2
+    assert await CloudAgents().forget(forget(service, name), ADMIN) == {name: f"{service} lists no agents at all"}
+    assert await CloudAgents().forget(forget(service, name), ADMIN) == {}
+    assert await CloudAgents().forget(forget(service, name), ADMIN) == {}, "it is absent already"
+
+
+async def test_a_service_that_does_not_answer_again_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
+    def fails(_: Any) -> list[Any]:
+        raise ConnectFailure("connection refused")
+
+    compute = Compute()
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
+    monkeypatch.setitem(agents.EVERY, "compute", fails)
+    name = "nova-compute@node2"
+    assert await CloudAgents().forget(forget("compute", name), ADMIN) == {name: "connection refused"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.controllers.service.agents import LASTING, LOOK, without_left_agents
+from stackwright.controllers.service.agents import LASTING, LOOK, RARELY, SHARE, without_left_agents
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import done, waiting
 from stackwright.core.objects import DIGEST
@@ -116,13 +116,56 @@ def test_a_result_that_lacks_an_agent_or_is_of_others_forgets_nothing() -> None:
         assert len(plan.actions) == 1 and plan.status["agents"] == BOTH
 
 
+def test_a_result_is_dropped_when_a_node_of_it_is_back() -> None:
+    """The node may leave again before the result is out of date."""
+    left = tried(seen(known=[*BOTH, "nova-compute@node3"]), {COMPUTE_2: [], "nova-compute@node3": ["server web"]})
+    everywhere = seen(nodes={COMPUTE: ["node1", "node2", "node3"]}).context
+    for plan in RELEASED, Plan():
+        (action,) = without_left_agents(replace(left, context=everywhere), plan).actions
+        assert isinstance(action, ForgetAgents) and action.agents == ()
+        assert str(action) == "forget if unused no agent in compute"
+    partly = without_left_agents(replace(left, context=seen(nodes={COMPUTE: ["node1", "node2"]}).context), RELEASED)
+    (action,) = partly.actions
+    assert isinstance(action, ForgetAgents) and action.agents == ("nova-compute@node3",)
+    assert "nova-compute on node3: server web" in condition(partly, "Agents").message
+    dropped = replace(left, inventory={"metadata": {"annotations": {DIGEST: "1000"}}, "data": {"held.json": "{}"}})
+    assert without_left_agents(replace(dropped, context=everywhere), RELEASED).empty
+    (action,) = without_left_agents(dropped, RELEASED).actions
+    assert isinstance(action, ForgetAgents) and action.agents == (COMPUTE_2, "nova-compute@node3")
+
+
+def test_what_is_kept_for_long_is_checked_rarely() -> None:
+    """Each attempt writes its result."""
+    then = tried(seen(now=10_000.0), {COMPUTE_2: ["server web"]})
+    for same, period in (0, LASTING), (SHARE * 200, 200), (9_999, RARELY), (-100, LASTING):
+        data = {**(then.inventory or {})["data"], "since": str(10_000 - same)}
+        plan = without_left_agents(replace(then, inventory={**(then.inventory or {}), "data": data}), RELEASED)
+        assert plan.empty and plan.requeue == period
+    reports = {"held.json": json.dumps({COMPUTE_2: ["it still reports"]}), "since": "0"}
+    plan = without_left_agents(replace(then, inventory={**(then.inventory or {}), "data": reports}), RELEASED)
+    assert plan.requeue == LOOK
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", "[]", '{"nova-compute@node2": "x"}', '{"nova-compute@node2": [1]}', "[" * 9999]
+)
+def test_a_result_that_somebody_edited_is_none(text: str) -> None:
+    inventory = {**(tried(seen(), {}).inventory or {}), "data": {"held.json": text, "since": "soon"}}
+    plan = without_left_agents(replace(seen(), inventory=inventory), RELEASED)
+    assert len(plan.actions) == 1 and plan.status["agents"] == BOTH
+
+
 def test_a_condition_names_a_limited_number_of_agents() -> None:
     names = [f"nova-compute@node{number}" for number in range(100, 400)]
     start = seen(known=names)
     plan = without_left_agents(start, RELEASED)
     assert "and 295 more will be forgotten" in condition(plan, "Agents").message
     plan = without_left_agents(tried(start, {name: ["server web"] for name in names}), RELEASED)
-    assert "nova-compute on node104: server web and 295 more. Each" in condition(plan, "Agents").message
+    entry = condition(plan, "Agents")
+    assert "nova-compute on node104: server web and 295 more. Each" in entry.message
+    assert str(entry.waits_for).endswith("nova-compute on node104 and 295 more to be unused")
+    later = without_left_agents(replace(tried(start, {}), now=1000.0 + LASTING), RELEASED)
+    assert all(len(str(action)) < 300 for action in later.actions)
 
 
 @pytest.mark.parametrize("stages", [(waiting("Release", "Updating"),), ()])

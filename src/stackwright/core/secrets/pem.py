@@ -1,0 +1,39 @@
+"""Parses certificates and keys in PEM format, which users may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+
+
+def certificates(text: str) -> list[x509.Certificate]:
+    """All certificates of a text, at least one, with a first one whose key can be used.
+
+    Raises only ValueError, also for a key of an unknown kind or on an unknown curve.
+    """
+    with _value_errors():
+        found = x509.load_pem_x509_certificates(text.encode())
+        found[0].public_key()  # it is parsed no earlier
+    return found
+
+
+def private_key(text: str, *, checked: bool = True) -> PrivateKeyTypes:
+    """Raises only ValueError, also for an encrypted key, or one of an unknown kind or on an unknown curve.
+
+    checked  whether to check the consistency of an RSA key, which is slow
+    """
+    with _value_errors():
+        return serialization.load_pem_private_key(text.encode(), None, unsafe_skip_rsa_key_validation=not checked)
+
+
+@contextmanager
+def _value_errors() -> Iterator[None]:
+    try:
+        yield
+    except (TypeError, UnsupportedAlgorithm, x509.InvalidVersion) as error:
+        raise ValueError(str(error)) from None
