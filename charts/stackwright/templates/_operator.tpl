@@ -18,7 +18,7 @@ component: operator
 # The operator is a client of the API server.
 token: true
 configmaps: [images]
-# Never two concurrently: both would write.
+# The former pods end first: those of a version without the Lease write without it.
 strategy: {type: Recreate}
 containers:
   {{- range $i, $process := include "stackwright.processes" . | fromYamlArray }}
@@ -44,6 +44,8 @@ containers:
         valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
       - name: POD_NAME
         valueFrom: {fieldRef: {fieldPath: metadata.name}}
+      - name: POD_UID
+        valueFrom: {fieldRef: {fieldPath: metadata.uid}}
       - {name: PYTHONUNBUFFERED, value: "1"}
       - {name: HOME, value: /tmp}
       - {name: HELM_CACHE_HOME, value: /tmp/helm/cache}
@@ -62,7 +64,7 @@ containers:
       - {name: images, mountPath: /etc/stackwright, readOnly: true}
     probes:
       readiness:
-        httpGet: {path: /readyz, port: health-{{ $i }}}
+        httpGet: {path: /servingz, port: health-{{ $i }}}
         periodSeconds: 3
         timeoutSeconds: 5
       liveness:

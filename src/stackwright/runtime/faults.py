@@ -14,6 +14,7 @@ import structlog
 import stackwright
 from stackwright.core.conditions import PROGRESSING, READY, Condition
 from stackwright.runtime import metrics
+from stackwright.runtime.lease.fence import LeaseLost
 
 REASON = "InternalError"
 _HOME = f"{Path(stackwright.__file__).parent}/"
@@ -63,4 +64,4 @@ def ends(error: BaseException) -> bool:
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0
-    return isinstance(error, GeneratorExit | KeyboardInterrupt)
+    return isinstance(error, GeneratorExit | KeyboardInterrupt | LeaseLost)

@@ -24,7 +24,7 @@ from stackwright.core.digest import LENGTH
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, error_message, is_transient
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.ports import Fence, Reader, TerminalError, TransientError, unfenced
 from stackwright.slots import FairSlots
 
 HISTORY = "10"
@@ -70,9 +70,11 @@ class HelmCli:
         share: int | None = None,
         timeout: float = 300,
         records: Reader | None = None,
+        fence: Fence = unfenced,
     ) -> None:
         """share: how many of the `parallel` processes may be for one namespace; None for all
         records: reads, without a cache, the records of releases to check them; None where they are trusted
+        fence: called before each start of Helm, which may have waited long for its slot
         """
         self._charts = charts
         self._kubeconfig = kubeconfig
@@ -80,6 +82,7 @@ class HelmCli:
         self._slots = ConcurrencyLimit(parallel, share or parallel)
         self._timeout = timeout
         self._records = records
+        self._fence = fence
         self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
 
     def close(self) -> None:
@@ -137,6 +140,7 @@ class HelmCli:
         async with self._slots.of(namespace, self._timeout):
             if check is not None:
                 await check()
+            self._fence()
             process = await asyncio.create_subprocess_exec(
                 self._binary,
                 *arguments,

@@ -23,11 +23,11 @@ from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.fields.naming import NAMESPACE, OBJECT
-from stackwright.api.kinds import EVENT
+from stackwright.api.kinds import EVENT, LEASE
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Labels, TerminalError, TransientError
+from stackwright.core.ports import Conflict, Fence, Labels, TerminalError, TransientError, unfenced
 from stackwright.core.prune import without_empties
 
 log = structlog.get_logger(__name__)
@@ -50,6 +50,7 @@ class KubernetesCluster:
 
     on_call  called for each request, for metrics
     tell     called with the standard error output of a log-in command, as the command writes it
+    fence    called before each write, except those of the Lease that it stands for
     """
 
     def __init__(
@@ -58,18 +59,25 @@ class KubernetesCluster:
         context: str | None = None,
         on_call: OnCall | None = None,
         tell: Tell | None = None,
+        fence: Fence = unfenced,
     ) -> None:
         single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
         self._client = logged_in(GenericAsyncClient(params, single), tell)
         self._on_call = on_call or (lambda verb, kind: None)
+        self._fence = fence
 
     @classmethod
     def from_file(
-        cls, path: str | None, context: str | None = None, on_call: OnCall | None = None, tell: Tell | None = None
+        cls,
+        path: str | None,
+        context: str | None = None,
+        on_call: OnCall | None = None,
+        tell: Tell | None = None,
+        fence: Fence = unfenced,
     ) -> KubernetesCluster:
         """By the kubeconfig at a path; None: the pod's service account."""
-        return cls(kubeconfig(path), context, on_call, tell)
+        return cls(kubeconfig(path), context, on_call, tell, fence)
 
     async def close(self) -> None:
         await self._client._client.aclose()
@@ -171,6 +179,8 @@ class KubernetesCluster:
             built = self._client.build_adapter_request(request)
         except UnicodeEncodeError:
             raise TerminalError(f"{call}: a string in the object is not valid Unicode") from None
+        if request.method != "GET" and call.kind != LEASE:
+            self._fence()
         with explained(call, self._client.config):
             response = await self._client._client.send(built)
         if response.status_code >= 400:

@@ -19,7 +19,7 @@ from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.core.ports import Clock, Cluster, secret_data
 from stackwright.core.secrets import renewal
-from stackwright.runtime import x509
+from stackwright.runtime import faults, x509
 
 CONFIGURATION = Kind(
     "admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", False
@@ -27,6 +27,7 @@ CONFIGURATION = Kind(
 NAME = "stackwright"
 SECRET_NAME = "stackwright-webhook-tls"  # noqa: S105 - a name
 EVERY = 600.0  # seconds between two checks
+FOLLOW = 3.0  # seconds between two reads by those that wait for the Lease; two of them fit into SETTLE
 SETTLE = 10.0  # seconds until API servers have observed a new CA bundle
 log = structlog.get_logger()
 
@@ -38,10 +39,25 @@ class Certificate:
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
         self._cluster, self._namespace, self._clock = cluster, namespace, clock
-        self._served = ""
+        self._served = self._next = ""
+        self._owned = False
+
+    @property
+    def served(self) -> bool:
+        return bool(self._served)
 
     async def keep(self) -> None:
-        """Check and renew the certificate periodically, until cancelled."""
+        """Check and renew the certificate periodically, until cancelled.
+
+        Before the first `ensure` it only follows another operator: it serves what that keeps, without a write. API
+        servers trust a new certificate beside the former one for SETTLE; it is served when two reads find it trusted.
+        """
+        while not self._owned:
+            try:
+                await self._follow()
+            except Exception as error:
+                log.warning("the certificate of the webhook could not be read", cause=faults.place(error))
+            await asyncio.sleep(FOLLOW)
         while True:
             await asyncio.sleep(EVERY)
             try:
@@ -51,6 +67,7 @@ class Certificate:
 
     async def ensure(self) -> None:
         """Serve a valid certificate. API servers trust a new one before it is served, and the old one until then."""
+        self._owned = True
         data = await self._kept()
         if data["tls.crt"] != self._served:
             await self._trust(data["ca.crt"], beside=True)
@@ -59,17 +76,32 @@ class Certificate:
             self._load(data)
         await self._trust(data["ca.crt"], beside=False)
 
+    async def _follow(self) -> None:
+        secret = await self._cluster.get(SECRET, (self._namespace, SECRET_NAME))
+        if secret is None or not x509.serves(secret_data(secret), self._names()[0], self._clock.now()):
+            return
+        data = secret_data(secret)
+        configuration = await self._cluster.get(CONFIGURATION, ("", NAME)) or {}
+        hooks = configuration.get("webhooks") or []
+        if data["tls.crt"] == self._served or any(_trusting(hook, data["ca.crt"], True) != hook for hook in hooks):
+            return
+        if not self._owned and (not self._served or self._next == data["tls.crt"]):
+            self._load(data)
+        self._next = data["tls.crt"]
+
     async def _kept(self) -> dict[str, str]:
         """Data of the Secret, with a new certificate if the stored one is not valid for long enough."""
         secret = await self._cluster.get(SECRET, (self._namespace, SECRET_NAME))
-        names = [f"stackwright-webhook.{self._namespace}.svc", f"stackwright-webhook.{self._namespace}"]
-        now = self._clock.now()
+        names, now = self._names(), self._clock.now()
         if secret and _good(secret, names[0], now):
             return secret_data(secret)
         authority = x509.authority("stackwright-webhook", now, x509.LIFE)
         data, _ = x509.issue(authority, names, [], now)  # the key of the CA is discarded
         await self._cluster.apply(SECRET, _secret(self._namespace, data), "stackwright-webhook")
         return data
+
+    def _names(self) -> list[str]:
+        return [f"stackwright-webhook.{self._namespace}.svc", f"stackwright-webhook.{self._namespace}"]
 
     async def _trust(self, authority: str, *, beside: bool) -> None:
         """Write the CA into all webhooks of the configuration; `beside` keeps the CAs that they already trust."""
