@@ -79,12 +79,12 @@ def helm(ctx: Context, tmp_path: Path) -> Call:
 
 
 def kinds(ctx: Context) -> dict[str, dict[str, Any]]:
-    found = json.loads(charts.kubectl(ctx, "get", operator.CRDS, "--output", "json"))["items"]
+    found = json.loads(charts.kubectl(ctx, "get", operator.CRDS, "--output", "json", limit=300))["items"]
     return {each["metadata"]["name"]: each for each in found}
 
 
 def assert_established(ctx: Context) -> None:
-    charts.kubectl(ctx, "wait", operator.CRDS, *KINDS, "--for=condition=Established", "--timeout=60s", limit=90)
+    charts.kubectl(ctx, "wait", operator.CRDS, *KINDS, "--for=condition=Established", "--timeout=5m", limit=330)
 
 
 def spec(kind: dict[str, Any]) -> dict[str, Any]:

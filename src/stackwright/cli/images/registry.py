@@ -97,7 +97,7 @@ def verify(
     no_charts: Annotated[bool, typer.Option("--no-charts", help="Verify no charts.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the images and charts of this version, or the images of a cloud, and whether a registry has them.
+    """Show which images and charts of this version, or images of a cloud, a registry has.
 
     For each image, the registry must have the manifest and all layers. If the image is complete on this machine, its
     content must be the same. A chart must have the content of this version. Nothing is built or changed.
