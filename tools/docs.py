@@ -98,7 +98,8 @@ def values_of(text: str) -> Iterator[tuple[str, Schema]]:
 
     def below(node: Any, under: str) -> Iterator[tuple[str, Schema]]:
         for key, value in node.value:
-            path, words = f"{under}{key.value}", []
+            path = f"{under}{key.value}"
+            words: list[str] = []
             for line in reversed(lines[: key.start_mark.line]):
                 if not line.lstrip().startswith("#"):
                     break
