@@ -47,7 +47,7 @@ durations: $(VENV)/ok ## Show the durations of the last tests, by step, and the 
 	@$(BIN)/python tools/suite.py durations
 
 golden: $(VENV)/ok ## Regenerate golden files and CRDs, to be reviewed as a diff
-	$(BIN)/stackwright crds --dir charts/stackwright/crds
+	$(BIN)/stackwright crds --dir charts/stackwright/files/crds
 	UPDATE_GOLDEN=1 $(PYTEST) -q $(PURE)
 
 bench: $(VENV)/ok ## Print performance figures

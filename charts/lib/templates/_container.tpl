@@ -47,7 +47,15 @@ Services; a server that closes its port earlier would reset connections that sti
 {{/* lib.image (root, key): the reference under images.tags. */}}
 {{- define "lib.image" -}}
 {{- $key := index . 1 -}}
-{{- required (printf "images.tags.%s is needed: the image to run" $key) (get (index . 0).Values.images.tags $key) }}
+{{- $reference := required (printf "images.tags.%s is needed: the image to run" $key) (get (index . 0).Values.images.tags $key) }}
+{{- include "lib.reference" (list (index . 0) $reference) }}
+{{- end }}
+
+{{/* lib.reference (root, reference): without a slash, it is below images.registry, which only published charts have. */}}
+{{- define "lib.reference" -}}
+{{- $registry := get (index . 0).Values.images "registry" -}}
+{{- $reference := index . 1 -}}
+{{- if and $registry (not (contains "/" $reference)) }}{{ $registry }}/{{ end }}{{ $reference }}
 {{- end }}
 
 {{/*

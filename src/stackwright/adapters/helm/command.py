@@ -209,7 +209,7 @@ def chart_digest(chart: Path) -> str:
 
     Names, sizes and times are read at each call, contents only if one of these changed.
     """
-    files = sorted(_files(chart))
+    files = sorted(chart_files(chart))
     stamp = tuple((name, path.stat().st_mtime_ns, path.stat().st_size) for name, path in files)
     known = _digests.get(chart)
     if known is not None and known[0] == stamp:
@@ -220,6 +220,19 @@ def chart_digest(chart: Path) -> str:
         total.update(f"{name}\0{len(content)}\0".encode() + content)
     found = total.hexdigest()[:LENGTH]
     _digests[chart] = (stamp, found)
+    return found
+
+
+def chart_files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
+    """All files by relative name; pathlib's walk does not follow links to folders. Compiled Python is left out: it is
+    not part of the chart and depends on which scripts were imported.
+    """
+    found = []
+    for entry in folder.iterdir():
+        if entry.name == "__pycache__":
+            continue
+        name = f"{under}{entry.name}"
+        found += chart_files(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
     return found
 
 
@@ -249,16 +262,3 @@ def _shipped() -> Path:
     from stackwright.assets import require
 
     return require("charts")
-
-
-def _files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
-    """All files by relative name; pathlib's walk does not follow links to folders. Compiled Python is left out: it is
-    not part of the chart and depends on which scripts were imported.
-    """
-    found = []
-    for entry in folder.iterdir():
-        if entry.name == "__pycache__":
-            continue
-        name = f"{under}{entry.name}"
-        found += _files(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
-    return found
