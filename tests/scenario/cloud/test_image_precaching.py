@@ -3,7 +3,7 @@
 import pytest
 
 import tests.scenario.world as module
-from stackwright.api.kinds import DAEMONSET, POD
+from stackwright.api.kinds import DAEMONSET, POD, STATEFULSET
 from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings
 from stackwright.services.rabbitmq.kind import RabbitMQ
@@ -33,6 +33,77 @@ async def test_releases_wait_for_the_images_on_the_nodes_at_every_level():
     assert "image-precaching-node-1" in str(world.osdpl["status"]["health"]["image-precaching"])
     world.kubelet.broken.clear()
     world.kubelet.sync(DAEMONSET, precache.NAME)
+    await world.settle()
+    assert world.ready()
+
+
+DENIED = {
+    "phase": "Pending",
+    "conditions": [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}],
+    "containerStatuses": [
+        {
+            "name": "holder",
+            "image": "pause:1",
+            "state": {
+                "waiting": {
+                    "reason": "ImagePullBackOff",
+                    "message": 'Back-off pulling image "example.org/x:1": ErrImagePull: failed to pull and unpack image'
+                    ' "example.org/x:1": failed to resolve reference "example.org/x:1": unexpected status from HEAD'
+                    " request to https://example.org/v2/x/manifests/1: 401 Unauthorized",
+                }
+            },
+        }
+    ],
+}
+CANNOT = "node node-1 cannot pull example.org/x:1: the registry denies access; check the pull Secret"
+
+
+async def test_the_cloud_reports_why_its_images_cannot_be_pulled():
+    world = World()
+    world.kubelet.broken[precache.NAME] = DENIED
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    text = f"Waiting for images on 1 of 1 nodes (DaemonSet image-precaching): {CANNOT}"
+    assert world.condition("Images") == ("False", "RegistryDenied", text)
+    assert world.condition() == ("False", "RegistryDenied", text)
+    assert world.condition("Progressing")[0] == "True"
+    world.kubelet.broken.clear()
+    world.kubelet.sync(DAEMONSET, precache.NAME)
+    await world.settle()
+    assert world.ready()
+
+
+async def test_a_node_that_is_away_explains_no_wait_for_images():
+    world = World(nodes=2)
+    world.kubelet.broken[precache.NAME] = DENIED
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    world.node("node-1", EVERY_ROLE, ready=False)
+    await world.settle()
+    assert "node node-2 cannot pull" in world.condition("Images")[2]
+
+
+async def test_the_reason_of_a_service_whose_image_is_missing_reaches_the_cloud():
+    world = World()
+    waiting = {"reason": "ErrImagePull", "message": "manifest unknown"}
+    broken = {
+        **DENIED["containerStatuses"][0],
+        "name": "main",
+        "image": "example.org/y:2",
+        "state": {"waiting": waiting},
+    }
+    world.kubelet.broken["memcached"] = {**DENIED, "containerStatuses": [broken]}
+    world.cloud(features=MEMCACHED)
+    await world.run(60)
+    cannot = "node node-1 cannot pull example.org/y:2: the registry does not have it"
+    for obj in (world.bundle("memcached"), None):
+        status, reason, message = world.condition("Ready", obj) if obj else world.condition()
+        assert (status, reason) == ("False", "ImageMissing") and message.endswith(cannot)
+    await world.settle(patience=3000)
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedImageMissing") and message.endswith(cannot)
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "memcached")
     await world.settle()
     assert world.ready()
 

@@ -32,7 +32,9 @@ from stackwright.core.conditions import (
     waiting_for,
     why_not_ready,
 )
-from stackwright.core.kubernetes import precache
+from stackwright.core.helm.rollouts import node_of
+from stackwright.core.kubernetes import precache, pulls
+from stackwright.core.kubernetes.nodes import away
 from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
@@ -94,11 +96,13 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         states[declared.service if alone else each.name] = _state(current)
     actions += _surplus(seen, {each.key for each in every}, entry.gone)
     actions += entry.last
+    # All releases wait for the images, so why they cannot be pulled explains the waits of all services.
+    causes = [held] if held.reason in pulls.REASONS else []
     rest = [held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
     ready = sum(1 for stage in services if stage.status)
     return Plan(
         tuple(actions),
-        (*_summary([*services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
+        (*_summary([*causes, *services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
         {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
     )
 
@@ -132,7 +136,10 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "Updating the DaemonSet that pulls images", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
-        return [], waiting_for("Images", lacking)
+        cause = pulls.first_failure(pod for pod in seen.pods if node_of(pod) not in away(seen.nodes))
+        return [], waiting_for("Images", lacking, cause.message, cause.reason) if cause else waiting_for(
+            "Images", lacking
+        )
     return [], done("Images")
 
 

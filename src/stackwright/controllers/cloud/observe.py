@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackwright.api.kinds import DAEMONSET, NODE, SECRET
+from stackwright.api.kinds import DAEMONSET, NODE, POD, SECRET
 from stackwright.api.meta import Kind
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
@@ -24,7 +24,7 @@ class Observed:
     """settings  images of this version of Stackwright
     others    kinds and names of older clouds in the namespace
     services  (kind, name) → object, of all service kinds in the namespace
-    holder    the DaemonSet that holds the images;  nodes  all nodes of the cluster
+    holder    the DaemonSet that holds the images;  pods  its pods;  nodes  all nodes of the cluster
     secrets   Secrets that the cloud itself owns
     """
 
@@ -35,6 +35,7 @@ class Observed:
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
     secrets: tuple[Object, ...] = ()
+    pods: tuple[Object, ...] = ()
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -51,8 +52,10 @@ async def observe_kind(kind: Kind, settings: Settings, reader: Reader, key: Key)
         for found in await reader.list(resource.KIND, key[0]):
             services[resource.KIND.kind, found["metadata"]["name"]] = found
     holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
+    pods = await reader.list(POD, key[0], precache.LABELS)
     secrets = await reader.list(SECRET, key[0], {OWNER: owner_label(obj)})
-    return Observed(settings, obj, tuple(others), services, holder, tuple(await reader.list(NODE)), tuple(secrets))
+    nodes = await reader.list(NODE)
+    return Observed(settings, obj, tuple(others), services, holder, tuple(nodes), tuple(secrets), tuple(pods))
 
 
 async def older_clouds(kind: Kind, reader: Reader, obj: Object) -> list[str]:
