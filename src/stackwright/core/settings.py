@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+PULLS = "pulls.json"  # beside images.json in the ConfigMap that the operator and `plan` read
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,7 @@ class Settings:
     unrestricted  HelmBundles may name any chart and any namespace
     namespace     namespace of the operator
     schemas       shipped chart → schema of its values
+    pull_secrets  Secrets of the operator's namespace with credentials of registries, for all pods of clouds
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
@@ -23,3 +27,10 @@ class Settings:
     unrestricted: bool = False
     namespace: str = "stackwright"
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pull_secrets: tuple[str, ...] = ()
+
+
+def pulls(text: str) -> dict[str, Any]:
+    """Fields of Settings from the key PULLS of the operator's ConfigMap: {"secrets": [{"name": …}, …]}, or no text."""
+    found = json.loads(text) if text else {}
+    return {"pull_secrets": tuple(dict.fromkeys(each["name"] for each in found.get("secrets") or ()))}

@@ -17,6 +17,7 @@ from stackwright.api.support import unused_fields
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Refinement, service_object
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.pull_secrets import copies
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
 from stackwright.controllers.cloud.voters import update_voter_errors
 from stackwright.core.conditions import (
@@ -78,13 +79,14 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
     objects = [service_object(seen.obj, spec, each, entry.refine(each)) for each in every]
     if errors := update_voter_errors(seen, zip(every, objects, strict=True)):
         return stopped(blocked("Ready", "WouldLoseMajority", "; ".join(errors)))
+    secrets, copied, again = copies(seen)
     images, held = _images(seen, every, objects)
     pairs = [
         (each, thing)
         for each, thing in zip(every, objects, strict=True)
         if entry.paused is None or each.declared.group == INFRASTRUCTURE
     ]
-    actions: list[Action] = [*entry.first, *images]
+    actions: list[Action] = [*entry.first, *secrets, *images]
     services: list[Condition] = []
     states: dict[str, Any] = {}
     for each, thing in pairs:
@@ -98,12 +100,13 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
     actions += entry.last
     # All releases wait for the images, so why they cannot be pulled explains the waits of all services.
     causes = [held] if held.reason in pulls.REASONS else []
-    rest = [held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
+    rest = [*copied, held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
     ready = sum(1 for stage in services if stage.status)
     return Plan(
         tuple(actions),
         (*_summary([*causes, *services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
         {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
+        again,
     )
 
 
@@ -132,7 +135,9 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
         needed, tolerated = images_and_tolerations(each.declared, thing["spec"], seen.settings.images)
         images |= needed
         tolerations += tolerated
-    holder = precache.daemonset(seen.obj, images, reference(seen.settings.images, "pause"), tolerations)
+    holder = precache.daemonset(
+        seen.obj, images, reference(seen.settings.images, "pause"), tolerations, seen.settings.pull_secrets
+    )
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "Updating the DaemonSet that pulls images", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):

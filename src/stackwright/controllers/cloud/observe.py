@@ -26,6 +26,7 @@ class Observed:
     services  (kind, name) → object, of all service kinds in the namespace
     holder    the DaemonSet that holds the images;  pods  its pods;  nodes  all nodes of the cluster
     secrets   Secrets that the cloud itself owns
+    pull_secrets  name → that of the operator's namespace, and that of the cloud's
     """
 
     settings: Settings
@@ -36,6 +37,7 @@ class Observed:
     nodes: tuple[Object, ...] = ()
     secrets: tuple[Object, ...] = ()
     pods: tuple[Object, ...] = ()
+    pull_secrets: Mapping[str, tuple[Object | None, Object | None]] = field(default_factory=dict)
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -55,7 +57,13 @@ async def observe_kind(kind: Kind, settings: Settings, reader: Reader, key: Key)
     pods = await reader.list(POD, key[0], precache.LABELS)
     secrets = await reader.list(SECRET, key[0], {OWNER: owner_label(obj)})
     nodes = await reader.list(NODE)
-    return Observed(settings, obj, tuple(others), services, holder, tuple(nodes), tuple(secrets), tuple(pods))
+    pull_secrets = {
+        name: (await reader.get(SECRET, (settings.namespace, name)), await reader.get(SECRET, (key[0], name)))
+        for name in settings.pull_secrets
+    }
+    return Observed(
+        settings, obj, tuple(others), services, holder, tuple(nodes), tuple(secrets), tuple(pods), pull_secrets
+    )
 
 
 async def older_clouds(kind: Kind, reader: Reader, obj: Object) -> list[str]:

@@ -22,8 +22,15 @@ LABELS = {"application": NAME, "component": "images"}
 NODE_LABELS = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
 
 
-def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: Iterable[Toleration] = ()) -> Object:
+def daemonset(
+    cloud: Object,
+    images: Iterable[str],
+    holder: str,
+    tolerations: Iterable[Toleration] = (),
+    pull_secrets: Iterable[str] = (),
+) -> Object:
     """The DaemonSet for a set of images; `holder` is the image of a process that only waits."""
+    secrets = [{"name": name} for name in pull_secrets]
     tolerated = [json.loads(each) for each in sorted({json.dumps(dict(each), sort_keys=True) for each in tolerations})]
     places = [{"matchExpressions": [{"key": label, "operator": "In", "values": ["enabled"]}]} for label in NODE_LABELS]
     volumes = [
@@ -44,6 +51,7 @@ def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: It
         "containers": [{"name": "holder", "image": holder, "imagePullPolicy": "IfNotPresent", "securityContext": none}],
         "volumes": volumes,
         **({"tolerations": tolerated} if tolerated else {}),
+        **({"imagePullSecrets": secrets} if secrets else {}),
     }
     spec = {
         "selector": {"matchLabels": LABELS},

@@ -68,7 +68,7 @@ TEXTS = [
     (R + MANIFEST + "unauthorized: authentication required; artifact err: get manifest: build image source: " + MANIFEST
      + "unauthorized: authentication required", DENIED),
     (R + MANIFEST + "requested access to the resource is denied", DENIED),
-    (R + MANIFEST + "errors:\ndenied: requested access to the resource is denied\nunauthorized: authentication required",
+    (R + MANIFEST + "errors:\ndenied: requested access is denied\nunauthorized: authentication required",
      DENIED),
     (UNKNOWN + "unable to retrieve auth token: invalid username/password: unauthorized: incorrect username or password",
      DENIED),
