@@ -149,8 +149,7 @@ async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
     namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
-    data |= action.fixed
-    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest})
+    obj = _secret(action.key, action.owner, {**data, **action.fixed}, {DIGEST: action.digest})
     await ports.cluster.apply(SECRET, {**obj, "type": action.type}, manager)
 
 
