@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+Precaching = Literal["mounted", "unmounted", "init"]
 PULLS = "pulls.json"  # beside images.json in the ConfigMap that the operator and `plan` read
 
 
@@ -19,6 +20,7 @@ class Settings:
     namespace     namespace of the operator
     schemas       shipped chart → schema of its values
     pull_secrets  Secrets of the operator's namespace with credentials of registries, for all pods of clouds
+    precaching    how images are pulled ahead (core/kubernetes/precache.py)
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
@@ -28,9 +30,15 @@ class Settings:
     namespace: str = "stackwright"
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pull_secrets: tuple[str, ...] = ()
+    precaching: Precaching = "mounted"
 
 
 def pulls(text: str) -> dict[str, Any]:
-    """Fields of Settings from the key PULLS of the operator's ConfigMap: {"secrets": [{"name": …}, …]}, or no text."""
+    """Fields of Settings from the key PULLS of the operator's ConfigMap, a JSON object or no text.
+
+    secrets     [{"name": …}, …]
+    precaching  if it is not the default
+    """
     found = json.loads(text) if text else {}
-    return {"pull_secrets": tuple(dict.fromkeys(each["name"] for each in found.get("secrets") or ()))}
+    names = tuple(dict.fromkeys(each["name"] for each in found.get("secrets") or ()))
+    return {"pull_secrets": names, "precaching": found.get("precaching") or Settings.precaching}

@@ -14,6 +14,9 @@ from stackwright.core.kubernetes.precache import images_of
 from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.services.declaration import Chart, Service
 
+# Images without a program `true` → a command that ends at once.
+IDLE = {"ingress": ("/ingress", "-h")}
+
 
 def reference(images: Mapping[str, str], name: str) -> str:
     """The reference of an image; `images` maps names to references."""

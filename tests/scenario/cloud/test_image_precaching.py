@@ -1,5 +1,7 @@
 """Image pre-caching in the life of a cloud: before any release, on all nodes that answer, and never for one alone."""
 
+from dataclasses import replace
+
 import pytest
 
 import tests.scenario.world as module
@@ -208,6 +210,23 @@ async def test_an_override_of_an_image_is_fetched_as_well():
     await world.settle()
     assert world.ready()
     assert held(world) == {"example.org/own:7"}
+
+
+async def test_a_cluster_that_gets_image_volumes_pulls_the_same_images_in_the_other_form():
+    world = World()
+    world.settings = replace(SETTINGS, precaching="init")
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    pod = world.get(DAEMONSET, precache.NAME)["spec"]["template"]["spec"]
+    assert [each["image"] for each in pod["initContainers"]] == [SETTINGS.images["memcached"]] and "volumes" not in pod
+    assert world.ready()
+    await world.stop()
+    world.settings = SETTINGS
+    await world.settle()
+    assert world.ready() and held(world) == {SETTINGS.images["memcached"]}
+    pod = world.get(DAEMONSET, precache.NAME)["spec"]["template"]["spec"]
+    assert "initContainers" not in pod and len(pod["containers"][0]["volumeMounts"]) == 1
+    assert world.helm.calls == [("upgrade", RELEASE)]
 
 
 async def test_foreign_changes_of_the_daemonset_are_reverted():

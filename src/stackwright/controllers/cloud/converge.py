@@ -39,7 +39,7 @@ from stackwright.core.kubernetes.nodes import away
 from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.services.images import images_and_tolerations, reference
+from stackwright.services.images import IDLE, images_and_tolerations, reference
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
@@ -135,8 +135,15 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
         needed, tolerated = images_and_tolerations(each.declared, thing["spec"], seen.settings.images)
         images |= needed
         tolerations += tolerated
+    known = seen.settings
     holder = precache.daemonset(
-        seen.obj, images, reference(seen.settings.images, "pause"), tolerations, seen.settings.pull_secrets
+        seen.obj,
+        images,
+        reference(known.images, "pause"),
+        tolerations,
+        known.pull_secrets,
+        known.precaching,
+        {reference(known.images, name): command for name, command in IDLE.items()},
     )
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "Updating the DaemonSet that pulls images", "Applying")
