@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import tests.scenario.world as module
-from stackwright.api.kinds import DAEMONSET, POD, STATEFULSET
+from stackwright.api.kinds import DAEMONSET, EVENT, POD, STATEFULSET
 from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings
 from stackwright.services.rabbitmq.kind import RabbitMQ
@@ -71,6 +71,33 @@ async def test_the_cloud_reports_why_its_images_cannot_be_pulled():
     assert world.condition("Progressing")[0] == "True"
     world.kubelet.broken.clear()
     world.kubelet.sync(DAEMONSET, precache.NAME)
+    await world.settle()
+    assert world.ready()
+
+
+@pytest.mark.parametrize("name", [precache.NAME, "memcached"])
+async def test_pods_that_pod_security_forbids_are_named_with_the_remedy(name):
+    world = World()
+    world.kubelet.broken[name] = UNREADY
+    world.cloud(features=MEMCACHED)
+    await world.run(60)
+    kind = DAEMONSET if name == precache.NAME else STATEFULSET
+    live = world.get(kind, name)
+    counts = {"currentNumberScheduled": 0, "replicas": 0, "readyReplicas": 0}
+    message = 'Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true'
+    about = {"kind": kind.kind, "uid": live["metadata"]["uid"]}
+    meta = {"name": "refused", "namespace": NAMESPACE}
+    world.cluster.put(EVENT, {"metadata": meta, "reason": "FailedCreate", "message": message, "involvedObject": about})
+    world.cluster.put(kind, {**live, "status": {**live["status"], **counts}})
+    await world.run(90)
+    status, reason, text = world.condition()
+    assert (status, reason) == ("False", "BlockedPodSecurity")
+    assert f"{kind.kind} {name}: Pod Security restricted forbids its pods (runAsNonRoot != true)" in text
+    assert text.endswith(
+        f"kubectl label namespace {NAMESPACE} pod-security.kubernetes.io/enforce=privileged --overwrite"
+    )
+    world.kubelet.broken.clear()
+    world.kubelet.sync(kind, name)
     await world.settle()
     assert world.ready()
 

@@ -34,7 +34,7 @@ from stackwright.core.conditions import (
     why_not_ready,
 )
 from stackwright.core.helm.rollouts import node_of
-from stackwright.core.kubernetes import precache, pulls
+from stackwright.core.kubernetes import pod_security, precache, pulls
 from stackwright.core.kubernetes.nodes import away
 from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
@@ -43,6 +43,7 @@ from stackwright.services.images import IDLE, images_and_tolerations, reference
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
+POLL = 10.0  # seconds, while pods may be refused
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         tuple(actions),
         (*_summary([*causes, *services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
         {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
-        again,
+        # No watch reports the Events that tell why the DaemonSet has no pods.
+        POLL if seen.holder and pod_security.may_be_refused(seen.holder) else again,
     )
 
 
@@ -147,6 +149,8 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
     )
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "Updating the DaemonSet that pulls images", "Applying")
+    if seen.holder and (refused := pod_security.refusal(seen.holder, seen.events)):
+        return [], waiting("Images", refused, pod_security.REASON)
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
         cause = pulls.first_failure(pod for pod in seen.pods if node_of(pod) not in away(seen.nodes))
         return [], waiting_for("Images", lacking, cause.message, cause.reason) if cause else waiting_for(

@@ -36,7 +36,7 @@ from stackwright.controllers.helmbundle.validate import problems
 from stackwright.core.conditions import Condition, blocked, condition_type, done, is_true, waiting, waiting_for
 from stackwright.core.helm.records import FAILED
 from stackwright.core.helm.rollouts import active, is_starting, lost, node_of, own_pods
-from stackwright.core.kubernetes import precache, pulls, tolerations
+from stackwright.core.kubernetes import pod_security, precache, pulls, tolerations
 from stackwright.core.kubernetes.nodes import are, named
 from stackwright.core.kubernetes.workload_health import why
 from stackwright.core.objects import CLOUD, controller_of, label
@@ -179,6 +179,8 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
 
 def _why(seen: Observed, workload: Object) -> str:
     """Of a workload that is not ready; pods on nodes that are away are not to blame."""
+    if refused := pod_security.refusal(workload, seen.events):
+        return refused
     pods = own_pods(workload, seen.pods)
     cause = why(workload, [pod for pod in pods if node_of(pod) not in seen.away])
     gone = {node_of(pod) for pod in lost(workload, pods, seen.away)}
@@ -186,7 +188,9 @@ def _why(seen: Observed, workload: Object) -> str:
 
 
 def _reason(seen: Observed, unready: list[Object]) -> str:
-    """The reason of a release that is not ready if an image is the cause, which `_why` explains; else empty."""
+    """The reason of a release that is not ready for a cause of its own, which `_why` explains; else empty."""
+    if any(pod_security.refusal(each, seen.events) for each in unready):
+        return pod_security.REASON
     pods = [pod for each in unready for pod in own_pods(each, seen.pods) if node_of(pod) not in seen.away]
     found = pulls.first_failure(pods)
     return found.reason if found else ""
