@@ -35,7 +35,7 @@ from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
 from stackwright.core.ports import Cluster, Directories, Fence, Ports, TerminalError, absent, unfenced
-from stackwright.core.settings import Settings
+from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
@@ -91,10 +91,13 @@ class ProvisionerOptions:
 
 
 def settings(options: Options) -> Settings:
-    """Settings with images from a file {name: reference}, and digests and schemas of the shipped charts."""
+    """Settings with images from a file {name: reference}, how they are pulled from the file PULLS beside it, and
+    digests and schemas of the shipped charts.
+    """
     from stackwright.adapters.helm.command import chart_digests, chart_schemas, privileged_charts
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
+    beside = options.images.with_name(PULLS) if options.images else None
     return Settings(
         images=references,
         charts=chart_digests(),
@@ -102,6 +105,7 @@ def settings(options: Options) -> Settings:
         unrestricted=options.unrestricted,
         namespace=options.namespace,
         schemas=chart_schemas(),
+        **pulls(beside.read_text() if beside and beside.exists() else ""),
     )
 
 

@@ -22,7 +22,7 @@ from stackwright.cloud.registry import CLOUD_KINDS, kind_of
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader, TransientError
-from stackwright.core.settings import Settings
+from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.forecast.costs import Render
 from stackwright.forecast.entries import Entry
 from stackwright.forecast.plan import forecast
@@ -98,7 +98,8 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 async def _settings(reader: Reader) -> Settings:
     """The operator's settings: its images, and the charts of this program."""
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
-    return Settings(_images(configmap), chart_digests(), privileged_charts(), namespace=OPERATOR_NAMESPACE)
+    how = pulls(((configmap or {}).get("data") or {}).get(PULLS) or "")
+    return Settings(_images(configmap), chart_digests(), privileged_charts(), namespace=OPERATOR_NAMESPACE, **how)
 
 
 def _images(configmap: Object | None) -> dict[str, str]:

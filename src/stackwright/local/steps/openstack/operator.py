@@ -40,7 +40,11 @@ def chart() -> Path:
 
 def values(ctx: Context) -> dict[str, Any]:
     references = ctx.references()
-    return {"images": {"tags": {"stackwright": references["operator"]}, "references": references}}
+    images: dict[str, Any] = {"tags": {"stackwright": references["operator"]}, "references": references}
+    if not ctx.kubeconfig:
+        # The prepared store (local/image/store.py) has no names by image id, by which containerd would mount images.
+        images |= {"mount_volumes": False}
+    return {"images": images}
 
 
 def deployed(ctx: Context) -> bool:
