@@ -60,7 +60,7 @@ async def foresee(
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
         async with outside(written, space) as asking:
-            with _rendering(tell) as render:
+            with rendering(tell) as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         # A namespace of several forecasts is shown once.
         found += [entry for entry in more if entry.subject[0] != "Namespace" or entry not in found]
@@ -128,12 +128,17 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
 
 
 @contextmanager
-def _rendering(tell: Callable[[str], None]) -> Iterator[Render | None]:
-    """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm."""
+def rendering(
+    tell: Callable[[str], None], lacks: str = "the plan does not list the pods that restart"
+) -> Iterator[Render | None]:
+    """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm.
+
+    lacks  what the command lacks without it, for the user
+    """
     built = tools.binary("helm")
     program = str(built) if built.is_file() else shutil.which("helm")
     if program is None:
-        tell("Note: the program helm was not found, so the plan does not list the pods that restart.")
+        tell(f"Note: the program helm was not found, so {lacks}.")
         yield None
         return
     helm = HelmCli(binary=program)

@@ -22,6 +22,7 @@ NEEDS = {
 SOURCES = ("src", "charts", "images", "examples")
 IGNORED = {"__pycache__", "__init__.py", "README.md"}
 CORE_ONLY = (
+    "src/stackwright/examine/**",
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
     "src/stackwright/slots.py",

@@ -23,7 +23,7 @@ from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.fields.naming import NAMESPACE, OBJECT
-from stackwright.api.kinds import EVENT, LEASE
+from stackwright.api.kinds import ACCESS_REVIEW, EVENT, LEASE
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
 from stackwright.core.plan import Key, Object
@@ -33,6 +33,7 @@ from stackwright.core.prune import without_empties
 log = structlog.get_logger(__name__)
 
 PAGE = 500
+VERSION = Kind("", "", "Version", "version", namespaced=False)  # for messages: /version is no resource
 MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
@@ -122,6 +123,22 @@ class KubernetesCluster:
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
         """Raise what `apply` would raise, without a change."""
         await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")
+
+    async def version(self) -> str:
+        """The version of the API server, such as v1.35.2."""
+        call = Call("get", VERSION, "")
+        return str(_object(await self._send(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
+
+    async def is_allowed(self, attributes: Mapping[str, str]) -> bool:
+        """Whether the user has a right, by the attributes of a resource in a SelfSubjectAccessReview."""
+        call = Call("create", ACCESS_REVIEW, "")
+        body = {
+            "apiVersion": ACCESS_REVIEW.api_version,
+            "kind": ACCESS_REVIEW.kind,
+            "spec": {"resourceAttributes": dict(attributes)},
+        }
+        answer = _object(await self._send(call, BasicRequest("POST", _collection_url(call, ""), data=body)))
+        return (answer.get("status") or {}).get("allowed") is True
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         body = {**obj, "status": without_empties(obj.get("status") or {})}
