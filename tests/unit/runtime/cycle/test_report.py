@@ -141,7 +141,7 @@ def test_after_a_failure_observed_conditions_are_reported_unchanged():
     told = after_failure(
         CONTROLLER, plan(done("A", reason="Serving"), done("B")), {"metadata": {}}, TransientError("x")
     ).conditions
-    assert [(stage.status, stage.reason) for stage in told[2:]] == [(True, "Serving"), (False, "Waiting")]
+    assert [(stage.status, stage.reason) for stage in told[1:]] == [(True, "Serving"), (False, "Waiting")]
 
 
 def test_a_controller_that_does_not_speak_of_ready_does_not_begin_with_a_failure():
