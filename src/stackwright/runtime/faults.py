@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 
 import stackwright
-from stackwright.core.conditions import PROGRESSING, READY, Condition
+from stackwright.core.conditions import READY, Condition
 from stackwright.runtime import metrics
 from stackwright.runtime.lease.fence import LeaseLost
 
@@ -46,10 +46,9 @@ def words(error: BaseException) -> str:
     )
 
 
-def failed(error: BaseException) -> tuple[Condition, Condition]:
-    """Ready and Progressing after an internal error."""
-    text = words(error)
-    return Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)
+def failed(error: BaseException) -> Condition:
+    """Ready after an internal error."""
+    return Condition(READY, False, REASON, words(error))
 
 
 def note(where: str, error: BaseException, **about: object) -> None:

@@ -21,7 +21,6 @@ from stackwright.controllers.cloud.pull_secrets import copies
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
 from stackwright.controllers.cloud.voters import update_voter_errors
 from stackwright.core.conditions import (
-    PROGRESSING,
     Condition,
     blocked,
     condition_type,
@@ -71,8 +70,7 @@ def another(others: Sequence[str]) -> Condition:
 
 
 def stopped(condition: Condition) -> Plan:
-    progressing = Condition("Progressing", False, condition.reason, condition.message)
-    return Plan(conditions=(condition, progressing), status={"progress": "", "version": "", "services": {}})
+    return Plan(conditions=(condition,), status={"progress": "", "version": "", "services": {}})
 
 
 def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry()) -> Plan:
@@ -105,7 +103,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
     ready = sum(1 for stage in services if stage.status)
     return Plan(
         tuple(actions),
-        (*_summary([*causes, *services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
+        (summary([*causes, *services, *_nodes(seen.obj), *rest]), *services, *rest),
         {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
         # No watch reports the Events that tell why the DaemonSet has no pods.
         POLL if seen.holder and pod_security.may_be_refused(seen.holder) else again,
@@ -119,14 +117,6 @@ def _unused(spec: Model) -> list[Condition]:
     what = "is accepted but not used" if len(fields) == 1 else "are accepted but not used"
     text = f"{', '.join(fields)} {what}: {'; '.join(dict.fromkeys(fields.values()))}"
     return [done("UnusedFields", text, "Unused")]
-
-
-def _summary(stages: list[Condition], paused: Condition | None) -> tuple[Condition, Condition]:
-    """Progressing is false if the pause is the only remaining reason."""
-    ready, progressing = summary(stages)
-    if paused and ready.reason == paused.reason:
-        progressing = Condition(PROGRESSING, False, paused.reason, paused.message)
-    return ready, progressing
 
 
 def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tuple[list[Action], Condition]:
