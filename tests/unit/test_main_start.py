@@ -85,9 +85,10 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     """What the operator connects to, with its Lease."""
     made = MemoryCluster(clock=FrozenClock())
     made.put(LEASE, {"metadata": {"namespace": KEY[0], "name": KEY[1]}})
-    for name, stub in {"_connect": lambda *_: made, "runtime": lambda *_: None, "KopfSource": lambda _: None}.items():
-        monkeypatch.setattr(main, name, stub)
-    monkeypatch.setattr(main.logs, "configure", lambda _: None)
+    monkeypatch.setattr(main, "_connect", lambda *_: made)
+    for name in ("runtime", "KopfSource"):
+        monkeypatch.setattr(main, name, lambda *_: None)
+    monkeypatch.setattr("stackwright.runtime.logs.configure", lambda _: None)
     return made
 
 

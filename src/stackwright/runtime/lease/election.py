@@ -120,7 +120,13 @@ class Election:
                 else f"the Lease {'/'.join(self._key)} is missing, whose holder may still write"
             )
             return False
-        await self._write()
+        missing = self._lease is None
+        try:
+            await self._write()
+        except BaseException:
+            if missing:
+                self._seen.forget()
+            raise
         return True
 
     async def _renew(self) -> None:

@@ -45,12 +45,15 @@ class Observation:
         self._seen, self.holder = spec, holder_of(lease)
         if self.holder:
             self._until = now + duration_of(spec)
-        elif spec is None:
-            # Somebody deleted it. Its holder may not know yet, and another process may have seen it before this one.
-            self._until = now + DURATION if first else self._until
-        elif first or "leaseTransitions" in spec:  # as installed, or released by its holder
+        elif spec is not None and (first or "leaseTransitions" in spec):  # as installed, or released by its holder
             self._until = now
-        # else somebody emptied it: its holder may not know yet
+        else:
+            # It was deleted or emptied. A holder, which this process may never have seen, may not know that yet.
+            self._until = now + DURATION
+
+    def forget(self) -> None:
+        """A creation of the missing Lease failed: it may have been created and deleted again since the last look."""
+        self._seen = _UNSEEN
 
     def is_free(self, now: float) -> bool:
         """Whether no other process can hold the Lease now."""

@@ -4,7 +4,7 @@ import asyncio
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from looptime import new_event_loop
 from structlog.testing import capture_logs
@@ -315,6 +315,7 @@ EVENTS = st.lists(
 
 
 @settings(max_examples=settings.default.max_examples // 3, deadline=None)
+@example([(0, "delete", 5.0)])  # it was taken by another one since the last look
 @given(EVENTS)
 def test_at_no_moment_two_operators_write(events):
     """With failures, lost answers, stopped and killed processes, a deleted Lease, and clocks of any time."""
