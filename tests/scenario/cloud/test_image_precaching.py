@@ -68,7 +68,7 @@ async def test_the_cloud_reports_why_its_images_cannot_be_pulled():
     text = f"Waiting for images on 1 of 1 nodes (DaemonSet image-precaching): {CANNOT}"
     assert world.condition("Images") == ("False", "RegistryDenied", text)
     assert world.condition() == ("False", "RegistryDenied", text)
-    assert world.condition("Progressing")[0] == "True"
+    assert world.condition("Reconciling")[0] == "True"
     world.kubelet.broken.clear()
     world.kubelet.sync(DAEMONSET, precache.NAME)
     await world.settle()
