@@ -191,7 +191,9 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
     logs.configure(options.log_level)
     may = WriteFence()
     cluster = _connect(options.kubeconfig, may.check)
-    election = Election(cluster, may, options.namespace, options.identity, SystemClock())
+    # A client of its own: otherwise a renewal would wait while slow requests use all connections.
+    of_lease = _connect(options.kubeconfig)
+    election = Election(of_lease, may, options.namespace, options.identity, SystemClock())
     with tempfile.TemporaryDirectory() as folder, guarded(may):
         certificate = Certificate(cluster, options.namespace, Path(folder), SystemClock())
         webhook = bool(options.webhook_port)

@@ -139,6 +139,23 @@ async def test_an_operator_without_the_lease_reconciles_nothing_and_ends_when_as
     assert lease_of(cluster) == held
 
 
+async def test_renewals_wait_for_no_connection_that_other_requests_use(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client has 100 of them, which slow requests of the workers may use for longer than the Lease lasts."""
+    others, used = MemoryCluster(clock=FrozenClock()), list[Any]()
+
+    async def serve(*_: Any) -> None:
+        assert lease_of(cluster)["holderIdentity"]
+
+    monkeypatch.setattr(main, "_connect", lambda _, fence=None: others if fence else cluster)
+    monkeypatch.setattr(main, "runtime", lambda *given: used.append(given[0]))
+    monkeypatch.setattr(main, "_serve", serve)
+    async with asyncio.timeout(60):
+        await main.operate(main.Options())
+    assert used == [others] and not others.writes
+
+
 async def test_a_write_without_the_lease_ends_the_operator_with_an_error(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

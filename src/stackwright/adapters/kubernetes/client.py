@@ -23,7 +23,7 @@ from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.fields.naming import NAMESPACE, OBJECT
-from stackwright.api.kinds import ACCESS_REVIEW, EVENT, LEASE
+from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
 from stackwright.core.plan import Key, Object
@@ -51,7 +51,7 @@ class KubernetesCluster:
 
     on_call  called for each request, for metrics
     tell     called with the standard error output of a log-in command, as the command writes it
-    fence    called before each write, except those of the Lease that it stands for
+    fence    called before each write
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class KubernetesCluster:
             built = self._client.build_adapter_request(request)
         except UnicodeEncodeError:
             raise TerminalError(f"{call}: a string in the object is not valid Unicode") from None
-        if request.method != "GET" and call.kind != LEASE:
+        if request.method != "GET":
             self._fence()
         with explained(call, self._client.config):
             response = await self._client._client.send(built)

@@ -25,7 +25,8 @@ from stackwright.runtime.lease.fence import LeaseLost, WriteFence, uptime
 RENEW = 10.0  # seconds from a renewal in which the holder may write
 RETRY = 2.0  # seconds between two renewals, and between two looks of those that wait
 AGAIN = 0.5  # seconds after a failed renewal or a conflict
-ATTEMPT = 3.0  # timeout in seconds of one attempt; three fit into RENEW
+ATTEMPT = 3.0  # timeout in seconds of one request; three fit into RENEW
+REFUSED = 15.0  # seconds for which an API server that starts may refuse what it allows later
 LAST = 1.0  # seconds that a release needs
 MANAGER = "stackwright-operator"
 log = structlog.get_logger()
@@ -48,24 +49,29 @@ class Election:
         self.waits = f"the Lease {'/'.join(self._key)} was not read yet"  # the cause; empty for the holder
 
     async def acquire(self) -> None:
-        """Return when this process holds the Lease. Raises TerminalError if the API refuses that."""
+        """Return when this process holds the Lease. Raises TerminalError if the API refuses that for REFUSED."""
+        refused: float | None = None  # since when
         while True:
             try:
-                async with asyncio.timeout(ATTEMPT):
-                    if await self._take():
-                        self.waits = ""
-                        log.info("this operator holds the Lease", lease="/".join(self._key), identity=self._me)
-                        return
+                if await self._take():
+                    self.waits = ""
+                    log.info("this operator holds the Lease", lease="/".join(self._key), identity=self._me)
+                    return
+                refused = None
             except TerminalError as error:
-                raise TerminalError(
-                    f"The operator cannot use its Lease {'/'.join(self._key)}: {error}. Without it two operators could "
-                    f"write. The chart stackwright gives this right in its namespace (Role stackwright-operator-lease, "
-                    f"value rbac.create)"
-                ) from error
+                refused = self._now() if refused is None else refused
+                if self._now() >= refused + REFUSED:
+                    raise TerminalError(
+                        f"The operator cannot use its Lease {'/'.join(self._key)}: {error}. Without it two operators "
+                        f"could write. The chart stackwright gives this right in its namespace (Role "
+                        f"stackwright-operator-lease, value rbac.create)"
+                    ) from error
+                self._wait(f"the Lease {'/'.join(self._key)} is refused: {error}")
             except Conflict:  # another process was faster, perhaps one of this pod, at each of its renewals
                 await asyncio.sleep(AGAIN)
                 continue
             except (TransientError, TimeoutError) as error:
+                refused = None
                 cause = str(error) or f"no response within {ATTEMPT:g} s"
                 self._wait(f"the Lease {'/'.join(self._key)} cannot be read or written: {cause}")
             await asyncio.sleep(RETRY)
@@ -133,7 +139,7 @@ class Election:
         cause = told = ""
         while (left := self._fence.left()) > 0:
             try:
-                async with asyncio.timeout(min(ATTEMPT, left)):
+                async with asyncio.timeout(left):
                     await self._attempt()
                 return
             except (TransientError, TerminalError, Conflict, TimeoutError) as error:
@@ -154,7 +160,8 @@ class Election:
             await self._write()
 
     async def _read(self) -> None:
-        self._lease = await self._cluster.get(LEASE, self._key)
+        async with asyncio.timeout(ATTEMPT):
+            self._lease = await self._cluster.get(LEASE, self._key)
         if self._lease is not None:
             meta = self._lease["metadata"]
             self._kept = {name: meta[name] for name in ("labels", "annotations") if meta.get(name)}
@@ -164,11 +171,12 @@ class Election:
         spec = record.record(self._me, self._lease, self._wall())
         if self._lease is None:
             meta: Object = {"namespace": self._key[0], "name": self._key[1], **self._kept}
-            written = await self._cluster.create(LEASE, {"metadata": meta, "spec": spec}, MANAGER)
+            writing = self._cluster.create(LEASE, {"metadata": meta, "spec": spec}, MANAGER)
         else:
             version = {"resourceVersion": self._lease["metadata"]["resourceVersion"]}
-            written = await self._cluster.patch(LEASE, self._key, {"metadata": version, "spec": spec})
-        self._lease = written
+            writing = self._cluster.patch(LEASE, self._key, {"metadata": version, "spec": spec})
+        async with asyncio.timeout(ATTEMPT):
+            self._lease = await writing
         if self._now() >= sent + RENEW:
             raise TimeoutError("the response arrived too late")
         self._fence.extend(sent + RENEW)

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from stackwright.api.kinds import LEASE
 from stackwright.core.ports import TerminalError, TransientError, Unreachable
-from stackwright.runtime.lease.election import ATTEMPT, RENEW, RETRY
+from stackwright.runtime.lease.election import ATTEMPT, REFUSED, RENEW, RETRY
 from stackwright.runtime.lease.fence import GRACE, LeaseLost
 from stackwright.runtime.lease.record import DURATION, NAME
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
@@ -166,6 +166,20 @@ async def test_a_short_outage_ends_nothing():
     await kill(*tasks)
 
 
+async def test_a_slow_api_neither_delays_the_start_for_ever_nor_ends_the_holder():
+    """Each request may take ATTEMPT, also the three that follow a foreign change."""
+    cluster = installed()
+    one = Operator(cluster, "one")
+    one.delay = ATTEMPT - 0.5
+    (task,) = await start(one, seconds=2 * ATTEMPT)
+    assert one.writes
+    for _ in range(5):
+        await cluster.patch(LEASE, KEY, {"metadata": {"annotations": {"at": str(now())}}})
+        await asyncio.sleep(20)
+    assert not task.done()
+    await kill(task)
+
+
 async def test_answers_that_get_lost_end_the_holder_too():
     """Its renewals arrive, so nobody takes the Lease before it has ended."""
     cluster = installed()
@@ -268,6 +282,18 @@ async def test_without_the_permission_the_error_names_the_lease_and_the_remedy()
     one.failure = TerminalError("get Lease: the operator lacks the RBAC permission to get leases")
     with pytest.raises(TerminalError, match=f"{SPACE}/{NAME}: get Lease: the operator lacks .*rbac.create"):
         await one.election.acquire()
+
+
+async def test_an_api_server_that_starts_may_refuse_the_lease_for_a_moment():
+    cluster = installed()
+    one = Operator(cluster, "one")
+    one.failure = TerminalError("get Lease: RBAC: role not found")
+    (task,) = await start(one, seconds=REFUSED - RETRY)
+    assert not task.done() and "is refused: get Lease: RBAC" in one.election.waits
+    one.failure = None
+    await asyncio.sleep(RETRY + 0.1)
+    assert one.writes and one.election.waits == ""
+    await kill(task)
 
 
 async def test_it_waits_for_an_api_that_is_down_for_long_and_logs_that_once():
