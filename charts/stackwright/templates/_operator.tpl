@@ -12,13 +12,9 @@ them, for clouds with many services.
 {{- end }}
 {{- end }}
 
-{{/*
-stackwright.precaching: how images are pulled to nodes ahead, unless image volumes are mounted. Kubernetes has image volumes by
-default since 1.35.
-*/}}
+{{/* stackwright.precaching: how images are pulled to nodes ahead, unless image volumes are mounted. */}}
 {{- define "stackwright.precaching" -}}
-{{- $volumes := toString .Values.images.volumes }}
-{{- if or (eq $volumes "false") (and (eq $volumes "auto") (semverCompare "<1.35-0" .Capabilities.KubeVersion.Version)) }}init
+{{- if not .Values.images.volumes }}init
 {{- else if not .Values.images.mount_volumes }}unmounted
 {{- end }}
 {{- end }}

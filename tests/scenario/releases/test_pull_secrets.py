@@ -132,6 +132,6 @@ async def test_a_cloud_beside_the_operator_uses_the_originals() -> None:
 
 
 def test_the_operator_and_plan_read_the_names_from_the_chart() -> None:
-    assert pulls("") == {"pull_secrets": ()}
-    assert pulls('{"secrets": [{"name": "b"}, {"name": "a"}, {"name": "b"}]}') == {"pull_secrets": ("b", "a")}
+    found = pulls('{"secrets": [{"name": "b"}, {"name": "a"}, {"name": "b"}]}')
+    assert Settings(**found) == Settings(pull_secrets=("b", "a"))
     assert Settings(**pulls("")) == Settings()

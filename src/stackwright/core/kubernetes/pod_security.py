@@ -60,8 +60,13 @@ def _of_events(workload: Object, events: Iterable[Object]) -> list[str]:
     if not may_be_refused(workload):
         return []
     uid = workload["metadata"].get("uid")
-    return [
-        str(each.get("message") or "")
-        for each in events
-        if each.get("reason") == "FailedCreate" and (each.get("involvedObject") or {}).get("uid") == uid
-    ]
+    own = [each for each in events if (each.get("involvedObject") or {}).get("uid") == uid]
+    # Events outlive the refusal: of a StatefulSet, the next pod is created when the one before is ready.
+    created = max((_last(each) for each in own if each.get("reason") == "SuccessfulCreate"), default="")
+    failed = (each for each in own if each.get("reason") == "FailedCreate" and _last(each) >= created)
+    return [str(each.get("message") or "") for each in failed]
+
+
+def _last(event: Object) -> str:
+    """When an Event happened last, as RFC 3339 in UTC."""
+    return str(event.get("lastTimestamp") or event.get("eventTime") or "")

@@ -3,7 +3,7 @@
 The pod mounts the images as image volumes: kubelet pulls them before it starts the container that mounts them, and
 no process of the images runs. So a pod is ready when its node has all images. Kubelet starts a container that does not
 mount a volume although its image could not be pulled; such pods (UNMOUNTED) are for nodes with imported images, which
-may lack the names by which containerd finds images to mount (docs/howto/existing-cluster.md). Clusters without image
+may lack the names by which containerd finds images to mount (docs/howto/existing-cluster.md). Nodes without image
 volumes get an init container for each image (INIT), which runs a program that ends at once.
 
 The pod has the tolerations of all charts of the cloud. A release is changed only when its images are on all available

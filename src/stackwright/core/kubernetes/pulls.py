@@ -97,6 +97,7 @@ _PULLING = ("ErrImagePull", "ImagePullBackOff")
 REASONS = frozenset(cause.reason for cause in (*_CAUSES, *WAITING.values()))
 _IN_TEXT = re.compile(r"(?:image|reference) \\?\"([^\"\\\s]+)|docker://(\S+?):?(?:\s|$)")
 _QUERY = re.compile(r"\?[^\s\"')]*")
+_BACK_OFF = re.compile(r'^Back-off pulling image "[^"\s]*"(?:: ErrImagePull: |$)')  # before the cause, between attempts
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ def failure(container: Object, node: str) -> Failure | None:
     known = str(waiting.get("reason") or "")
     if known not in WAITING:
         return None
-    text = " ".join(str(waiting.get("message") or "")[:READ].split())
+    text = _BACK_OFF.sub("", " ".join(str(waiting.get("message") or "")[:READ].split()))
     own = str(container.get("image") or "")
     image = _image(text, own)
     cause = (_cause(text.replace(image, "").replace(own, "")) if known in _PULLING else None) or WAITING[known]

@@ -64,6 +64,18 @@ def test_earlier_events_of_a_workload_with_its_pods_do_not_count(obj):
     assert refusal(obj, [event()]) == ""
 
 
+@pytest.mark.parametrize("field", ["lastTimestamp", "eventTime"])
+def test_a_refusal_is_over_when_a_later_pod_was_created(field):
+    def at(minute, reason, uid="u"):
+        return {**event(reason=reason, uid=uid), "lastTimestamp": None, field: f"2026-11-27T05:{minute}:00Z"}
+
+    obj = workload("StatefulSet", {"replicas": 3}, replicas=1)
+    refused, permitted = at(10, "FailedCreate"), at(20, "SuccessfulCreate")
+    assert refusal(obj, [refused, permitted]) == ""
+    assert refusal(obj, [refused, permitted, at(30, "FailedCreate")])
+    assert refusal(obj, [refused, at(20, "SuccessfulCreate", uid="other"), at(10, "SuccessfulCreate")])
+
+
 def test_the_text_is_bounded_to_one_line():
     found = refusal(LACKING[0], [event(TEXT + ", x\n" * 5000)])
     assert len(found) < LONGEST + 250 and "\n" not in found

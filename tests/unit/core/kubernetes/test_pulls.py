@@ -119,13 +119,25 @@ def test_the_cause_is_found_in_texts_of_both_runtimes(text, expected, before):
         ("ErrImagePull", "", Failure("ImagePullFailed", f"node node-1 cannot pull {IMAGE}")),
         # Kubernetes before 1.32
         ("ImagePullBackOff", f'Back-off pulling image "{IMAGE}"',
-         Failure("ImagePullFailed", f'node node-1 cannot pull {IMAGE}: Back-off pulling image "{IMAGE}"')),
+         Failure("ImagePullFailed", f"node node-1 cannot pull {IMAGE}")),
         ("CrashLoopBackOff", "back-off: connection refused", None),
         ("ContainerCreating", "", None),
     ],
 )  # fmt: skip
 def test_other_waits_of_kubelet_have_reasons_too(reason, message, expected):
     assert failure(waiting(reason, message), "node-1") == expected
+
+
+@pytest.mark.parametrize("image", [IMAGE, "registry.example.org/pause:1"])
+def test_a_failure_of_unknown_cause_is_the_same_between_attempts(image):
+    """Kubelet alternates between the two; each difference would be written to the status."""
+    text = f'{UNKNOWN}failed to pull and unpack image "{IMAGE}": broken'
+    tried = failure(waiting("ErrImagePull", text, image), "node-1")
+    assert tried == Failure("ImagePullFailed", f"node node-1 cannot pull {IMAGE}: {text}")
+    again = failure(
+        waiting("ImagePullBackOff", f'Back-off pulling image "{IMAGE}": ErrImagePull: {text}', image), "node-1"
+    )
+    assert again == tried
 
 
 def test_an_image_volume_is_named_instead_of_the_image_of_its_container():

@@ -185,6 +185,13 @@ def test_the_operator_is_installed_with_its_kinds_and_awaited(ctx: Context, prog
     assert not operator.done(ctx), "a newer operator was built"
 
 
+def test_only_nodes_of_the_local_cluster_leave_images_unmounted(ctx: Context) -> None:
+    """Its containerd has imported images under no name by which it would mount them."""
+    assert "mount_volumes" not in operator.values(ctx)["images"]
+    ctx.kubeconfig = None
+    assert operator.values(ctx)["images"]["mount_volumes"] is False
+
+
 def test_kinds_without_an_owner_are_given_to_the_release_before_it_is_upgraded(
     ctx: Context, programs: Programs
 ) -> None:
