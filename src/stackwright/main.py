@@ -67,6 +67,8 @@ class Options:
     unrestricted: bool = False
     pod: str = ""  # its name; empty outside of a pod
     uid: str = ""  # of the pod; elsewhere, those of one machine with the same one are one holder of the Lease
+    webhook_certificate: Path | None = None  # folder of a mounted Secret; None: the operator issues its own
+    webhook_trust: bool = True  # write the CA into the webhook configuration
 
     @property
     def identity(self) -> str:
@@ -195,7 +197,8 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
     of_lease = _connect(options.kubeconfig)
     election = Election(of_lease, may, options.namespace, options.identity, SystemClock())
     with tempfile.TemporaryDirectory() as folder, guarded(may):
-        certificate = Certificate(cluster, options.namespace, Path(folder), SystemClock())
+        theirs, trusts = options.webhook_certificate, options.webhook_trust
+        certificate = Certificate(cluster, options.namespace, Path(folder), SystemClock(), theirs, trusts)
         webhook = bool(options.webhook_port)
         health = Health(waits=lambda: election.waits, serves=lambda: certificate.served or not webhook)
         beside: list[Coroutine[Any, Any, None]] = [until_terminated()]

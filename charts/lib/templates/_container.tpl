@@ -23,7 +23,18 @@ If the workload has `drain`, a container with ports continues to serve for lib.d
 {{- $_ := set $out "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "tmp" "mountPath" "/tmp")) }}
 {{- $security := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) }}
 {{- $own := dig "security_context" $w.component "container" dict $pod }}
-{{- $_ := set $out "securityContext" (include "lib.overlay" (list $security $c.security $own) | fromYaml) }}
+{{- $context := include "lib.overlay" (list $security $c.security $own) | fromYaml }}
+{{- $confined := dig "security_context" $w.component "pod" dict $pod }}
+{{- if $context.privileged }}
+{{- /* The pod's profiles are for its other containers: a privileged one has them only from its own values. */}}
+{{- if and $confined.seLinuxOptions (not (hasKey $own "seLinuxOptions")) }}
+{{- $_ := set $context "seLinuxOptions" (include "lib.overlay" (list $confined.seLinuxOptions (dict "type" "spc_t")) | fromYaml) }}
+{{- end }}
+{{- if and $confined.appArmorProfile (not (hasKey $own "appArmorProfile")) }}
+{{- $_ := set $context "appArmorProfile" (dict "type" "Unconfined") }}
+{{- end }}
+{{- end }}
+{{- $_ := set $out "securityContext" $context }}
 {{- if and $w.drain $c.ports }}
 {{- $_ := set $out "lifecycle" (dict "preStop" (dict "sleep" (dict "seconds" (include "lib.drain" . | int)))) }}
 {{- end }}

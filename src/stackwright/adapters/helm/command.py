@@ -254,9 +254,21 @@ def chart_digests(charts: Path | None = None) -> dict[str, str]:
 
 
 def chart_schemas(charts: Path | None = None) -> dict[str, Any]:
-    """Schema of the values of each shipped chart by its name."""
-    folder = charts or _shipped()
-    return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder.glob("*/values.schema.json"))}
+    """Schema of the values of each shipped chart by its name, without references to definitions."""
+    paths = sorted((charts or _shipped()).glob("*/values.schema.json"))
+    return {
+        path.parent.name: _inlined(schema, schema.pop("definitions", {}))
+        for path, schema in ((path, json.loads(path.read_text())) for path in paths)
+    }
+
+
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(each, definitions) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {**node, **definitions[name.removeprefix("#/definitions/")]} if (name := node.pop("$ref", "")) else node
+    return {key: _inlined(child, definitions) for key, child in node.items()}
 
 
 def _shipped() -> Path:

@@ -16,6 +16,15 @@ def operator(
     health_port: Annotated[int | None, typer.Option(help="Port of /healthz, /readyz and /servingz.")] = None,
     metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
     webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
+    webhook_certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder with tls.crt, tls.key and ca.crt of another issuer; default: issue its own."
+        ),
+    ] = None,
+    webhook_trust: Annotated[
+        bool, typer.Option(help="Write the CA of the certificate into the ValidatingWebhookConfiguration.")
+    ] = True,
     kubeconfig: Annotated[
         str | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the service account of the pod.")
     ] = None,
@@ -54,5 +63,7 @@ def operator(
         unrestricted_helmbundles,
         pod,
         pod_uid,
+        webhook_certificate,
+        webhook_trust,
     )
     run(operate(options, end_process))
