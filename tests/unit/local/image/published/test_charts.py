@@ -164,7 +164,10 @@ def test_another_content_differs_and_another_compression_does_not() -> None:
         assert published(registry, chart).verify()[0].state == "differs"
     published(registry, Chart(chart.name, chart.version, b"{}", chart.plain, chart.packed)).push()
     assert published(registry, chart).verify()[0].state == "differs"
-    for text in (b"{}", b'{"manifests": []}'):
+    large = bytes((1 << 20) + 1)
+    published(registry, Chart(chart.name, chart.version, chart.config, chart.plain, large)).push()
+    assert [each.state for each in published(registry).verify()] == ["differs", "missing"]
+    for text in (b"{}", b'{"manifests": []}', large):
         registry.manifests["sw/charts/stackwright", "0.1.0"] = text
         assert published(registry, chart).verify()[0].state == "differs"
 
