@@ -42,7 +42,7 @@ def issue(
 
     subject  its common name; the first of the names if empty
     """
-    ca, ca_key = pem.certificates(issuer["ca.crt"])[0], pem.private_key(issuer["ca.key"])
+    ca, ca_key = pem.certificate(issuer["ca.crt"]), pem.private_key(issuer["ca.key"])
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
         raise ValueError("the key of the CA is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
@@ -72,13 +72,13 @@ def ssh_keypair() -> tuple[str, str]:
 
 def ends(certificate: str) -> float:
     """End of validity of a certificate, in seconds since the epoch. Raises ValueError."""
-    return pem.certificates(certificate)[0].not_valid_after_utc.timestamp()
+    return pem.certificate(certificate).not_valid_after_utc.timestamp()
 
 
 def serves(data: Mapping[str, str], name: str, now: float) -> bool:
     """Whether a client that trusts ca.crt accepts tls.crt for a server of this name, and tls.key is its key."""
     try:
-        trusted, own = (pem.certificates(data[field])[0] for field in ("ca.crt", "tls.crt"))
+        trusted, own = (pem.certificate(data[field]) for field in ("ca.crt", "tls.crt"))
         key = pem.private_key(data["tls.key"])
         policy = PolicyBuilder().store(Store([trusted])).time(_time(now))
         policy.build_server_verifier(x509.DNSName(name)).verify(own, [])
