@@ -211,7 +211,7 @@ def call(verb: str, *words: str, code: int = 0) -> Any:
 def test_charts_are_pushed_with_the_images_and_verified(registry: MemoryRegistry) -> None:
     missing = call("verify", code=1)
     words = f"Push them: stackwright images push {HOST}/sw charts/stackwright charts/local-volume-provisioner\n"
-    assert missing.stderr == f"2 of 2 images and charts are missing, incomplete or different. {words}"
+    assert missing.stderr == f"2 of 2 images and charts are missing, incomplete, damaged or different. {words}"
     assert "✓ Push charts to registry.test/sw" in call("push").output
     assert {repository for repository, _ in registry.manifests} == {f"sw/{name}" for name in NAMES}
     found = json.loads(call("verify", "-o", "json").stdout)
