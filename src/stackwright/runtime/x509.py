@@ -42,7 +42,7 @@ def issue(
 
     subject  its common name; the first of the names if empty
     """
-    ca, ca_key = pem.certificates(issuer["ca.crt"])[0], pem.private_key(issuer["ca.key"])
+    ca, ca_key = pem.certificate(issuer["ca.crt"]), pem.private_key(issuer["ca.key"])
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
         raise ValueError("the key of the CA is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
@@ -72,7 +72,7 @@ def ssh_keypair() -> tuple[str, str]:
 
 def ends(certificate: str) -> float:
     """End of validity of a certificate, in seconds since the epoch. Raises ValueError."""
-    return pem.certificates(certificate)[0].not_valid_after_utc.timestamp()
+    return pem.certificate(certificate).not_valid_after_utc.timestamp()
 
 
 def serves(data: Mapping[str, str], name: str, now: float) -> bool:

@@ -57,6 +57,14 @@ def test_an_invalid_ca_of_a_user_raises_only_a_value_error() -> None:
     assert not x509.serves(data, "a.example", NOW)
 
 
+def test_only_the_first_certificate_of_a_bundle_is_read_for_certificates_that_we_issue() -> None:
+    bundle = AUTHORITY["ca.crt"] + ODD["ca_cert"]
+    assert x509.ends(bundle) == x509.ends(AUTHORITY["ca.crt"])
+    made, _ = x509.issue(AUTHORITY | {"ca.crt": bundle}, ("a.example",), (), NOW)
+    assert x509.serves(made, "a.example", NOW)
+    assert list(problems(GIVEN | {"ca_cert": bundle})) == ["ca_cert"], "all others are for clients that read all"
+
+
 @pytest.mark.parametrize("odd", [odd_curves.NAMED, odd_curves.EXPLICIT])
 def test_a_certificate_with_a_key_on_an_unknown_curve_is_rejected(odd: str) -> None:
     """Its key is parsed later than the rest, and the error is not a ValueError."""

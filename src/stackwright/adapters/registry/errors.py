@@ -133,7 +133,7 @@ def _refusal(host: str, repository: str, method: str, status: int, text: str, he
         return RegistryError(f"{message}.")
     pause = _pause(headers)
     if pause > _PAUSE:
-        return RegistryError(f"{message}, and asks for a pause of {pause:.0f} seconds. Run the same command then.")
+        return Denied(f"{message}, and asks for a pause of {pause:.0f} seconds. Run the same command then.")
     return Transient(f"{message}.", pause)
 
 
@@ -146,7 +146,7 @@ def _pause(headers: httpx2.Headers) -> float:
         until = parsedate_to_datetime(text)
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
         return max(0.0, (until - now).total_seconds())
-    except (ValueError, TypeError):  # also of a date without a zone
+    except (ValueError, TypeError, OverflowError):  # also of a date without a zone
         return 0.0
 
 

@@ -25,6 +25,7 @@ _PIECE = 1 << 20
 _RANGE = re.compile(r"(?:bytes=)?0-([0-9]{1,15})")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _BYTES = {"Content-Type": "application/octet-stream"}
+_BUSY = (429, 503, 507)  # statuses of a registry that is overloaded or full, which a whole blob would be worse for
 _TAKEN = (200, 201, 202, 204)  # statuses for a chunk; the specification has 202, ECR answers 201, Pulp 204
 
 
@@ -83,7 +84,7 @@ class Upload:
             except Transient as error:
                 failures = 1 if self._state.sent > before and not self._whole else failures + 1
                 if failures >= ATTEMPTS:
-                    if self._state.sent or self._whole or not self._state.tried:
+                    if self._state.sent or self._whole or not self._state.tried or error.status in _BUSY:
                         raise
                     self._send_whole()  # not one chunk was accepted
                     failures = 0

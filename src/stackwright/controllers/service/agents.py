@@ -30,8 +30,8 @@ from stackwright.services.keystone.values import ADMIN_SECRET
 
 TYPE = "Agents"
 LOOK = 60.0  # seconds until the next attempt; Nova lists a service as down 60 s after its last report
-LASTING = 2 * LOOK  # the same if all that is kept has a cause that may last
-RARELY = 5 * LASTING  # the same if it has lasted for long: each attempt writes its result
+LASTING = 2 * LOOK  # the same if all that is kept has a cause that may last; an agent does not report for long
+RARELY = 5 * LASTING  # the same if any cause has lasted for long: each attempt writes its result
 SHARE = 4  # an attempt is repeated after this part of the time for which its result has been the same
 
 
@@ -90,7 +90,8 @@ def _result(inventory: Object | None, now: float) -> _Result:
     since = str(((inventory or {}).get("data") or {}).get("since") or "")
     age = now - float(made) if made.isdecimal() else math.inf
     same = float(made) - float(since) if made.isdecimal() and since.isdecimal() else 0.0
-    period = LOOK if any(REPORTS in causes for causes in held.values()) else min(max(LASTING, same / SHARE), RARELY)
+    least = LOOK if any(REPORTS in causes for causes in held.values()) else LASTING
+    period = min(max(least, same / SHARE), RARELY)
     return _Result(held, period - age if 0 <= age < period else 0.0)  # a negative age is by a clock that was ahead
 
 

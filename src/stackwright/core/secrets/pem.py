@@ -22,6 +22,17 @@ def certificates(text: str) -> list[x509.Certificate]:
     return found
 
 
+def certificate(text: str) -> x509.Certificate:
+    """The first certificate of a text, which must have a key that can be used; the others are not parsed.
+
+    Raises only ValueError.
+    """
+    with _value_errors():
+        found = x509.load_pem_x509_certificate(text.encode())
+        found.public_key()  # it is parsed no earlier
+    return found
+
+
 def private_key(text: str, *, checked: bool = True) -> PrivateKeyTypes:
     """Raises only ValueError, also for an encrypted key, or one of an unknown kind or on an unknown curve.
 

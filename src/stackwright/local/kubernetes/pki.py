@@ -76,7 +76,7 @@ def ensure_identity(pki: Path, identity: Identity) -> bool:
     """Create the certificate unless the existing one is current. Returns whether one was created."""
     if is_current(pki, identity):
         return False
-    authority = pem.certificates((pki / f"{identity.authority}.crt").read_text())[0]
+    authority = pem.certificate((pki / f"{identity.authority}.crt").read_text())
     signer = pem.private_key((pki / f"{identity.authority}.key").read_text())
     assert isinstance(signer, ec.EllipticCurvePrivateKey)
     key = ec.generate_private_key(ec.SECP256R1())

@@ -121,6 +121,20 @@ def test_a_denial_is_none_of_chunks(blob: Blob, status: int) -> None:
     assert registry.requests_of("PUT") == 0
 
 
+@pytest.mark.parametrize(
+    ("status", "headers", "chunks"), [(429, {"Retry-After": "301"}, 1), (429, {}, 4), (503, {}, 4), (507, {}, 4)]
+)
+def test_a_registry_that_is_busy_or_full_does_not_get_the_whole_blob(
+    blob: Blob, status: int, headers: dict[str, str], chunks: int
+) -> None:
+    registry = MemoryRegistry()
+    registry.hook = lambda request, _: httpx2.Response(status, headers=headers) if request.method == "PATCH" else None
+    with pytest.raises(RegistryError, match=f"answered PATCH for {NAME} with status {status}"):
+        push(Registry(session(registry), CHUNK), blob)
+    methods = registry.methods()
+    assert (methods.count("POST"), methods.count("PATCH"), methods.count("PUT")) == (1, chunks, 0)
+
+
 def test_a_registry_that_refuses_the_whole_blob_too_is_reported(blob: Blob) -> None:
     registry = Ghcr(largest=400)
     registry.hook = lambda request, body: error(400, "SIZE_INVALID", "too long") if request.method == "PUT" else None
@@ -315,6 +329,21 @@ def test_a_pause_is_as_long_as_the_registry_asks(text: str, pause: float, status
     overloaded(registry, {"Retry-After": text, "Date": format_datetime(DATE)}, status)
     assert made.request("HEAD", f"{NAME}/manifests/1", [NAME], expected=(404,)).status == 404
     assert pauses == [pause]
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        (f"Wed, 21 Oct {'9' * 20} 07:28:00 GMT", format_datetime(DATE)),
+        (format_datetime(DATE), f"Wed, 21 Oct {'9' * 20} 07:28:00 GMT"),
+    ],
+)
+def test_a_pause_until_an_impossible_date_is_the_usual_one(text: str, date: str) -> None:
+    registry, pauses = MemoryRegistry(), list[float]()
+    made = session(registry, pauses)
+    overloaded(registry, {"Retry-After": text, "Date": date}, 503)
+    assert made.request("HEAD", f"{NAME}/manifests/1", [NAME], expected=(404,)).status == 404
+    assert pauses == [1]
 
 
 @pytest.mark.parametrize("text", ["301", "9" * 40, format_datetime(DATE + timedelta(days=9), usegmt=True)])

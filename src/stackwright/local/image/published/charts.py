@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from stackwright import assets
 from stackwright.adapters.helm.command import chart_files
 from stackwright.adapters.registry.client import Blob, Registry
-from stackwright.adapters.registry.errors import Corrupt
+from stackwright.adapters.registry.errors import Corrupt, TooLarge
 from stackwright.adapters.registry.reference import Prefix
 from stackwright.adapters.registry.session import Session
 from stackwright.local.commands import LocalError, Report
@@ -143,6 +143,8 @@ class Charts:
                 state = _state(chart, content, registry, repository)
         except Corrupt:
             state = State.DAMAGED
+        except TooLarge:  # ours are not
+            state = State.DIFFERS
         return Verified(chart.name, self._reference(chart), digest, state)
 
     def _repository(self, chart: Chart) -> str:

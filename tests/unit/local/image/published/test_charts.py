@@ -164,7 +164,10 @@ def test_another_content_differs_and_another_compression_does_not() -> None:
         assert published(registry, chart).verify()[0].state == "differs"
     published(registry, Chart(chart.name, chart.version, b"{}", chart.plain, chart.packed)).push()
     assert published(registry, chart).verify()[0].state == "differs"
-    for text in (b"{}", b'{"manifests": []}'):
+    large = bytes((1 << 20) + 1)
+    published(registry, Chart(chart.name, chart.version, chart.config, chart.plain, large)).push()
+    assert [each.state for each in published(registry).verify()] == ["differs", "missing"]
+    for text in (b"{}", b'{"manifests": []}', large):
         registry.manifests["sw/charts/stackwright", "0.1.0"] = text
         assert published(registry, chart).verify()[0].state == "differs"
 
@@ -208,7 +211,7 @@ def call(verb: str, *words: str, code: int = 0) -> Any:
 def test_charts_are_pushed_with_the_images_and_verified(registry: MemoryRegistry) -> None:
     missing = call("verify", code=1)
     words = f"Push them: stackwright images push {HOST}/sw charts/stackwright charts/local-volume-provisioner\n"
-    assert missing.stderr == f"2 of 2 images and charts are missing, incomplete or different. {words}"
+    assert missing.stderr == f"2 of 2 images and charts are missing, incomplete, damaged or different. {words}"
     assert "✓ Push charts to registry.test/sw" in call("push").output
     assert {repository for repository, _ in registry.manifests} == {f"sw/{name}" for name in NAMES}
     found = json.loads(call("verify", "-o", "json").stdout)
