@@ -28,6 +28,7 @@ from stackwright.core.ports import Fence, Reader, TerminalError, TransientError,
 from stackwright.slots import FairSlots
 
 HISTORY = "10"
+KUBERNETES = "1.35.0"  # the oldest supported version: without a cluster, Helm assumes the version of its own build
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 Check = Callable[[], Awaitable[None]]
@@ -114,7 +115,7 @@ class HelmCli:
         async with _values_file(values) as path:
             return await self._run(
                 namespace, "template", name, self.chart(chart), *_version(version),
-                "--namespace", namespace, "--values", path,
+                "--namespace", namespace, "--values", path, "--kube-version", KUBERNETES,
             )  # fmt: skip
 
     def chart(self, name: str) -> str:
