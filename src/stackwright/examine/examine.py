@@ -29,7 +29,8 @@ async def examine(
     if not wanted.clouds:
         wanted = demand.of_services(SERVICES)
     images = {"tags": {"stackwright": settings.images.get("operator", "operator")}, "references": {}}
-    chart = HelmUpgrade((NAMESPACE, RELEASE), RELEASE, "", {"images": images}, "", {})
+    values = {"images": images, "crds": {"install": False}}  # `needed` knows the rights for kinds
+    chart = HelmUpgrade((NAMESPACE, RELEASE), RELEASE, "", values, "", {})
     installed = objects(await render(chart)) if render else None
     seen = await observe(cluster, needed(installed or ()))
     return checks.check(seen, wanted), seen, wanted

@@ -81,7 +81,7 @@ def serves(data: Mapping[str, str], name: str, now: float) -> bool:
     Both may have further certificates: those of other CAs, and intermediate ones of the server.
     """
     try:
-        trusted, (own, *between) = (pem.certificates(data[field]) for field in ("ca.crt", "tls.crt"))
+        trusted, (own, *between) = (pem.readable(data[field]) for field in ("ca.crt", "tls.crt"))
         policy = PolicyBuilder().store(Store(trusted)).time(_time(now))
         policy.build_server_verifier(x509.DNSName(name)).verify(own, between)
     except (KeyError, ValueError, VerificationError):
@@ -92,7 +92,7 @@ def serves(data: Mapping[str, str], name: str, now: float) -> bool:
 def is_pair(data: Mapping[str, str]) -> bool:
     """Whether tls.key is the key of the first certificate in tls.crt."""
     try:
-        own, key = pem.certificates(data["tls.crt"])[0], pem.private_key(data["tls.key"])
+        own, key = pem.certificate(data["tls.crt"]), pem.private_key(data["tls.key"])
     except (KeyError, ValueError):
         return False
     return key.public_key() == own.public_key()

@@ -322,6 +322,13 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(examined: E
     assert "machine" not in result.stdout
 
 
+def test_doctor_indents_foreign_lines_so_that_they_are_no_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [doctor.Finding("pod p", "problem", "no such image\n ✓ pod p: fit")]
+    monkeypatch.setattr(doctor, "examine", lambda _: found)
+    result = called("doctor")
+    assert (result.stdout, result.exit_code) == (" ✗ pod p: no such image\n       ✓ pod p: fit\n", 1)
+
+
 def test_doctor_tells_what_a_cluster_lacks_for_a_manifest(examined: ExaminedCluster) -> None:
     assert called("doctor", "-f", "-", stdin=MANIFEST).exit_code == 0
     spec = "openstack_version: epoxy, local_volume_storage_class: ssd,"
