@@ -1,5 +1,5 @@
-"""Generates the reference pages: one per kind from the models, one of all commands, the table of tested values, and the
-README.md of the charts that registries have.
+"""Generates the reference pages: one per kind from the models, one of all commands, the table of tested values, what a
+cloud of each size requests, and the README.md of the charts that registries have.
 
 `make docs` calls it; a unit test fails if a page is outdated. The source of the text is the code: the descriptions of
 the models' fields, the help of the commands, and the comments and schemas of the charts' values.
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import sizing
 import typer
 import yaml
 
@@ -73,7 +74,8 @@ Schema = dict[str, Any]
 def pages() -> dict[str, str]:
     """Path below docs/reference → text."""
     found = {f"api/{resource.KIND.kind}.md": api_page(resource) for resource in RESOURCES}
-    return {**found, "api/README.md": index(), "cli.md": cli_page(), "support.md": support_page()}
+    found |= {"api/README.md": index(), "cli.md": cli_page(), "support.md": support_page()}
+    return {**found, "sizing.md": f"{NOTE}\n{sizing.page()}"}
 
 
 def chart_pages() -> dict[str, str]:

@@ -35,6 +35,7 @@ CORE_ONLY = (
     "examples/identity.yaml",
     "examples/overrides.yaml",
     "examples/control-plane.yaml",
+    "examples/production.yaml",
     "examples/gitops/**",
 )
 """Sources that no pack is about: the core runs them in each `make test`, or unit and golden tests do."""
