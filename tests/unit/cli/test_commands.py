@@ -24,8 +24,8 @@ from stackwright.local.cluster import doctor
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.keystone.kind import Keystone
 from support.commands import connect
-from support.examined import ExaminedCluster, fit
 from support.paths import ROOT
+from tests.unit.examine.examined import ExaminedCluster, fit
 
 MANIFEST = """\
 apiVersion: lcm.mirantis.com/v1alpha1

@@ -27,7 +27,7 @@ from stackwright.examine.probe import pod
 from stackwright.examine.rights import Right, needed
 from stackwright.local.cluster.doctor import Finding
 from stackwright.local.image.published.verify import State, Verified
-from support.examined import dns, node, storage_class
+from tests.unit.examine.examined import dns, node, storage_class
 
 OURS = "lcm.mirantis.com"
 CONTROL = ("openstack-control-plane", "enabled")

@@ -18,7 +18,7 @@ from stackwright.examine.examine import examine
 from stackwright.examine.observe import observe
 from stackwright.examine.rights import Right
 from stackwright.services.registry import SERVICES
-from support.examined import ExaminedCluster, fit
+from tests.unit.examine.examined import ExaminedCluster, fit
 
 SPEC = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 RIGHT = Right("", "secrets", "get")

@@ -18,7 +18,7 @@ from stackwright.examine.probe.reports import Report, findings, reported
 from stackwright.examine.probe.run import PREFIX, Pace, examine
 from stackwright.local.cluster.doctor import Finding
 from stackwright.runtime.memory import MemoryCluster
-from support.examined import node
+from tests.unit.examine.examined import node
 
 SWITCH = ("openvswitch", "enabled")
 COMPUTE = ("openstack-compute-node", "enabled")
@@ -114,7 +114,7 @@ def test_a_node_without_report_has_the_cause() -> None:
     pulling = ended("")
     pulling["status"]["initContainerStatuses"][0] |= {"state": waiting, "image": "r.example/operator:1"}
     [one] = findings([node()], [pulling], DEMAND)
-    assert "ErrImagePull" in one.text and one.level == "problem"
+    assert "ImagePullFailed" in one.text and one.level == "problem"
     [none] = findings([node()], [], DEMAND)
     assert "did not run within the time limit" in none.text
 
