@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -239,6 +239,13 @@ NO_DIRECTORIES: Directories = absent("directories of a node")
 NO_CONTENTS: Contents = absent("access to users' resources")
 NO_AGENTS: Agents = absent("access to agents of nodes")
 UNCHECKED: Accounts = Unchecked()
+Fence = Callable[[], None]  # raises unless this process may write now (runtime/lease)
+
+
+def unfenced() -> None:
+    """A Fence of processes that write without a Lease: commands, the provisioner, plans."""
+
+
 NO_CLOUDS: Clouds = absent("access to an OpenStack")
 
 
@@ -257,7 +264,7 @@ class Entropy(Protocol):
 
 @dataclass(frozen=True)
 class Ports:
-    """All ports, for the executor."""
+    """All ports, for the executor, which passes the fence before each action."""
 
     cluster: Cluster
     helm: Helm
@@ -270,6 +277,7 @@ class Ports:
     contents: Contents = NO_CONTENTS
     agents: Agents = NO_AGENTS
     clouds: Clouds = NO_CLOUDS
+    fence: Fence = unfenced
 
     def provider(self, action: Account) -> Provider[Any]:
         match action:

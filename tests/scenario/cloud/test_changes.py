@@ -38,7 +38,7 @@ async def test_removed_services_are_deleted_completely_and_the_cloud_stays_ready
     assert world.state()["objects"].keys() == only.state()["objects"].keys()
     assert world.osdpl["status"]["services"].keys() == {"memcached"}
     assert {c["type"] for c in world.osdpl["status"]["conditions"]} == {
-        "Ready", "Progressing", "Memcached", "Images", "Nodes"
+        "Ready", "Reconciling", "Stalled", "Memcached", "Images", "Nodes"
     }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ async def test_a_new_cloud_becomes_ready_at_every_level():
     await world.settle()
     status = world.osdpl["status"]
     assert world.condition() == ("True", "Ready", "")
-    assert world.condition("Progressing") == ("False", "Settled", "")
+    assert world.condition("Reconciling") == world.condition("Stalled") == ("False", "Ready", "")
     assert (status["progress"], status["healthSummary"], status["version"]) == ("4/4", "6/6", "epoxy")
     assert {name: child["ready"] for name, child in status["children"].items()} == {
         f"openstack-{name}": True for name in ("keystone", "mariadb", "memcached", "rabbitmq")

@@ -47,22 +47,22 @@ def verbs(operator):
 
 
 @pytest.mark.parametrize(
-    ("error", "reason", "progressing"),
+    ("error", "reason", "stalled"),
     [
-        (REFUSED, "BlockedRefused", "False"),
-        (TransientError(TEXT), "Waiting", "True"),
-        (NotServed(TEXT), "KindMissing", "True"),
-        (Conflict(TEXT, Memcached.KIND, KEY), "Waiting", "True"),
+        (REFUSED, "BlockedRefused", "True"),
+        (TransientError(TEXT), "Waiting", "False"),
+        (NotServed(TEXT), "KindMissing", "False"),
+        (Conflict(TEXT, Memcached.KIND, KEY), "Waiting", "False"),
     ],
 )
-async def test_what_is_refused_for_long_is_in_ready_and_written_once(error, reason, progressing):
+async def test_what_is_refused_for_long_is_in_ready_and_written_once(error, reason, stalled):
     operator = watching(error)
     await operator.run(10)
     assert operator.condition() is None, "it may pass by itself, as while an API server starts"
     await operator.run(600)
     ready = operator.condition()
     assert (ready["status"], ready["reason"], ready["message"]) == ("False", reason, TEXT)
-    assert operator.condition(type_="Progressing")["status"] == progressing
+    assert operator.condition(type_="Stalled")["status"] == stalled
     assert verbs(operator).count("apply_status") == 1
     assert len(operator.runs) <= 2 * 17, "0.5 s, doubled up to a minute, in both runs"
 

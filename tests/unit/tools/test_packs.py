@@ -22,6 +22,7 @@ NEEDS = {
 SOURCES = ("src", "charts", "images", "examples")
 IGNORED = {"__pycache__", "__init__.py", "README.md"}
 CORE_ONLY = (
+    "src/stackwright/examine/**",
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
     "src/stackwright/slots.py",
@@ -34,6 +35,8 @@ CORE_ONLY = (
     "examples/identity.yaml",
     "examples/overrides.yaml",
     "examples/control-plane.yaml",
+    "examples/production.yaml",
+    "examples/gitops/**",
 )
 """Sources that no pack is about: the core runs them in each `make test`, or unit and golden tests do."""
 ONE = Pack("one", 1, "small", ("src/a/**",))

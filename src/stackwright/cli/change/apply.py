@@ -122,12 +122,13 @@ async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = sa
 
 async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
     from stackwright.cli.manifests.load import MANAGER
+    from stackwright.core.conditions import is_as_before
     from stackwright.core.objects import key_of
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
-    same = before is not None and before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
-    result = "created" if before is None else "unchanged" if same else "changed"
+    # The resourceVersion changes also by a status, and when the default of a status is stored.
+    result = "created" if before is None else "unchanged" if is_as_before(before, after) else "changed"
     tell(f"{manifest.name}: {result}")
     return result
 

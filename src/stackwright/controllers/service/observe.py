@@ -76,6 +76,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
             await _pods(declared, reader, key[0]),
             await _facts(declared, reader, key[0]),
             operator=settings.namespace,
+            pull_secrets=settings.pull_secrets,
         )
         context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
         sensitive = _sensitive(declared, spec)

@@ -61,6 +61,7 @@ async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict
     """Run all actions; returns the ids of resources created in clouds. Raises the error of the first failed action."""
     made: dict[ResourceKey, str] = {}
     for group in _side_by_side(actions):
+        ports.fence()
         if isinstance(call := group[0], CloudCall):
             made[call.slot] = await run(ports.clouds, call)
             continue

@@ -149,8 +149,8 @@ async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
     namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
-    data |= action.fixed
-    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+    obj = _secret(action.key, action.owner, {**data, **action.fixed}, {DIGEST: action.digest})
+    await ports.cluster.apply(SECRET, {**obj, "type": action.type}, manager)
 
 
 async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:

@@ -1,0 +1,29 @@
+"""All checks of what was read. Pure."""
+
+from __future__ import annotations
+
+from stackwright.examine import capacity, nodes, rights, rivals, server, storage
+from stackwright.examine.demand import Demand
+from stackwright.examine.observe import Observed
+from stackwright.local.cluster.doctor import Finding
+
+
+def check(seen: Observed, demand: Demand) -> list[Finding]:
+    return [
+        *server.version(seen),
+        *server.image_volumes(seen),
+        *rights.check(seen.lacking),
+        *storage.check(seen, demand),
+        *nodes.check(seen, demand),
+        *capacity.check(seen, demand),
+        *server.dns(seen, demand),
+        *server.pod_security(seen, demand),
+        *rivals.check(seen, demand),
+        *stuck(demand),
+    ]
+
+
+def stuck(demand: Demand) -> list[Finding]:
+    """Objects that would not become ready on any cluster."""
+    remedy = "Correct the manifest; `stackwright plan -f FILE` shows all steps."
+    return [Finding(name, "problem", cause, remedy) for name, cause in demand.stuck.items()]

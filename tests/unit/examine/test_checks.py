@@ -1,0 +1,330 @@
+"""Each check of `stackwright doctor`: the finding, and its absence on a cluster that is fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from stackwright.api.kinds import (
+    INGRESS_CLASS,
+    MUTATING_WEBHOOK,
+    NAMESPACE,
+    NODE,
+    POD,
+    SERVICE,
+    STORAGE_CLASS,
+    VALIDATING_WEBHOOK,
+)
+from stackwright.api.meta import Kind
+from stackwright.examine import images
+from stackwright.examine.checks import check
+from stackwright.examine.demand import Demand, Pods
+from stackwright.examine.observe import Observed
+from stackwright.examine.probe import pod
+from stackwright.examine.rights import Right, needed
+from stackwright.local.cluster.doctor import Finding
+from stackwright.local.image.published.verify import State, Verified
+from tests.unit.examine.examined import dns, node, storage_class
+
+OURS = "lcm.mirantis.com"
+CONTROL = ("openstack-control-plane", "enabled")
+COMPUTE = ("openstack-compute-node", "enabled")
+GIB = Decimal(1 << 30)
+SMALL = Pods("openstack/keystone-api", 2, dict([CONTROL]), Decimal("0.5"), GIB)
+HOST = Pods("openstack/libvirt", None, dict([COMPUTE]), Decimal("0.1"), GIB, host=True)
+DEMAND = Demand(
+    clouds={("openstack", "cloud"): "OpenStackDeployment"},
+    labels={CONTROL: ("keystone",), COMPUTE: ("nova",)},
+    classes={"": ("openstack/openstack-mariadb",)},
+    domains=frozenset({"cluster.local"}),
+    pods=(SMALL, HOST),
+    ingress_classes={"openstack-ingress": ("openstack", "openstack-ingress")},
+)
+COREFILE = ".:53 {\n    errors\n    kubernetes cluster.local in-addr.arpa ip6.arpa {\n    }\n}\n"
+LISTS: dict[Kind, list[dict[str, Any]] | None] = {
+    NODE: [node()],
+    POD: [],
+    STORAGE_CLASS: [storage_class()],
+    INGRESS_CLASS: [],
+    VALIDATING_WEBHOOK: [],
+    MUTATING_WEBHOOK: [],
+    NAMESPACE: [],
+    SERVICE: [dns()],
+}
+FIT = Observed(version="v1.35.2", image_volumes="", lists=LISTS, corefile=COREFILE)
+
+
+def on(kind: Kind, *objects: dict[str, Any] | None) -> Observed:
+    """The fit cluster with other objects of a kind; None: the user may not list them."""
+    return replace(FIT, lists={**LISTS, kind: None if objects == (None,) else list(objects)})
+
+
+def found(seen: Observed, demand: Demand = DEMAND) -> list[Finding]:
+    return [each for each in check(seen, demand) if each.level != "ok"]
+
+
+def hook(kind: Kind, name: str, group: str = OURS, resource: str = "openstackdeployments") -> dict[str, Any]:
+    rules = [{"apiGroups": [group], "resources": [resource]}]
+    return {"kind": kind.kind, "metadata": {"name": name}, "webhooks": [{"rules": rules}]}
+
+
+def crd(*categories: str) -> dict[str, Any]:
+    name = "openstackdeployments.lcm.mirantis.com"
+    return {name: {"metadata": {"name": name}, "spec": {"names": {"categories": list(categories)}}}}
+
+
+def cloud(name: str, namespace: str = "openstack", kind: str = "OpenStackDeployment") -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name, "namespace": namespace}}
+
+
+def ingress_class(name: str, release: str = "") -> dict[str, Any]:
+    space, _, owner = release.partition("/")
+    notes = {"meta.helm.sh/release-namespace": space, "meta.helm.sh/release-name": owner} if release else {}
+    return {"metadata": {"name": name, "annotations": notes}}
+
+
+def balanced(*addresses: str) -> dict[str, Any]:
+    status = {"loadBalancer": {"ingress": [{"ip": each} for each in addresses]}}
+    meta = {"namespace": "web", "name": "site"}
+    return {"metadata": meta, "spec": {"type": "LoadBalancer"}, "status": status}
+
+
+def space(level: str) -> dict[str, Any]:
+    return {"metadata": {"name": "openstack", "labels": {"pod-security.kubernetes.io/enforce": level}}}
+
+
+def busy(cpu: str, **more: Any) -> dict[str, Any]:
+    containers = [{"resources": {"requests": {"cpu": cpu}}}]
+    spec = {"nodeName": "node1", "containers": containers, **more.get("spec", {})}
+    return {
+        "metadata": {"namespace": more.get("namespace", "x"), "name": "p"},
+        "spec": spec,
+        "status": more.get("status", {}),
+    }
+
+
+TAINT = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
+CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
+    # name: (seen, demand, level, subject, a part of text and remedy)
+    "old server": (replace(FIT, version="v1.34.9"), DEMAND, "problem", "Kubernetes", "1.35 or later is required"),
+    "odd version": (replace(FIT, version="main"), DEMAND, "note", "Kubernetes", "'main' is not understood"),
+    "no image volumes": (
+        replace(FIT, image_volumes="refused"), DEMAND, "problem", "image volumes", "--feature-gates=ImageVolume=true",
+    ),
+    "image volumes unknown": (replace(FIT, image_volumes=None), DEMAND, "note", "image volumes", "not known"),
+    "rights unknown": (replace(FIT, lacking=None), DEMAND, "note", "permissions", "does not tell"),
+    "no classes known": (on(STORAGE_CLASS, None), DEMAND, "note", "StorageClass", "may not list"),
+    "no default class": (
+        on(STORAGE_CLASS, storage_class("slow", default=False)), DEMAND, "problem", "StorageClass",
+        "volumes of openstack/openstack-mariadb need one",
+    ),
+    "no default class, no manifest": (on(STORAGE_CLASS), Demand(), "problem", "StorageClass", "there is none"),
+    "named class": (
+        FIT, replace(DEMAND, classes={"ssd": ("openstack/openstack-etcd",)}), "problem", "StorageClass ssd",
+        "there is fast",
+    ),
+    "two defaults": (
+        on(STORAGE_CLASS, storage_class("a"), storage_class("b")), DEMAND, "note", "StorageClass",
+        "several defaults: a, b",
+    ),
+    "immediate binding": (
+        on(STORAGE_CLASS, storage_class(mode="Immediate")), DEMAND, "note", "StorageClass fast", "WaitForFirstConsumer",
+    ),
+    "no nodes known": (on(NODE, None), DEMAND, "problem", "nodes", "may not list nodes"),
+    "not ready": (
+        on(NODE, node(), node("b", ready=False)), DEMAND, "problem", "node b", "`kubectl describe node b`",
+    ),
+    "cordoned": (
+        on(NODE, node(), node("b", spec={"unschedulable": True})), DEMAND, "note", "node b", "`kubectl uncordon b`",
+    ),
+    "arm": (on(NODE, node(info={"architecture": "arm64"})), DEMAND, "problem", "node node1", "for amd64 only"),
+    "old kubelet": (
+        on(NODE, node(info={"kubeletVersion": "v1.34.1"})), DEMAND, "problem", "node node1", "kubelet is v1.34.1",
+    ),
+    "old containerd": (
+        on(NODE, node(info={"containerRuntimeVersion": "containerd://2.0.5"})), DEMAND, "problem", "node node1",
+        "Upgrade containerd to 2.1",
+    ),
+    "old cri-o": (
+        on(NODE, node(info={"containerRuntimeVersion": "cri-o://1.30.2"})), DEMAND, "problem", "node node1",
+        "Upgrade cri-o to 1.31",
+    ),
+    "no label": (
+        on(NODE, node(labels=dict([CONTROL]))), DEMAND, "problem", "label openstack-compute-node=enabled",
+        "needed for nova. `kubectl label node NODE openstack-compute-node=enabled`",
+    ),
+    "no label, no manifest": (
+        on(NODE, node(labels={})), Demand(labels={COMPUTE: ("nova",)}), "note", "label openstack-compute-node=enabled",
+        "needed for nova",
+    ),
+    "all tainted": (
+        on(NODE, node(spec={"taints": [TAINT]})), DEMAND, "problem", "node node1",
+        "`kubectl taint node node1 dedicated=db:NoSchedule-`",
+    ),
+    "one tainted": (
+        on(NODE, node("a"), node("b", spec={"taints": [TAINT]})), DEMAND, "note", "node b", "dedicated=db:NoSchedule",
+    ),
+    "full": (
+        on(POD, busy("7500m")), DEMAND, "problem", "capacity of openstack-control-plane=enabled",
+        "requested: 1.0 CPU and 2.0 GiB; free on 1 nodes: 0.5 CPU and 32.0 GiB",
+    ),
+    "too little memory": (
+        on(NODE, node(allocatable={"cpu": "8", "memory": "1Gi"})), DEMAND, "problem",
+        "capacity of openstack-control-plane=enabled", "free on 1 nodes: 8.0 CPU and 1.0 GiB",
+    ),
+    "no helm": (FIT, replace(DEMAND, pods=None), "note", "capacity", "helm was not found"),
+    "no pods known": (on(POD, None), DEMAND, "note", "capacity", "may not list pods"),
+    "no DNS": (on(SERVICE), DEMAND, "problem", "cluster DNS", "k8s-app=kube-dns"),
+    "DNS unknown": (on(SERVICE, None), DEMAND, "note", "cluster DNS", "may not list Services"),
+    "other domain": (
+        replace(FIT, corefile=COREFILE.replace("cluster.local", "k8s.example")), DEMAND, "problem", "cluster DNS",
+        "Set spec.internal_domain_name: k8s.example",
+    ),
+    "other domain, no manifest": (
+        replace(FIT, corefile=COREFILE.replace("cluster.local", "k8s.example")), Demand(), "note", "cluster DNS",
+        "The domain of this cluster is k8s.example",
+    ),
+    "restricted": (
+        on(NAMESPACE, space("restricted")), DEMAND, "problem", "namespace openstack", "their node: openstack/libvirt",
+    ),
+    "foreign kind": (
+        replace(FIT, kinds=crd()), DEMAND, "problem",
+        "CustomResourceDefinition openstackdeployments.lcm.mirantis.com", "belongs to another program",
+    ),
+    "foreign webhook": (
+        on(MUTATING_WEBHOOK, hook(MUTATING_WEBHOOK, "other")), DEMAND, "problem",
+        "MutatingWebhookConfiguration other", "`kubectl delete mutatingwebhookconfigurations other`",
+    ),
+    "left webhook": (
+        on(VALIDATING_WEBHOOK, hook(VALIDATING_WEBHOOK, "stackwright")), DEMAND, "problem",
+        "ValidatingWebhookConfiguration stackwright", "its operator is not installed",
+    ),
+    "other cloud": (replace(FIT, clouds=[cloud("old")]), DEMAND, "problem", "namespace openstack", "old already"),
+    "cloud of another kind": (
+        replace(FIT, clouds=[cloud("cloud", kind="OpenStackControlPlane")]), DEMAND, "problem", "namespace openstack",
+        "OpenStackControlPlane cloud already",
+    ),
+    "foreign ingress class": (
+        on(INGRESS_CLASS, ingress_class("openstack-ingress")), DEMAND, "problem", "IngressClass openstack-ingress",
+        "another program",
+    ),
+    "ingress class of another cloud": (
+        on(INGRESS_CLASS, ingress_class("openstack-ingress", "b/openstack-ingress")), DEMAND, "problem",
+        "IngressClass openstack-ingress", "the release b/openstack-ingress",
+    ),
+    "left of nodes": (
+        on(NAMESPACE, {**pod.namespace("stackwright-doctor-1"), "kind": "Namespace"}), DEMAND, "note",
+        "namespace stackwright-doctor-1", "`kubectl delete namespace stackwright-doctor-1`",
+    ),
+    "no load balancer": (on(SERVICE, dns(), balanced()), DEMAND, "note", "load balancer", "web/site"),
+    "stuck": (
+        FIT, replace(DEMAND, stuck={"Keystone openstack/keystone": "no image"}), "problem",
+        "Keystone openstack/keystone", "no image",
+    ),
+}  # fmt: skip
+
+
+def test_a_fit_cluster_has_no_finding() -> None:
+    assert found(FIT) == []
+    assert found(FIT, Demand()) == []
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_fault_is_one_finding_with_a_remedy(case: tuple[Observed, Demand, str, str, str]) -> None:
+    seen, demand, level, subject, part = case
+    [one] = found(seen, demand)
+    assert (one.level, one.subject) == (level, subject)
+    assert part in f"{one.text} {one.remedy}"
+    assert one.remedy
+
+
+FINE: dict[str, tuple[Observed, Demand]] = {
+    "several sizes of versions": (replace(FIT, version="v1.100.0-rc.1+vendor"), DEMAND),
+    "a class that is named": (
+        on(STORAGE_CLASS, storage_class("ssd", default=False)), replace(DEMAND, classes={"ssd": ()}),
+    ),
+    "nodes of others": (on(NODE, node(), node("b", labels={}, ready=False, info={"architecture": "arm64"})), DEMAND),
+    "an unknown runtime": (on(NODE, node(info={"containerRuntimeVersion": "other://1.0"})), DEMAND),
+    "a tolerated taint": (
+        on(NODE, node(spec={"taints": [TAINT]})),
+        replace(DEMAND, tolerations=({"key": "dedicated", "operator": "Exists"},)),
+    ),
+    "a preference": (on(NODE, node(spec={"taints": [{**TAINT, "effect": "PreferNoSchedule"}]})), DEMAND),
+    "pods that ended": (on(POD, busy("8", status={"phase": "Succeeded"})), DEMAND),
+    "pods elsewhere": (on(POD, busy("8", spec={"nodeName": "other"})), DEMAND),
+    "pods of the cloud itself": (on(POD, busy("8", namespace="openstack")), DEMAND),
+    "an unknown domain": (replace(FIT, corefile=""), DEMAND),
+    "privileged": (on(NAMESPACE, space("privileged")), DEMAND),
+    "pods without needs of nodes": (on(NAMESPACE, space("restricted")), replace(DEMAND, pods=(SMALL,))),
+    "our kind": (replace(FIT, kinds=crd("all", "stackwright")), DEMAND),
+    "webhooks for other kinds": (
+        on(VALIDATING_WEBHOOK, hook(VALIDATING_WEBHOOK, "x", "apps", "*"),
+           hook(VALIDATING_WEBHOOK, "y", "lcm.mirantis.com", "others")), DEMAND,
+    ),
+    "our webhook": (
+        replace(on(VALIDATING_WEBHOOK, hook(VALIDATING_WEBHOOK, "stackwright")), operator={"a": 1}), DEMAND,
+    ),
+    "the same cloud": (replace(FIT, clouds=[cloud("cloud"), cloud("b", "elsewhere")]), DEMAND),
+    "our ingress class": (
+        on(INGRESS_CLASS, ingress_class("openstack-ingress", "openstack/openstack-ingress"), ingress_class("x")),
+        DEMAND,
+    ),
+    "a load balancer": (on(SERVICE, dns(), balanced(), balanced("192.0.2.9")), DEMAND),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FINE.values(), ids=FINE)
+def test_what_is_fine_is_no_finding(case: tuple[Observed, Demand]) -> None:
+    assert found(*case) == []
+
+
+def test_missing_rights_are_one_finding_for_each_group() -> None:
+    lacking = [
+        Right("", "secrets", "create", "stackwright"),
+        Right("", "secrets", "list", "stackwright"),
+        Right("", "namespaces", "create"),
+        Right("apps", "deployments", "create", "stackwright"),
+    ]
+    core, apps = found(replace(FIT, lacking=lacking))
+    assert core.text == (
+        "This user may not create, list secrets in namespace stackwright; create namespaces (API group core)."
+    )
+    assert apps.text == "This user may not create deployments in namespace stackwright (API group apps)."
+
+
+def test_the_rights_are_those_for_the_objects_of_the_chart() -> None:
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "a"}}
+    policy = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "a", "namespace": "stackwright"},
+    }
+    rights = needed([role, policy])
+    assert Right("rbac.authorization.k8s.io", "clusterroles", "escalate") in rights
+    assert Right("policy", "poddisruptionbudgets", "patch", "stackwright") in rights
+    assert Right("apiextensions.k8s.io", "customresourcedefinitions", "create") in rights
+    assert not any(each.group == "policy" for each in needed([role]))
+    assert Right("apps", "deployments", "get", "a").attributes == {
+        "group": "apps", "resource": "deployments", "verb": "get", "namespace": "a",
+    }  # fmt: skip
+
+
+def test_without_helm_every_pod_may_need_its_node() -> None:
+    _, one = found(on(NAMESPACE, space("baseline")), replace(DEMAND, pods=None))
+    assert one.remedy == (
+        "`kubectl label --overwrite namespace openstack pod-security.kubernetes.io/enforce=privileged`"
+    )
+
+
+def test_missing_images_name_the_push() -> None:
+    def one(name: str, state: State) -> Verified:
+        return Verified(name, f"r.example/{name}:1", None, state)
+
+    fine = [one("nova", State.OK), one("own", State.ELSEWHERE)]
+    assert images.findings("images", "r.example", fine)[0].level == "ok"
+    [lacking] = images.findings("images", "r.example", [*fine, one("glance", State.MISSING)])
+    assert (lacking.level, lacking.text) == ("problem", "1 of 3 images: glance missing")
+    assert lacking.remedy == "`stackwright images push r.example`"
