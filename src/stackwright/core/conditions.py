@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.api.errors import printable
+from stackwright.api.errors import printable, shortened
 from stackwright.api.meta import Kind
 
 READY = "Ready"
@@ -52,7 +52,7 @@ def steady(text: str) -> str:
     """
     line = printable(" ".join(text[:READ].split()))  # runs of spaces make the pattern slow
     line = " ".join(_VARYING.sub("", line).split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return shortened(line, LONGEST)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from stackwright.api.errors import shortened
 from stackwright.core.kubernetes.workload_health import is_observed
 
 Object = Mapping[str, Any]
@@ -39,8 +40,7 @@ def refusal(workload: Object, events: Iterable[Object] = ()) -> str:
     for text in (*_of_conditions(workload), *_of_events(workload, events)):
         if found := _REFUSED.search(text):
             namespace = workload["metadata"].get("namespace", "")
-            what = " ".join(found[2].split())
-            what = what if len(what) <= LONGEST else f"{what[: LONGEST - 1]}…"
+            what = shortened(" ".join(found[2].split()), LONGEST)
             return (
                 f"{workload['kind']} {workload['metadata']['name']}: Pod Security {found[1]} forbids its pods ({what});"
                 f" kubectl label namespace {namespace} pod-security.kubernetes.io/enforce=privileged --overwrite"

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.errors import printable
+from stackwright.api.errors import printable, shortened
 from stackwright.api.secrecy import hidden
 
 Object = Mapping[str, Any]
@@ -158,5 +158,4 @@ def _shown(image: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    line = printable(text)
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return shortened(printable(text), LONGEST)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stackwright.api.errors import shortened
 from stackwright.core.conditions import is_true
 from stackwright.core.kubernetes import pulls
 
@@ -142,7 +143,7 @@ def _short(text: str, limit: int = 200) -> str:
         "back-off 5m0s",
     ):
         first = first.replace(volatile, "back-off")
-    return first if len(first) <= limit else f"{first[: limit - 1]}…"
+    return shortened(first, limit)
 
 
 def pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:

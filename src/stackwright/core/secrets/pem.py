@@ -15,7 +15,7 @@ _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", 
 
 
 def certificates(text: str) -> list[x509.Certificate]:
-    """All certificates of a text, at least one, with a first one whose key can be used.
+    """All certificates of a text: at least one, and the key of the first can be used.
 
     Raises only ValueError, also for a key of an unknown kind or on an unknown curve.
     """

@@ -7,7 +7,6 @@ Every action is idempotent: after a crash the same plan is decided again, and co
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import Any
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
+from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import outcome
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
@@ -163,15 +163,14 @@ async def _grow(action: GrowClaim, ports: Ports) -> None:
 
 async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
     held = await ports.contents.held(action, await _admin(action.admin_secret, ports))
-    await _note(action, {"held.json": json.dumps(held, sort_keys=True)}, ports, manager)
+    await _note(action, inventory.result(held), ports, manager)
 
 
 async def _forget(action: ForgetAgents, ports: Ports, manager: str) -> None:
-    held = json.dumps(outcome(await _uses(action, ports)), sort_keys=True, ensure_ascii=False)
+    held = outcome(await _uses(action, ports))
     now = str(math.floor(ports.clock.now()))  # a result is valid for a time
-    before = (await ports.cluster.get(CONFIGMAP, action.look.key) or {}).get("data") or {}
-    since = before.get("since", now) if before.get("held.json") == held else now
-    await _note(replace(action.look, digest=now), {"held.json": held, "since": since}, ports, manager)
+    before = await ports.cluster.get(CONFIGMAP, action.look.key)
+    await _note(replace(action.look, digest=now), inventory.repeated(held, before, now), ports, manager)
 
 
 async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:
