@@ -254,6 +254,7 @@ FINE: dict[str, tuple[Observed, Demand]] = {
     ),
     "a preference": (on(NODE, node(spec={"taints": [{**TAINT, "effect": "PreferNoSchedule"}]})), DEMAND),
     "pods that ended": (on(POD, busy("8", status={"phase": "Succeeded"})), DEMAND),
+    "pods that failed": (on(POD, busy("8", status={"phase": "Failed"})), DEMAND),
     "pods elsewhere": (on(POD, busy("8", spec={"nodeName": "other"})), DEMAND),
     "pods of the cloud itself": (on(POD, busy("8", namespace="openstack")), DEMAND),
     "an unknown domain": (replace(FIT, corefile=""), DEMAND),
@@ -279,6 +280,35 @@ FINE: dict[str, tuple[Observed, Demand]] = {
 @pytest.mark.parametrize("case", FINE.values(), ids=FINE)
 def test_what_is_fine_is_no_finding(case: tuple[Observed, Demand]) -> None:
     assert found(*case) == []
+
+
+def test_without_a_labelled_node_all_nodes_are_examined() -> None:
+    assert "node a" in {each.subject for each in found(on(NODE, node("a", labels={}, ready=False)))}
+
+
+def capacity(seen: Observed, label: str) -> Finding:
+    [one] = [each for each in check(seen, DEMAND) if each.subject == f"capacity of {label}=enabled"]
+    return one
+
+
+@pytest.mark.parametrize(
+    "changes", [{"spec": {"unschedulable": True}}, {"ready": False}, {"spec": {"taints": [TAINT]}}]
+)
+def test_nodes_that_accept_no_pod_have_no_capacity(changes: dict[str, Any]) -> None:
+    small = node("a", allocatable={"cpu": "1", "memory": "1Gi"})
+    one = capacity(on(NODE, small, node("b", **changes)), CONTROL[0])
+    assert (one.level, one.text.partition("; ")[2]) == ("problem", "free on 1 nodes: 1.0 CPU and 1.0 GiB")
+
+
+def test_a_pod_on_each_node_is_requested_for_each_node() -> None:
+    one = capacity(on(NODE, node("a"), node("b")), COMPUTE[0])
+    assert one.text == "requested: 0.2 CPU and 2.0 GiB; free on 2 nodes: 16.0 CPU and 64.0 GiB"
+
+
+def test_the_memory_of_other_pods_is_not_free() -> None:
+    other = busy("1", spec={"containers": [{"resources": {"requests": {"cpu": "1", "memory": "31Gi"}}}]})
+    one = capacity(on(POD, other), CONTROL[0])
+    assert (one.level, one.text.partition("; ")[2]) == ("problem", "free on 1 nodes: 7.0 CPU and 1.0 GiB")
 
 
 def test_missing_rights_are_one_finding_for_each_group() -> None:
@@ -307,6 +337,9 @@ def test_the_rights_are_those_for_the_objects_of_the_chart() -> None:
     assert Right("policy", "poddisruptionbudgets", "patch", "stackwright") in rights
     assert Right("apiextensions.k8s.io", "customresourcedefinitions", "create") in rights
     assert not any(each.group == "policy" for each in needed([role]))
+    for verb in ("get", "list", "create", "update", "delete"):
+        assert Right("", "secrets", verb, "stackwright") in rights, "of helm's records"
+    assert {Right("", "namespaces", "create"), Right("", "pods", "list", "stackwright")} <= set(rights)
     assert Right("apps", "deployments", "get", "a").attributes == {
         "group": "apps", "resource": "deployments", "verb": "get", "namespace": "a",
     }  # fmt: skip

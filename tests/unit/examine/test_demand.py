@@ -82,6 +82,32 @@ async def test_pods_are_those_of_the_rendered_workloads_that_stay() -> None:
     assert found.ingress_classes == {"openstack-ingress": ("a", "openstack-keystone")}
 
 
+HOSTED = """\
+plain: {containers: [{name: a, ports: [{containerPort: 80}], securityContext: {}}], volumes: [{name: v, emptyDir: {}}]}
+path: {containers: [{name: a}], volumes: [{name: v, hostPath: {path: /dev}}]}
+privileged: {containers: [{name: a, securityContext: {privileged: true}}]}
+init: {containers: [{name: a}], initContainers: [{name: b, securityContext: {privileged: true}}]}
+port: {containers: [{name: a, ports: [{containerPort: 80, hostPort: 80}]}]}
+processes: {hostPID: true, containers: [{name: a}]}
+"""
+
+
+async def test_pods_that_use_their_node_are_known() -> None:
+    """Pod Security's level `baseline` refuses them."""
+    pods = yaml.safe_load(HOSTED)
+    docs = [
+        {"kind": "Deployment", "metadata": {"name": name}, "spec": {"template": {"spec": each}}}
+        for name, each in pods.items()
+    ]
+
+    async def render(action: HelmUpgrade) -> str:
+        return yaml.safe_dump_all(docs) if action.release[1] == "openstack-keystone" else ""
+
+    found = (await demand(CLOUD, render=render)).pods or ()
+    assert {each.name.partition("/")[2] for each in found if each.host} == pods.keys() - {"plain"}
+    assert len(found) == len(pods)
+
+
 async def test_clouds_of_several_namespaces_are_added() -> None:
     other = {**CLOUD, "metadata": {"namespace": "b", "name": "cloud"}}
     found = await demand(CLOUD, other, render=rendered)

@@ -6,6 +6,7 @@ import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -217,6 +218,34 @@ async def test_a_refusal_is_a_finding(kind: Any) -> None:
     assert left(cluster) == []
 
 
+@pytest.mark.parametrize("kind", [NAMESPACE, DAEMONSET])
+async def test_an_answer_that_got_lost_leaves_nothing(kind: Any) -> None:
+    class Unsure(Kubelets):
+        async def apply(self, given: Any, obj: Any, manager: str) -> Any:
+            applied = await super().apply(given, obj, manager)
+            if given == kind:
+                raise TransientError("no answer")
+            return applied
+
+    cluster = Unsure()
+    levels = [each.level for each in await examined(cluster)]
+    assert levels == (["ok", "ok"] if kind == NAMESPACE else ["problem"])
+    assert left(cluster) == []
+
+
+async def test_all_nodes_are_waited_for() -> None:
+    cluster, slept = Kubelets(), list[float]()
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        [space] = left(cluster)
+        late = ended(json.dumps(REPORT), "node2")
+        cluster.put(POD, {**late, "metadata": {**late["metadata"], "namespace": space}})
+
+    assert [each.level for each in await examined(cluster, sleep, nodes=[node(), node("node2")])] == ["ok"] * 3
+    assert len(slept) == 1
+
+
 async def test_a_namespace_that_cannot_be_deleted_is_named() -> None:
     class Stuck(Kubelets):
         async def delete(self, kind: Any, key: Any, uid: str = "") -> None:
@@ -245,6 +274,34 @@ def test_the_script_reads_the_kernel_of_its_node(tmp_path: Path, monkeypatch: py
     assert told.hugepages == (1 << 30) + 3 * (2 << 20) and told.address == "10.96.0.1"
     assert told.disk is not None
     assert set(told.errors) == {"skew"}
+
+
+def test_the_clock_is_compared_with_that_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose header has whole seconds: half of one is added to it."""
+    asked: list[tuple[str, int]] = []
+
+    class Connection:
+        def __init__(self, host: str, port: int, **_: Any) -> None:
+            asked.append((host, port))
+
+        def request(self, *_: str) -> None: ...
+
+        def getresponse(self) -> Any:
+            return SimpleNamespace(getheader=lambda *_: "Tue, 14 Nov 2023 22:13:20 GMT")
+
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    monkeypatch.setattr(script.http.client, "HTTPSConnection", Connection)
+    for now, ahead in ((1_700_000_000.5, 0.0), (1_700_000_010.5, 10.0), (1_699_999_990.5, -10.0)):
+        monkeypatch.setattr(script, "time", SimpleNamespace(time=lambda now=now: now))
+        assert script.skew() == ahead
+    assert set(asked) == {("10.96.0.1", 443)}
+
+
+def test_free_space_is_what_others_than_root_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk = SimpleNamespace(f_blocks=9, f_bfree=7, f_bavail=5, f_frsize=4096, f_bsize=512)
+    monkeypatch.setattr(script, "os", SimpleNamespace(statvfs=lambda _: disk, environ={}))
+    assert script.report("/disk", "localhost", tmp_path)["disk"] == 5 * 4096
 
 
 def test_a_pod_without_search_list_tells_no_domain() -> None:

@@ -128,6 +128,24 @@ def test_other_waits_of_kubelet_have_reasons_too(reason, message, expected):
     assert failure(waiting(reason, message), "node-1") == expected
 
 
+@pytest.mark.parametrize(
+    ("reason", "expected"),
+    [("SignatureValidationFailed", "ImageSignatureInvalid"), ("ImageVolumeMountFailed", "ImageVolumeNotMounted")],
+)
+def test_a_reason_of_kubelet_without_a_text_is_enough(reason, expected):
+    assert failure(waiting(reason), "node-1").reason == expected
+
+
+def test_a_text_about_something_else_than_a_pull_shows_no_cause_of_a_pull():
+    found = failure(waiting("CreateContainerError", "runtime class not found"), "node-1")
+    words = f"node node-1 cannot create a container of {IMAGE}: runtime class not found"
+    assert found == Failure("ContainerNotCreated", words)
+
+
+def test_a_pod_without_a_node_is_not_of_a_node_without_a_name():
+    assert failure(waiting("ErrImagePull"), "").message == f"node unknown cannot pull {IMAGE}"
+
+
 @pytest.mark.parametrize("image", [IMAGE, "registry.example.org/pause:1"])
 def test_a_failure_of_unknown_cause_is_the_same_between_attempts(image):
     """Kubelet alternates between the two; each difference would be written to the status."""

@@ -267,6 +267,29 @@ async def test_whoever_takes_the_lease_by_force_ends_the_holder_at_once():
     assert one.fence.left() <= 0
 
 
+async def test_an_operator_that_ends_does_not_release_the_lease_of_another_one():
+    """It was taken since the last renewal."""
+    cluster = installed()
+    one = Operator(cluster, "one")
+    (task,) = await start(one, seconds=30)
+    lease = cluster.peek(LEASE, KEY)
+    cluster.put(LEASE, {**lease, "spec": {**lease["spec"], "holderIdentity": "somebody"}})
+    task.cancel()
+    await asyncio.sleep(0.5)
+    assert one.ended == "stopped" and not one.fence.armed
+    assert record(cluster)["holderIdentity"] == "somebody"
+
+
+async def test_a_foreign_change_of_its_metadata_does_not_prevent_the_release():
+    cluster = installed()
+    one = Operator(cluster, "one")
+    (task,) = await start(one, seconds=30)
+    await cluster.patch(LEASE, KEY, {"metadata": {"annotations": {"a/b": "c"}}})
+    task.cancel()
+    await asyncio.sleep(0.5)
+    assert record(cluster)["holderIdentity"] == ""
+
+
 async def test_a_foreign_change_of_its_metadata_ends_nothing():
     cluster = installed()
     one = Operator(cluster, "one")
@@ -293,6 +316,54 @@ async def test_an_api_server_that_starts_may_refuse_the_lease_for_a_moment():
     one.failure = None
     await asyncio.sleep(RETRY + 0.1)
     assert one.writes and one.election.waits == ""
+    await kill(task)
+
+
+@pytest.mark.parametrize("between", ["no response", "another holder"])
+async def test_only_refusals_without_another_answer_between_them_end_the_start(between):
+    cluster = installed()
+    one, refusal = Operator(cluster, "one"), TerminalError("get Lease: RBAC: role not found")
+    one.failure = refusal
+    (task,) = await start(one, seconds=REFUSED - RETRY)
+    one.failure = Unreachable("no route") if between == "no response" else None
+    held = {"holderIdentity": "other", "leaseDurationSeconds": 60}
+    cluster.put(LEASE, {**cluster.peek(LEASE, KEY), "spec": held})
+    await asyncio.sleep(RETRY + 0.1)
+    one.failure = refusal
+    await asyncio.sleep(REFUSED - RETRY)
+    assert not task.done()
+    await asyncio.sleep(2 * RETRY)
+    assert isinstance(one.ended, TerminalError)
+
+
+async def test_a_response_that_arrives_after_its_time_permits_nothing():
+    """The machine was suspended meanwhile."""
+    one = Operator(installed(), "one")
+    patch, asleep = one.patch, [RENEW]
+
+    async def suspended(*given):
+        answer = await patch(*given)
+        one.offset += asleep.pop() if asleep else 0
+        return answer
+
+    one.patch = suspended
+    (task,) = await start(one, seconds=1)
+    assert not one.writes and not one.fence.armed and not task.done()
+    await asyncio.sleep(RETRY)
+    assert one.writes
+    await kill(task)
+
+
+async def test_a_holder_with_a_longer_duration_is_given_its_time():
+    """It may be of another version."""
+    cluster = installed()
+    held = {"holderIdentity": "other", "leaseDurationSeconds": 60}
+    cluster.put(LEASE, {**cluster.peek(LEASE, KEY), "spec": held})
+    one = Operator(cluster, "one")
+    (task,) = await start(one, seconds=59.9)
+    assert not one.writes
+    await asyncio.sleep(RETRY + 0.2)
+    assert one.writes
     await kill(task)
 
 

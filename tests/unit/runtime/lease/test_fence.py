@@ -51,6 +51,15 @@ def test_it_closes_at_its_time_and_never_opens_again(fence, clock):
     assert fence.overdue()
 
 
+def test_refused_writes_do_not_postpone_the_end(fence, clock):
+    fence.extend(110.0)
+    for clock[0] in (110.5, 111.0, 111.9):
+        with pytest.raises(LeaseLost):
+            fence.check()
+    clock[0] = 110.0 + GRACE
+    assert fence.overdue()
+
+
 def test_a_lost_lease_stops_writes_at_once_and_the_process_soon(fence, clock):
     fence.extend(110.0)
     fence.lost("another one holds it")
@@ -101,6 +110,15 @@ def test_the_guard_of_a_process_that_holds_nothing_ends(fence):
     assert not guard.is_alive() and threading.active_count() <= before
 
 
+def test_the_guard_stays_while_a_thread_may_still_write(fence, clock):
+    """The operator has ended its tasks, but Python waits for threads."""
+    ended = threading.Event()
+    with guarded(fence, lambda why: ended.set(), tick=0.001):
+        fence.extend(110.0)
+    clock[0] = 110.0 + GRACE
+    assert ended.wait(60)
+
+
 HANGS = """
 import subprocess, sys
 from stackwright.runtime.lease.fence import WriteFence, guarded, uptime
@@ -131,6 +149,47 @@ def test_children_are_all_processes_that_this_one_started():
         assert child.pid in set(children())
         assert os.getpid() not in set(children())
         child.kill()
+
+
+def test_children_are_also_those_of_other_threads():
+    """Each thread has a list of its own."""
+    started, over, pids = threading.Event(), threading.Event(), []
+
+    def work():
+        with subprocess.Popen(["sleep", "600"]) as child:
+            pids.append(child.pid)
+            started.set()
+            over.wait(60)
+            child.kill()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        assert started.wait(60)
+        assert set(pids) <= set(children())
+    finally:
+        over.set()
+        thread.join()
+
+
+UNREAD = """
+import os
+from stackwright.runtime.lease.fence import end
+read, write = os.pipe()
+os.dup2(write, 1)
+os.set_blocking(1, False)
+try:
+    while True:
+        os.write(1, bytes(65536))
+except BlockingIOError:
+    os.set_blocking(1, True)
+end("it hangs")
+"""
+
+
+def test_a_log_that_nobody_reads_does_not_delay_the_end():
+    process = subprocess.run([sys.executable, "-c", UNREAD], stderr=subprocess.PIPE, timeout=120, check=False)
+    assert process.returncode == 1, process.stderr
 
 
 async def test_no_action_begins_without_the_lease():
