@@ -39,7 +39,8 @@ def copies(seen: Observed) -> tuple[list[Action], list[Condition], float | None]
                 fields = {FIELD: (name, FIELD)}
                 source = seen.settings.namespace
                 actions.append(GatherSecret((namespace, name), seen.obj, fields, made, source=source, type=TYPE))
-    old = [each for each in seen.secrets if each.get("type") == TYPE and key_of(each)[1] not in seen.pull_secrets]
+    known = seen.settings.pull_secrets
+    old = [each for each in seen.secrets if each.get("type") == TYPE and key_of(each)[1] not in known]
     actions += [Delete(SECRET, key_of(each), "no longer a pull Secret of the operator") for each in old]
     if not seen.pull_secrets:
         return actions, [], None
