@@ -55,6 +55,21 @@ def test_the_operator_knows_the_names_of_the_pull_secrets():
     assert json.loads(files(*REGISTRY)["pulls.json"]) == {"secrets": [{"name": "registry"}]}
 
 
+@pytest.mark.parametrize("name", ["Registry", "ghcr.io/registry", "a..", ""])
+def test_a_name_that_no_secret_can_have_is_refused(name):
+    """The operator could read no such Secret, so every cloud would wait."""
+    value = f'images.pull_secrets=[{{"name": "{name}"}}]'
+    done = helm(
+        "template",
+        "stackwright",
+        str(ROOT / "charts/stackwright"),
+        "--set=images.tags.stackwright=x",
+        "--set-json",
+        value,
+    )
+    assert done.returncode != 0 and "/images/pull_secrets/0/name" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

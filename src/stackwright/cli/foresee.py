@@ -21,7 +21,7 @@ from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object
-from stackwright.core.ports import Reader, TransientError
+from stackwright.core.ports import Reader, TerminalError, TransientError
 from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.forecast.costs import Render
 from stackwright.forecast.entries import Entry
@@ -56,6 +56,9 @@ async def foresee(
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
         tell(f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.")
+    if known.unreadable:
+        names = ", ".join(f"{OPERATOR_NAMESPACE}/{name}" for name in sorted(known.unreadable))
+        tell(f"Note: you may not read {names}, so the plan does not show whether copies of these Secrets change.")
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
@@ -99,7 +102,17 @@ async def _settings(reader: Reader) -> Settings:
     """The operator's settings: its images, and the charts of this program."""
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
     how = pulls(((configmap or {}).get("data") or {}).get(PULLS) or "")
-    return Settings(_images(configmap), chart_digests(), privileged_charts(), namespace=OPERATOR_NAMESPACE, **how)
+    unreadable = frozenset([name for name in how["pull_secrets"] if not await _may_read(reader, name)])
+    charts = chart_digests(), privileged_charts()
+    return Settings(_images(configmap), *charts, namespace=OPERATOR_NAMESPACE, unreadable=unreadable, **how)
+
+
+async def _may_read(reader: Reader, secret: str) -> bool:
+    try:
+        await reader.get(SECRET, (OPERATOR_NAMESPACE, secret))
+    except TerminalError:
+        return False
+    return True
 
 
 def _images(configmap: Object | None) -> dict[str, str]:

@@ -21,6 +21,7 @@ class Settings:
     schemas       shipped chart → schema of its values
     pull_secrets  Secrets of the operator's namespace with credentials of registries, for all pods of clouds
     precaching    how images are pulled ahead (core/kubernetes/precache.py)
+    unreadable    those of pull_secrets that the user of a plan may not read; their copies count as current
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Settings:
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pull_secrets: tuple[str, ...] = ()
     precaching: Precaching = "mounted"
+    unreadable: frozenset[str] = frozenset()
 
 
 def pulls(text: str) -> dict[str, Any]:

@@ -112,6 +112,21 @@ async def test_a_node_that_is_away_explains_no_wait_for_images():
     assert "node node-2 cannot pull" in world.condition("Images")[2]
 
 
+NO_TRUE = 'OCI runtime create failed: exec: "true": executable file not found in $PATH'
+
+
+async def test_the_cloud_reports_why_a_pod_with_its_images_does_not_start():
+    world = World()
+    ended = {"exitCode": 128, "reason": "StartError", "message": NO_TRUE}
+    state = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}
+    first = {"name": "image-0", "image": "example.org/x:1", **state}
+    world.kubelet.broken[precache.NAME] = {**DENIED, "containerStatuses": [], "initContainerStatuses": [first]}
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    status, reason, message = world.condition("Images")
+    assert (status, reason) == ("False", "Waiting") and message.endswith(NO_TRUE)
+
+
 async def test_the_reason_of_a_service_whose_image_is_missing_reaches_the_cloud():
     world = World()
     waiting = {"reason": "ErrImagePull", "message": "manifest unknown"}

@@ -107,6 +107,15 @@ async def test_a_secret_of_a_user_in_the_namespace_is_used_and_kept() -> None:
     assert copy(world) == "mine"
 
 
+async def test_a_secret_of_a_user_may_have_the_older_type() -> None:
+    world = world_with("registry")
+    old = {"type": "kubernetes.io/dockercfg", "data": {".dockercfg": base64.b64encode(b"{}").decode()}}
+    world.cluster.put(SECRET, {"metadata": {"name": "registry", "namespace": NAMESPACE}, **old})
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    assert world.ready() and world.condition("PullSecrets") == ("True", "Done", "")
+
+
 async def test_the_copy_of_a_name_that_the_operator_no_longer_has_is_deleted() -> None:
     world = world_with("registry")
     given(world)

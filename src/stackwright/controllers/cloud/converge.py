@@ -36,6 +36,7 @@ from stackwright.core.helm.rollouts import node_of
 from stackwright.core.kubernetes import pod_security, precache, pulls
 from stackwright.core.kubernetes.nodes import away
 from stackwright.core.kubernetes.tolerations import Toleration
+from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.services.images import IDLE, images_and_tolerations, reference
@@ -142,11 +143,16 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
     if seen.holder and (refused := pod_security.refusal(seen.holder, seen.events)):
         return [], waiting("Images", refused, pod_security.REASON)
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
-        cause = pulls.first_failure(pod for pod in seen.pods if node_of(pod) not in away(seen.nodes))
-        return [], waiting_for("Images", lacking, cause.message, cause.reason) if cause else waiting_for(
-            "Images", lacking
-        )
+        pods = [pod for pod in seen.pods if node_of(pod) not in away(seen.nodes)]
+        return [], waiting_for("Images", lacking, *_why_lacking(pods))
     return [], done("Images")
+
+
+def _why_lacking(pods: Sequence[Object]) -> tuple[str, str]:
+    """Why pods of the DaemonSet do not start, as far as that is known, and the reason."""
+    if failure := pulls.first_failure(pods):
+        return failure.message, failure.reason
+    return next((pod_cause(pod) for pod in sorted(pods, key=key_of) if is_stuck(pod)), ""), "Waiting"
 
 
 def _stage(wanted: Wanted, current: Object | None, *, changed: bool) -> Condition:

@@ -65,6 +65,7 @@ async def observe_kind(kind: Kind, settings: Settings, reader: Reader, key: Key)
     pull_secrets = {
         name: (await reader.get(SECRET, (settings.namespace, name)), await reader.get(SECRET, (key[0], name)))
         for name in settings.pull_secrets
+        if name not in settings.unreadable
     }
     return Observed(
         settings,

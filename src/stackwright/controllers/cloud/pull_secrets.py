@@ -1,10 +1,13 @@
 """Pull Secrets: copies of those of the operator's chart in the namespace of a cloud, for the pods there. Pure.
 
 A copy has the name of the original and follows it. A Secret of this name that the cloud does not own is a user's: it is
-used as it is, and never changed. Only Secrets of the one type for credentials of registries are copied.
+used as it is, and never changed. Only Secrets of the one type for credentials of registries are copied; a user's may
+have kubelet's older one, too.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.observe import Observed
@@ -15,6 +18,7 @@ from stackwright.core.plan import Action, Delete, Object
 from stackwright.core.secrets.writes import GatherSecret
 
 TYPE, FIELD = "kubernetes.io/dockerconfigjson", ".dockerconfigjson"
+OF_USERS = {TYPE: FIELD, "kubernetes.io/dockercfg": ".dockercfg"}  # type → key of what kubelet accepts
 STAGE = "PullSecrets"
 POLL = 5.0  # seconds, while a Secret is missing or invalid
 REFRESH = 60.0  # seconds, to detect a change of an original, which no watch reports
@@ -31,7 +35,7 @@ def copies(seen: Observed) -> tuple[list[Action], list[Condition], float | None]
         if given is None:
             where = f"{seen.settings.namespace}/{name}"
             missing.append(f"Secret {where} does not exist; create it")
-        elif given.get("type") != TYPE or FIELD not in (given.get("data") or {}):
+        elif _field(given, {TYPE: FIELD} if given is original else OF_USERS) not in (given.get("data") or {}):
             invalid.append(f"Secret {'/'.join(key_of(given))} must have the type {TYPE} and the key {FIELD}")
         elif given is original and namespace != seen.settings.namespace:
             made = digest(name, version_of(original), seen.obj["metadata"]["uid"])
@@ -39,7 +43,8 @@ def copies(seen: Observed) -> tuple[list[Action], list[Condition], float | None]
                 fields = {FIELD: (name, FIELD)}
                 source = seen.settings.namespace
                 actions.append(GatherSecret((namespace, name), seen.obj, fields, made, source=source, type=TYPE))
-    old = [each for each in seen.secrets if each.get("type") == TYPE and key_of(each)[1] not in seen.pull_secrets]
+    known = seen.settings.pull_secrets
+    old = [each for each in seen.secrets if each.get("type") == TYPE and key_of(each)[1] not in known]
     actions += [Delete(SECRET, key_of(each), "no longer a pull Secret of the operator") for each in old]
     if not seen.pull_secrets:
         return actions, [], None
@@ -47,6 +52,10 @@ def copies(seen: Observed) -> tuple[list[Action], list[Condition], float | None]
         text = "; ".join([*missing, *invalid])
         return actions, [blocked(STAGE, "PullSecretMissing" if missing else "PullSecretInvalid", text)], POLL
     return actions, [done(STAGE)], REFRESH
+
+
+def _field(secret: Object, fields: Mapping[str, str]) -> str | None:
+    return fields.get(secret.get("type") or "")
 
 
 def _is_copy(seen: Observed, there: Object) -> bool:

@@ -19,6 +19,7 @@ from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError, UndeclaredStatus
 
+FORMER = "Progressing"  # of versions before Reconciling and Stalled
 log = structlog.get_logger()
 
 
@@ -96,8 +97,20 @@ async def report(
     meta = current["metadata"]
     identity = {"name": meta["name"], "namespace": meta.get("namespace", ""), "uid": meta["uid"]}
     body = {"apiVersion": controller.kind.api_version, "kind": controller.kind.kind, "metadata": identity}
-    before = find(current)
+    before, former = find(current), find(current, FORMER) if _ready_of(wanted) else None
+
+    async def keep_as_fault(*conditions: Any) -> None:
+        status = {"conditions": [each for each in conditions if each]}
+        await cluster.apply_status(controller.kind, {**body, "status": status}, controller.fault_manager)
+
+    # Both managers wrote `former`, so each may own a part of it, and the API refuses the part that one of them leaves.
+    if former and manager:
+        wanted["conditions"].append(former)
+    elif former:
+        await keep_as_fault(before, former)
     lacking = await _write(cluster, controller.kind, {**body, "status": wanted}, manager or controller.manager)
+    if former and not manager:
+        await keep_as_fault()
     if lacking and not _ready_of(wanted):
         await cluster.event(current, "OtherCRDs", _told(lacking), True)
     await _tell(plan, before, current, cluster)

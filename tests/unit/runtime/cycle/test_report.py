@@ -178,3 +178,41 @@ async def test_fields_that_an_older_crd_lacks_are_named_also_without_ready(with_
     assert status["state"] == "APPLYING" and "progress" not in status
     told = [status["conditions"][0]["message"]] if with_ready else [text for *_, text, _ in cluster.events]
     assert "lack the fields progress: apply what `stackwright crds` prints" in told[0]
+
+
+FAULT = Condition("Ready", False, "InternalError", "a fault")
+
+
+def former(progressing, reason):
+    """The conditions of a version that reported Progressing."""
+    rest = {"reason": reason, "message": reason, "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    return [{"type": "Ready", "status": "False", **rest}, {"type": "Progressing", "status": progressing, **rest}]
+
+
+async def write_former(cluster, progressing, reason, manager):
+    obj = {"metadata": {"namespace": "n", "name": "x"}, "status": {"conditions": former(progressing, reason)}}
+    await cluster.apply_status(Memcached.KIND, obj, manager)
+
+
+@pytest.mark.parametrize("fault_is_last", [False, True])
+async def test_progressing_of_a_former_version_goes_although_both_managers_wrote_it(cluster, fault_is_last):
+    """Each manager then owns a part of the condition, and a part without its status is invalid."""
+    await write_former(cluster, "True", "Waiting", CONTROLLER.manager)
+    await write_former(cluster, "False", "InternalError", CONTROLLER.fault_manager)
+    if not fault_is_last:
+        await write_former(cluster, "True", "Waiting", CONTROLLER.manager)
+    assert await write(cluster, plan(waiting("A", "for a")))
+    assert list(conditions(cluster)) == [*PROGRESS, "A"]
+    assert await write(cluster, plan(done("A")))
+    assert list(conditions(cluster)) == [*PROGRESS, "A"]
+
+
+async def test_a_fault_is_reported_beside_progressing_of_a_former_version(cluster):
+    await write_former(cluster, "True", "Waiting", CONTROLLER.manager)
+    await write_former(cluster, "False", "InternalError", CONTROLLER.fault_manager)
+    told = Plan(conditions=(FAULT,))
+    assert await report(CONTROLLER, told, cluster.peek(Memcached.KIND, KEY), cluster, 0.0, CONTROLLER.fault_manager)
+    assert conditions(cluster)["Ready"]["message"] == "a fault"
+    assert conditions(cluster)["Reconciling"]["status"] == "True"
+    assert await write(cluster, plan(done("A")))
+    assert list(conditions(cluster)) == [*PROGRESS, "A"]
