@@ -94,8 +94,8 @@ NEUTRON = [
             tenant_network_types=["geneve"],
         ),
         "spec.features.neutron.external_networks: duplicate physnet: physnet1, physnet1; "
-        "floating_network.physnet: physnet2 is not in external_networks; did you mean physnet1? allowed: physnet1, "
-        "physnet1; tenant_network_types: geneve requires backend ml2/ovn",
+        "floating_network.physnet: physnet2 is not in external_networks; did you mean physnet1? allowed: physnet1; "
+        "tenant_network_types: geneve requires backend ml2/ovn",
     ),
     (
         subnet(range="192.0.2.1/24"),

@@ -118,10 +118,11 @@ class NeutronFeatures(Model):
 
     @model_validator(mode="after")
     def _physnets(self) -> NeutronFeatures:
-        known = [network.physnet for network in self.external_networks]
+        named = [network.physnet for network in self.external_networks]
+        known = list(dict.fromkeys(named))
         problems = []
-        if len(set(known)) != len(known):
-            problems.append(f"external_networks: duplicate physnet: {', '.join(known)}")
+        if len(known) != len(named):
+            problems.append(f"external_networks: duplicate physnet: {', '.join(named)}")
         physnet = self.floating_network.physnet
         if self.floating_network.enabled and physnet not in known:
             problems.append(
