@@ -92,8 +92,10 @@ def export(layout: Layout, images: Iterable[CompleteImage], path: Path, report: 
 
 
 def check_target(path: Path) -> None:
-    """Raises LocalError for what an export must not replace, such as a device, a pipe or a link."""
+    """Raises LocalError for a missing folder, and for what an export must not replace: a device, a pipe, a link."""
     try:
+        if not path.parent.is_dir():
+            raise LocalError(f"{path} cannot be written: the folder {path.parent} does not exist.")
         regular = stat.S_ISREG(path.lstat().st_mode)
     except FileNotFoundError:
         return
