@@ -28,12 +28,13 @@ PATIENCE = 120.0
 class Operator:
     """A process of `stackwright operator` as in a pod of that name."""
 
-    def __init__(self, name: str, kubeconfig: str, namespace: str, folder: Path) -> None:
+    def __init__(self, name: str, kubeconfig: str, namespace: str, folder: Path, *more: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.log = folder / f"{name}.log"
-        words = ["operator", "--controllers=secrets", f"--kubeconfig={kubeconfig}", f"--namespace={namespace}"]
+        words = ["operator", f"--kubeconfig={kubeconfig}", f"--namespace={namespace}"]
+        words += more or ["--controllers=secrets"]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with self.log.open("wb") as log:
             argv = [PROGRAM, *words, f"--health-port={self.port}", f"--pod-uid={name}"]
