@@ -22,7 +22,7 @@ from stackwright.api.kinds import LEASE
 from stackwright.runtime.lease.record import NAME
 
 PROGRAM = str(Path(sys.executable).with_name("stackwright"))
-PATIENCE = 120.0
+PATIENCE = 300.0  # a process starts in 2.5 s of CPU time, of which a busy machine may give it a hundredth
 
 
 class Operator:
@@ -78,12 +78,14 @@ async def two(
 
 
 async def until(what: Callable[[], Any], value: Any, operator: Operator) -> None:
+    found = None
     try:
         async with asyncio.timeout(PATIENCE):
-            while await what() != value:
+            while (found := await what()) != value:
+                assert operator.process.poll() is None, str(operator)
                 await asyncio.sleep(0.2)
     except TimeoutError:
-        raise AssertionError(str(operator)) from None
+        raise AssertionError(f"{found!r} instead of {value!r}; {operator}") from None
 
 
 async def record(cluster: KubernetesCluster, namespace: str) -> Any:
