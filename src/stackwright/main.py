@@ -26,7 +26,6 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.kubernetes.login import wrong_with
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
-from stackwright.api.meta import Kind
 from stackwright.controllers import volume
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
@@ -34,11 +33,12 @@ from stackwright.core.controller import ROLES
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
-from stackwright.core.ports import Cluster, Directories, Fence, Ports, TerminalError, absent, unfenced
+from stackwright.core.ports import Cluster, Directories, Fence, Ports, Reader, TerminalError, absent, unfenced
 from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.managed import ManagedCluster, ManagedReader
 from stackwright.runtime.cluster.source import KopfSource
 from stackwright.runtime.cluster.watches import Watches
 from stackwright.runtime.events import Item
@@ -69,6 +69,7 @@ class Options:
     uid: str = ""  # of the pod; elsewhere, those of one machine with the same one are one holder of the Lease
     webhook_certificate: Path | None = None  # folder of a mounted Secret; None: the operator issues its own
     webhook_trust: bool = True  # write the CA into the webhook configuration
+    namespaces: tuple[str, ...] = ()  # those that it manages; none: all
 
     @property
     def identity(self) -> str:
@@ -111,14 +112,6 @@ def settings(options: Options) -> Settings:
     )
 
 
-def count_call(verb: str, kind: Kind) -> None:
-    metrics.API_CALLS.labels(verb, kind.kind).inc()
-
-
-def count_openstack(method: str, code: str) -> None:
-    metrics.OPENSTACK_CALLS.labels(method, code).inc()
-
-
 def ports(
     cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False, fence: Fence = unfenced
 ) -> Ports:
@@ -153,11 +146,14 @@ def runtime(cluster: Cluster, options: Options, fence: Fence = unfenced) -> Runt
     def tell(controller: str, key: Key) -> None:
         queue.add((controller, key))
 
-    clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, count_openstack)
+    clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, metrics.count_openstack)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds, options.unrestricted, fence)
     chosen_settings = settings(options)
     chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired))
-    return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
+    reader: Reader = CachedReader(store, cluster)
+    if options.namespaces:  # the cache holds nothing of others, which does not mean that there is nothing
+        reader = ManagedReader(reader, options.namespaces, options.namespace)
+    return Runtime(chosen, wired, reader, store, queue)
 
 
 def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Runtime:
@@ -192,7 +188,9 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
 
     logs.configure(options.log_level)
     may = WriteFence()
-    cluster = _connect(options.kubeconfig, may.check)
+    cluster: Cluster = _connect(options.kubeconfig, may.check)
+    if options.namespaces:
+        cluster = ManagedCluster(cluster, options.namespaces, options.namespace)
     # A client of its own: otherwise a renewal would wait while slow requests use all connections.
     of_lease = _connect(options.kubeconfig)
     election = Election(of_lease, may, options.namespace, options.identity, SystemClock())
@@ -219,7 +217,8 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
         async def reconcile() -> None:
             if webhook:
                 await certificate.ensure()
-            await _serve(runtime(cluster, options, may.check), KopfSource(options.kubeconfig), health)
+            source = KopfSource(options.kubeconfig, options.namespaces)
+            await _serve(runtime(cluster, options, may.check), source, health)
 
         try:
             await _first(lead(), *beside)
@@ -255,7 +254,7 @@ def _connect(kubeconfig: str | None, fence: Fence = unfenced) -> KubernetesClust
     if kubeconfig is not None:
         os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
     try:
-        return KubernetesCluster.from_file(kubeconfig, on_call=count_call, fence=fence)
+        return KubernetesCluster.from_file(kubeconfig, on_call=metrics.count_call, fence=fence)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike
         problem = wrong_with(error)
         raise TerminalError(
@@ -276,7 +275,7 @@ async def _serve(loop: Runtime, source: KopfSource, health: Health) -> None:
     gc.freeze()
     await loop.load()
     gc.freeze()
-    watches = Watches(loop.kinds, loop.on_listed, loop.listing)
+    watches = Watches(loop.kinds, loop.on_listed, loop.listing, source.namespaces)
     watches.listen()
     health.watch(loop, watches)
     await _first(source.run(loop.kinds, loop.on_event), loop.run())

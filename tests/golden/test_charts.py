@@ -178,7 +178,8 @@ def test_objects_have_the_labels_and_no_hooks(case: Path) -> None:
     for item in objects(case):
         assert {"application", "component", "release_group"} <= item["metadata"]["labels"].keys()
         assert not any(key.startswith("helm.sh/hook") for key in item["metadata"].get("annotations", {}))
-    assert len({(item["kind"], item["metadata"]["name"]) for item in objects(case)}) == len(objects(case))
+    meta = [(item["kind"], item["metadata"]) for item in objects(case)]
+    assert len({(kind, each.get("namespace"), each["name"]) for kind, each in meta}) == len(meta)
 
 
 @each_case

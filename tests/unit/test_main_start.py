@@ -58,6 +58,8 @@ class Loop:
 
 
 class Source:
+    namespaces = ()
+
     async def run(self, *_: Any) -> None: ...
 
 

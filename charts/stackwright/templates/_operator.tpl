@@ -64,6 +64,9 @@ containers:
       - --no-webhook-trust
       {{- end }}
       {{- end }}
+      {{- with $.Values.namespaces }}
+      - {{ include "lib.text" (printf "--namespaces=%s" (join "," .)) }}
+      {{- end }}
       {{- if $.Values.helmbundles.unrestricted }}
       - --unrestricted-helmbundles
       {{- end }}
@@ -105,4 +108,18 @@ containers:
         timeoutSeconds: 10
         failureThreshold: 10  # five minutes: whoever is ended in the middle of an upgrade leaves a half-done release
   {{- end }}
+{{- end }}
+
+{{/* stackwright.selected (root): the namespaceSelector of what concerns the managed namespaces only; empty for all. */}}
+{{- define "stackwright.selected" -}}
+{{- with .Values.namespaces -}}
+namespaceSelector:
+  matchExpressions:
+    - key: kubernetes.io/metadata.name
+      operator: In
+      values:
+        {{- range . }}
+        - {{ include "lib.text" . }}
+        {{- end }}
+{{- end }}
 {{- end }}

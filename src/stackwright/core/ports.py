@@ -66,6 +66,12 @@ class TerminalError(Exception):
     after: float | None = None
 
 
+class UnmanagedNamespace(TerminalError):
+    """The operator's rights end before this namespace, which is not one of those that it manages."""
+
+    reason = "BlockedNamespace"
+
+
 class UndeclaredStatus(TerminalError):
     """The installed CRD lacks fields of a written status; `fields` are their paths, without `status`."""
 

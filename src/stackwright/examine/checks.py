@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from stackwright.core.kubernetes.operator import REMEDY
+from stackwright.core.kubernetes.operator import unmanaged as why_unmanaged
+from stackwright.core.plan import Object
 from stackwright.examine import capacity, nodes, rights, rivals, server, storage
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
@@ -21,6 +26,12 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
         *rivals.check(seen, demand),
         *stuck(demand),
     ]
+
+
+def unmanaged(operator: Object | None, namespaces: Iterable[str]) -> list[Finding]:
+    """Namespaces of objects with which the installed operator does nothing."""
+    found = [(name, why_unmanaged([operator], name)) for name in sorted(set(namespaces))] if operator else []
+    return [Finding(f"namespace {name}", "problem", why, REMEDY) for name, why in found if why]
 
 
 def stuck(demand: Demand) -> list[Finding]:

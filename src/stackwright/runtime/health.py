@@ -45,15 +45,15 @@ class Health:
         if self._loop is None or self._watches is None:
             return []
         silent = self._watches.silent()
-        served = await asyncio.gather(*(self._answers(self._loop, kind) for kind in silent))
+        served = await asyncio.gather(*(self._answers(self._loop, *watched) for watched in silent))
         dead = [text for text, answers in zip(silent.values(), served, strict=True) if answers]
         return [*self._loop.stuck(), *dead]
 
-    async def _answers(self, loop: Runtime, kind: Kind) -> bool:
+    async def _answers(self, loop: Runtime, kind: Kind, namespace: str) -> bool:
         """Whether the API server answers requests for a kind; the requested object need not exist."""
         try:
             async with asyncio.timeout(ANSWER):
-                await loop.ports.cluster.get(kind, ("default" if kind.namespaced else "", "healthz"))
+                await loop.ports.cluster.get(kind, ((namespace or "default") if kind.namespaced else "", "healthz"))
         except (TransientError, TimeoutError):
             return False
         except (TerminalError, Conflict):

@@ -18,7 +18,15 @@ from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
-from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError, Unavailable
+from stackwright.core.ports import (
+    Conflict,
+    Ports,
+    Reader,
+    TerminalError,
+    TransientError,
+    Unavailable,
+    UnmanagedNamespace,
+)
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
@@ -178,6 +186,7 @@ class Runtime:
             failures.since = failures.since if failures.attempts else now
             failures.attempts += 1
             lasts = failures.attempts >= ATTEMPTS and now - failures.since >= LASTS
+        lasts = lasts or isinstance(error, UnmanagedNamespace)  # no request was sent, and only a restart changes it
         if lasts:
             reason = "" if failures.reported else "Failed"
             failures.reported |= await self._tell(controller, item[1], failed(error), reason)

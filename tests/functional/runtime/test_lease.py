@@ -22,18 +22,19 @@ from stackwright.api.kinds import LEASE
 from stackwright.runtime.lease.record import NAME
 
 PROGRAM = str(Path(sys.executable).with_name("stackwright"))
-PATIENCE = 120.0
+PATIENCE = 300.0  # a process starts in 2.5 s of CPU time, of which a busy machine may give it a hundredth
 
 
 class Operator:
     """A process of `stackwright operator` as in a pod of that name."""
 
-    def __init__(self, name: str, kubeconfig: str, namespace: str, folder: Path) -> None:
+    def __init__(self, name: str, kubeconfig: str, namespace: str, folder: Path, *more: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.log = folder / f"{name}.log"
-        words = ["operator", "--controllers=secrets", f"--kubeconfig={kubeconfig}", f"--namespace={namespace}"]
+        words = ["operator", f"--kubeconfig={kubeconfig}", f"--namespace={namespace}"]
+        words += more or ["--controllers=secrets"]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with self.log.open("wb") as log:
             argv = [PROGRAM, *words, f"--health-port={self.port}", f"--pod-uid={name}"]
@@ -77,12 +78,14 @@ async def two(
 
 
 async def until(what: Callable[[], Any], value: Any, operator: Operator) -> None:
+    found = None
     try:
         async with asyncio.timeout(PATIENCE):
-            while await what() != value:
+            while (found := await what()) != value:
+                assert operator.process.poll() is None, str(operator)
                 await asyncio.sleep(0.2)
     except TimeoutError:
-        raise AssertionError(str(operator)) from None
+        raise AssertionError(f"{found!r} instead of {value!r}; {operator}") from None
 
 
 async def record(cluster: KubernetesCluster, namespace: str) -> Any:

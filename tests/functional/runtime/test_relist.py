@@ -123,9 +123,9 @@ async def test_a_deletion_during_an_interruption_of_the_watch_is_detected_after_
     lists: list[set[Key]] = []
     told = loop.on_listed
 
-    async def on_listed(kind: Any, present: set[Key]) -> None:
+    async def on_listed(kind: Any, present: set[Key], namespace: str) -> None:
         lists.append(present)
-        await told(kind, present)
+        await told(kind, present, namespace)
 
     loop.on_listed = on_listed  # type: ignore[method-assign]
     path = through(proxy, apiserver)

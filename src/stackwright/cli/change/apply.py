@@ -134,13 +134,21 @@ async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
 
 
 async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
-    """Names the clouds that stay blocked, because their namespace has an older one."""
-    from stackwright.cloud.registry import CLOUD_KINDS
+    """Names the namespaces that the operator does not manage, and the clouds that stay blocked, because their namespace
+    has an older one.
+    """
+    from stackwright.cli.follow import unmanaged_by
+    from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
     from stackwright.controllers.cloud.converge import another
     from stackwright.controllers.cloud.observe import older_clouds
     from stackwright.core.objects import key_of
     from stackwright.core.ports import TerminalError, TransientError
 
+    ours = {resource.KIND for resource in RESOURCES if resource.KIND.namespaced}
+    for namespace in sorted({each.obj["metadata"]["namespace"] for each in manifests if each.kind in ours}):
+        with suppress(TransientError):
+            if why := await unmanaged_by(reader, namespace):
+                common.echo(f"Warning: {why}", err=True)
     kinds = {resource.KIND for resource in CLOUD_KINDS}
     for each in manifests:
         with suppress(TransientError, TerminalError):  # everything is applied, and the object's status says the same

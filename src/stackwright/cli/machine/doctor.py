@@ -154,10 +154,11 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
     from stackwright.cli.cluster import connected
     from stackwright.cli.foresee import rendering
     from stackwright.core.settings import Settings
+    from stackwright.examine.checks import unmanaged
     from stackwright.examine.examine import examine
     from stackwright.examine.nodes import concerned
     from stackwright.examine.probe import run as probe
-    from stackwright.local.cluster.doctor import of_pods
+    from stackwright.local.cluster.doctor import of_objects, of_pods
     from stackwright.local.image.images import references
 
     known = references(str(asked.place)) if asked.place else references()
@@ -173,7 +174,10 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
             image = known["operator"] if asked.place else _installed_image(seen.operator)
             with asked.phase("Examine nodes") as report:
                 found += await probe.examine(cluster, concerned(seen.all(NODE), demand), image, demand, report)
-        return [*found, *of_pods(seen.all(POD)), *await _objects(cluster)]
+        objects, unknown = await _objects(cluster)
+        namespaces = {each["metadata"].get("namespace", "") for each in objects} - {""}  # some kinds have none
+        found += unmanaged(seen.operator, namespaces.union(demand.namespaces))
+        return [*found, *of_pods(seen.all(POD)), *of_objects(objects), *unknown]
 
 
 def _images(asked: Asked) -> list[Finding]:
@@ -196,19 +200,19 @@ def _installed_image(operator: Object | None) -> str:
     return str(operator["spec"]["template"]["spec"]["containers"][0]["image"])
 
 
-async def _objects(cluster: Reader) -> list[Finding]:
-    """Findings about objects of our kinds."""
+async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
+    """The objects of our kinds, or why they are not known."""
     from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import NotServed, TerminalError
-    from stackwright.local.cluster.doctor import Finding, of_objects
+    from stackwright.local.cluster.doctor import Finding
 
-    objects = []
+    objects: list[Object] = []
     for kind in (resource.KIND for resource in RESOURCES):
         try:
             objects += [{**obj, "kind": kind.kind} for obj in await cluster.list(kind)]
         except NotServed:
             text = "Stackwright is not installed on this cluster."
-            return [Finding("operator", "note", text, "`stackwright up --kubeconfig` installs it.")]
+            return [], [Finding("operator", "note", text, "`stackwright up --kubeconfig` installs it.")]
         except TerminalError as error:
-            return [Finding("objects", "note", str(error), "Use a user who may list the objects of Stackwright.")]
-    return of_objects(objects)
+            return [], [Finding("objects", "note", str(error), "Use a user who may list the objects of Stackwright.")]
+    return objects, []

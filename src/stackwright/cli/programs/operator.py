@@ -37,6 +37,9 @@ def operator(
     pod_uid: Annotated[
         str, typer.Option(envvar="POD_UID", help="UID of that pod, whose processes share the Lease of the operator.")
     ] = "",
+    namespaces: Annotated[
+        str, typer.Option(help="Namespaces that it manages, separated by commas; default: all of the cluster.")
+    ] = "",
     log_level: Annotated[str, typer.Option(help="Log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
@@ -65,5 +68,16 @@ def operator(
         pod_uid,
         webhook_certificate,
         webhook_trust,
+        _namespaces(namespaces),
     )
     run(operate(options, end_process))
+
+
+def _namespaces(given: str) -> tuple[str, ...]:
+    from stackwright.api.fields.naming import NAMESPACE
+
+    names = tuple(dict.fromkeys(name.strip() for name in given.split(","))) if given else ()
+    if wrong := [name for name in names if not NAMESPACE.matches(name)]:
+        named = ", ".join(map(repr, wrong))
+        raise typer.BadParameter(f"{named}: {NAMESPACE.problem}", param_hint="--namespaces")
+    return names
