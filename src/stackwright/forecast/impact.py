@@ -189,7 +189,7 @@ def claimed(steps: Iterable[Step], there: Iterable[Key]) -> dict[str, list[str]]
             continue
         known.add(action.release)
         volume = action.values.get("volume")
-        if isinstance(volume, Mapping):
+        if isinstance(volume, Mapping) and volume.get("store") != "":  # Glance without a file store claims none
             wanted.setdefault(str(volume.get("class_name") or ""), []).append("/".join(action.release))
     return wanted
 

@@ -186,7 +186,7 @@ def test_the_operator_is_installed_with_its_kinds_and_awaited(ctx: Context, prog
 
 
 def test_only_nodes_of_the_local_cluster_leave_images_unmounted(ctx: Context) -> None:
-    """Its containerd has imported images under no name by which it would mount them."""
+    """containerd alone can mount the imported images by their ids; with a kubelet this was not tried yet."""
     assert "mount_volumes" not in operator.values(ctx)["images"]
     ctx.kubeconfig = None
     assert operator.values(ctx)["images"]["mount_volumes"] is False

@@ -42,7 +42,8 @@ def values(ctx: Context) -> dict[str, Any]:
     references = ctx.references()
     images: dict[str, Any] = {"tags": {"stackwright": references["operator"]}, "references": references}
     if not ctx.kubeconfig:
-        # The prepared store (local/image/store.py) has no names by image id, by which containerd would mount images.
+        # containerd mounts the images of the prepared store by their ids (local/image/store.py), but no pod of a local
+        # cluster has done so yet.
         images |= {"mount_volumes": False}
     return {"images": images}
 
