@@ -293,13 +293,3 @@ class Ports:
                 return self.broker
             case CatalogEntry():
                 return self.identity
-
-
-NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
-
-
-def secret_data(secret: Any) -> dict[str, str]:
-    """The decoded data of a Secret from the API. Encoding with NO_TEXT restores values that are not UTF-8."""
-    import base64
-
-    return {k: base64.b64decode(v).decode(errors=NO_TEXT) for k, v in ((secret or {}).get("data") or {}).items()}

@@ -8,7 +8,7 @@ from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import secret_data
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import SIZES as KEYSTONE
 from stackwright.services.mariadb.kind import MariaDB

@@ -10,7 +10,7 @@ import pytest
 from stackwright.api.kinds import DAEMONSET, SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.kubernetes import precache
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import secret_data
 from stackwright.core.settings import Settings, pulls
 from tests.scenario.world import NAMESPACE, SETTINGS, World
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
-from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
+from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned, secret_data
 from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import outcome
 from stackwright.core.openstack.calls import CloudCall
@@ -44,15 +44,7 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import (
-    Conflict,
-    Ports,
-    StillMissing,
-    TerminalError,
-    TransientError,
-    Unavailable,
-    secret_data,
-)
+from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime.cycle import secrets
 

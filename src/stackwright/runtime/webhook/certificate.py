@@ -16,9 +16,9 @@ import structlog
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
-from stackwright.core.objects import MANAGED
+from stackwright.core.objects import MANAGED, secret_data
 from stackwright.core.plan import Object
-from stackwright.core.ports import Clock, Cluster, secret_data
+from stackwright.core.ports import Clock, Cluster
 from stackwright.core.secrets import renewal
 from stackwright.runtime import faults, x509
 from stackwright.runtime.webhook import mounted
