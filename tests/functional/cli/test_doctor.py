@@ -13,6 +13,7 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, NODE, POD, SERVICE, STORAGE_CLASS
 from stackwright.api.meta import Kind
 from stackwright.cli.app import app
+from stackwright.core.objects import key_of
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import observe
 from stackwright.examine.probe import pod
@@ -30,7 +31,9 @@ async def doctor(kubeconfig: str, *words: str) -> tuple[int, dict[str, dict[str,
     return result.exit_code, {each["subject"]: each for each in json.loads(result.stdout)}
 
 
-async def test_a_cluster_without_anything_lacks_it_all(kubeconfig: str) -> None:
+async def test_a_cluster_without_anything_lacks_it_all(kubeconfig: str, cluster: KubernetesCluster) -> None:
+    for left in await cluster.list(STORAGE_CLASS):  # by other tests on this server
+        await cluster.delete(STORAGE_CLASS, key_of(left))
     code, found = await doctor(kubeconfig)
     assert code == 1
     assert found["Kubernetes"]["level"] == "ok"
