@@ -47,7 +47,7 @@ def copy(to: Path) -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
         (to / name).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
+        if (ROOT / name).exists():  # not those that were deleted, and no dangling link
             shutil.copy2(ROOT / name, to / name, follow_symlinks=False)
     who = ("-c", "user.name=mutants", "-c", "user.email=mutants@example.com", "-c", "commit.gpgsign=false")
     for words in (("init", "--quiet"), ("add", "--all"), (*who, "commit", "--quiet", "--message=copy")):
