@@ -278,7 +278,7 @@ async def _serve(loop: Runtime, source: KopfSource, health: Health) -> None:
     watches = Watches(loop.kinds, loop.on_listed, loop.listing, source.namespaces)
     watches.listen()
     health.watch(loop, watches)
-    await _first(source.run(loop.kinds, loop.on_event), loop.run())
+    await _first(source.run(loop.kinds, loop.on_event), loop.run(), until_terminated(source.ready))
 
 
 async def _first(*work: Coroutine[Any, Any, None]) -> None:

@@ -60,7 +60,19 @@ class Loop:
 class Source:
     namespaces = ()
 
+    def __init__(self) -> None:
+        self.ready = asyncio.Event()
+
     async def run(self, *_: Any) -> None: ...
+
+
+class Kopf(Source):
+    """A source that takes the signal, as Kopf does, and would go on for long."""
+
+    async def run(self, *_: Any) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: None)
+        self.ready.set()
+        await asyncio.Event().wait()
 
 
 def _searched(what: Any) -> bool:
@@ -76,6 +88,23 @@ async def test_imported_and_loaded_objects_are_excluded_from_garbage_collection(
     assert gc.get_threshold()[0] == YOUNG
     later: list[Any] = [[]]
     assert gc.isenabled() and _searched(later), "what comes later is"
+
+
+async def test_what_reconciles_ends_at_once_when_the_process_is_asked_to_end() -> None:
+    """Kopf has a handler of its own, and waits for 5 s after the signal, in which the Lease would be held."""
+
+    class Works(Loop):
+        async def run(self) -> None:
+            while not source.ready.is_set():
+                await asyncio.sleep(0)
+            for _ in range(3):  # those that wait for the event continue
+                await asyncio.sleep(0)
+            os.kill(os.getpid(), signal.SIGTERM)
+            await asyncio.Event().wait()
+
+    source = Kopf()
+    async with asyncio.timeout(60):
+        await _serve(Works(), source, Health())  # type: ignore[arg-type]
 
 
 def lease_of(cluster: MemoryCluster) -> Any:

@@ -60,8 +60,12 @@ async def until_deleted(reader: Reader, key: Key) -> None:
         await asyncio.sleep(began + EVERY - now())
 
 
-async def until_terminated() -> None:
-    """Return at SIGTERM. Kopf, which runs while this process reconciles, then has a handler of its own."""
+async def until_terminated(started: asyncio.Event | None = None) -> None:
+    """Return at SIGTERM, of which only the last one that asked hears. Kopf asks when it starts, and would then wait 5 s
+    for our tasks, which reconcile, before it ends them; with its event `started` this is the last one.
+    """
+    if started is not None:
+        await started.wait()
     terminated = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
     await terminated.wait()

@@ -25,6 +25,8 @@ OnEvent = Callable[[bool, Kind, Object], None]
 
 
 class Source(Protocol):
+    ready: asyncio.Event  # set once the source has done what it does at its start
+
     async def run(self, kinds: Iterable[Kind], on_event: OnEvent) -> None:
         """Report changes of these kinds until cancelled: (gone, kind, object)."""
 

@@ -23,9 +23,9 @@ from stackwright.runtime.lease import record
 from stackwright.runtime.lease.fence import LeaseLost, WriteFence, uptime
 
 RENEW = 10.0  # seconds from a renewal in which the holder may write
-RETRY = 2.0  # seconds between two renewals, and between two looks of those that wait
+RETRY = 2.0  # seconds from a renewal to the next one, and between two looks of those that wait
 AGAIN = 0.5  # seconds after a failed renewal or a conflict
-ATTEMPT = 3.0  # timeout in seconds of one request; three fit into RENEW
+ATTEMPT = 2.4  # timeout in seconds of one request; a renewal and the three that follow a foreign change fit into RENEW
 REFUSED = 15.0  # seconds for which an API server that starts may refuse what it allows later
 LAST = 1.0  # seconds that a release needs
 MANAGER = "stackwright-operator"
@@ -79,7 +79,7 @@ class Election:
     async def keep(self) -> NoReturn:
         """Renew the Lease until cancelled. Raises LeaseLost as soon as this process may not write any more."""
         while True:
-            await asyncio.sleep(RETRY)
+            await asyncio.sleep(self._fence.left() - (RENEW - RETRY))  # RETRY after it was sent
             await self._renew()
 
     async def end(self, busy: Callable[[], bool], *, shared: bool = False) -> None:

@@ -65,8 +65,10 @@ class Operator:
         await self._awake()
         if self.failure:
             raise self.failure
-        answer = await what(*args)
-        await asyncio.sleep(self.delay)
+        try:
+            answer = await what(*args)
+        finally:  # a refusal, such as a conflict, takes as long
+            await asyncio.sleep(self.delay)
         await self._awake()
         if self.lost:
             raise Unreachable("connection reset")

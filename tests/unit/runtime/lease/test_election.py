@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -11,19 +12,25 @@ from structlog.testing import capture_logs
 
 from stackwright.api.kinds import LEASE
 from stackwright.core.ports import TerminalError, TransientError, Unreachable
-from stackwright.runtime.lease.election import ATTEMPT, REFUSED, RENEW, RETRY
+from stackwright.runtime.lease.election import AGAIN, ATTEMPT, REFUSED, RENEW, RETRY
 from stackwright.runtime.lease.fence import GRACE, LeaseLost
 from stackwright.runtime.lease.record import DURATION, NAME
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from tests.unit.runtime.lease.operators import KEY, SPACE, Gone, Operator, installed, kill, record, start
 
 pytestmark = pytest.mark.looptime
-SOON = DURATION + 2 * RETRY  # within which another operator takes over
+EARLIEST = DURATION - RETRY  # seconds after the holder was killed when another operator may take over
+SOON = DURATION + 2 * RETRY  # within which it does
 
 
 def test_a_holder_has_ended_before_another_one_may_write():
     assert RENEW + GRACE < DURATION
-    assert 3 * ATTEMPT < RENEW, "one attempt without a response does not lose the Lease"
+
+
+def test_no_permitted_response_time_ends_the_holder_after_a_foreign_change():
+    """A renewal, the next one that conflicts, a read, and the write that renews: all after the first one was sent."""
+    assert max(RETRY, ATTEMPT) + 3 * ATTEMPT < RENEW
+    assert RETRY + ATTEMPT + AGAIN + ATTEMPT < RENEW, "nor does one attempt without a response"
 
 
 def now():
@@ -113,19 +120,34 @@ async def test_containers_of_one_pod_share_the_lease_and_none_releases_it():
 
 
 @pytest.mark.parametrize("step", [-86400.0, 0.0, 86400.0], ids=["behind", "equal", "ahead"])
-async def test_a_killed_holder_is_replaced_after_the_duration_whatever_clocks_show(step):
+@pytest.mark.parametrize("kills", [30.01, 31.0, 31.99])  # the Lease is renewed at even seconds
+@pytest.mark.parametrize("looks", [0.01, 1.0, 1.99])
+async def test_a_killed_holder_is_replaced_after_the_duration_whatever_clocks_show(step, kills, looks):
+    """Its last renewal is up to RETRY before, is seen up to RETRY after that, and expires up to RETRY before a look."""
     cluster = installed()
     one = Operator(cluster, "one", wall=1_750_000_000.0 + step)
     two = Operator(cluster, "two", offset=5e5)
-    first, second = await start(one, two, seconds=31)
+    (first,) = await start(one, seconds=looks)
+    (second,) = await start(two, seconds=kills - looks)
     await kill(first, operators=[one])
     killed = now()
     two.wall -= 3 * step
-    await asyncio.sleep(DURATION - RETRY - 0.1)
-    assert not two.writes
-    await asyncio.sleep(SOON)
-    assert DURATION - RETRY <= two.writes[0] - killed <= DURATION + RETRY
+    await asyncio.sleep(SOON + 1)
+    assert EARLIEST <= two.writes[0] - killed <= SOON
     await kill(second)
+
+
+def test_the_page_names_the_times():
+    page = (Path(__file__).parents[4] / "docs/explanation/reconcile.md").read_text()
+    for told in (
+        f"take over after {EARLIEST:g} to {SOON:g} s; a container",
+        f"| the holder renews the Lease | every {RETRY:g} |",
+        f"successful renewal | {RENEW:g} |",
+        f"after its last write was permitted | {GRACE:g} |",
+        f"**saw** it change | {DURATION:g} |",
+        f"Each request has {ATTEMPT:g} s",
+    ):
+        assert told in page
 
 
 async def test_a_restart_in_the_same_pod_waits_for_nothing():
@@ -166,17 +188,27 @@ async def test_a_short_outage_ends_nothing():
     await kill(*tasks)
 
 
-async def test_a_slow_api_neither_delays_the_start_for_ever_nor_ends_the_holder():
-    """Each request may take ATTEMPT, also the three that follow a foreign change."""
+@pytest.mark.parametrize("delay", [RETRY - 0.1, RETRY, ATTEMPT - 0.05])
+async def test_a_slow_api_neither_delays_the_start_for_ever_nor_ends_the_holder(delay):
+    """Each request may take ATTEMPT, also the three that follow a foreign change, at whatever moment that happens."""
     cluster = installed()
     one = Operator(cluster, "one")
-    one.delay = ATTEMPT - 0.5
+    one.delay = delay
     (task,) = await start(one, seconds=2 * ATTEMPT)
     assert one.writes
-    for _ in range(5):
+    for _ in range(20):
         await cluster.patch(LEASE, KEY, {"metadata": {"annotations": {"at": str(now())}}})
-        await asyncio.sleep(20)
-    assert not task.done()
+        await asyncio.sleep(20.3)
+    assert not task.done() and one.writes[-1] > now() - 1
+    await kill(task)
+
+
+async def test_a_renewal_follows_the_last_one_at_the_same_interval_whatever_a_response_takes():
+    cluster = installed()
+    one = Operator(cluster, "one")
+    one.delay = 1.0
+    (task,) = await start(one, seconds=60)
+    assert cluster.writes and len(cluster.writes) == pytest.approx(60 / RETRY, abs=2)
     await kill(task)
 
 
@@ -415,7 +447,10 @@ EVENTS = st.lists(
 @example([(0, "delete", 5.0)])  # it was taken by another one since the last look
 @given(EVENTS)
 def test_at_no_moment_two_operators_write(events):
-    """With failures, lost answers, stopped and killed processes, a deleted Lease, and clocks of any time."""
+    """With failures, lost answers, stopped and killed processes, a deleted Lease, and clocks that are set.
+
+    The clocks that measure (`uptime`) began at any time, but nobody sets them. After all that, an operator writes.
+    """
     with asyncio.Runner(loop_factory=lambda: new_event_loop(start=0)) as runner:
         runner.run(_history(events))
 
@@ -448,10 +483,16 @@ async def _history(events):
             case "step":
                 one.wall += 1000 * (seconds - 12)
             case "new" if tasks[index].done():
-                alive[index] = Operator(cluster, str(len(everyone)))
+                alive[index] = Operator(cluster, str(len(everyone)), offset=1000.0 * seconds)
                 everyone.append(alive[index])
                 tasks[index] = asyncio.create_task(alive[index].run())
         await asyncio.sleep(seconds)
+    for one in everyone:
+        one.failure, one.lost, one.delay = None, False, 0.0
+    await asyncio.sleep(20)  # the longest stop
+    everyone.append(Operator(cluster, "last"))
+    tasks += await start(everyone[-1], seconds=SOON + 1)
+    assert any(each.writes and each.writes[-1] > now() - 1 for each in everyone), "nobody writes"
     await kill(*tasks)
     spans = sorted((each.writes[0], each.writes[-1]) for each in everyone if each.writes)
     assert all(end < begin for (_, end), (begin, _) in pairwise(spans)), spans
