@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 import yaml
-from foreign import OPERATOR, Site, site
+from foreign.site import OPERATOR, Site, site
 from full import FULL
 from harness import ROOT, Cloud, eventually
 
