@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -15,13 +15,15 @@ from stackwright.examine.observe import Observed
 from stackwright.local.cluster.doctor import Finding
 
 RESOURCES = ("cpu", "memory")
+Place = frozenset[str]  # names of nodes
 _GIB = Decimal(1 << 30)
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
-    """For each set of nodes, by their labels: the requests of the pods that must run there, against what is free.
+    """For each set of nodes, by their labels: the requests of all pods that must run there, against what is free.
 
-    A sum can fit although a single pod does not; pods that may run on several sets count for their own set only.
+    A node with several labels is counted once: sets that share nodes are also compared together, which is a finding if
+    only together they are too small. A sum can fit although a single pod does not.
     """
     if not demand.clouds or not seen.knows(NODE):
         return []
@@ -31,52 +33,65 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
     if not seen.knows(POD):
         text = "What is free on the nodes is not known, because this user may not list pods."
         return [Finding("capacity", "note", text, "Use a cluster administrator.")]
-    nodes = [node for node in seen.all(NODE) if is_usable(node, demand.tolerations)]
+    nodes = {node["metadata"]["name"]: node for node in seen.all(NODE) if is_usable(node, demand.tolerations)}
     others = [pod for pod in seen.all(POD) if pod["metadata"].get("namespace") not in demand.namespaces]
+    placed = [(pods, frozenset(_selected(pods, nodes))) for pods in demand.pods]
+    places = list(dict.fromkeys(place for _, place in placed if place))  # a label that is missing is another finding
     found: list[Finding] = []
-    for selector in dict.fromkeys(tuple(sorted(pods.selector.items())) for pods in demand.pods):
-        there = [node for node in nodes if dict(selector).items() <= (node["metadata"].get("labels") or {}).items()]
-        if there:  # otherwise the label is missing, which is a finding of its own
-            mine = [pods for pods in demand.pods if tuple(sorted(pods.selector.items())) == selector]
-            found.append(_fits(dict(selector), there, mine, others))
+    full: list[Place] = []
+    for place in [*places, *_joined(places)]:
+        finding = _fits(place, placed, [nodes[name] for name in place], others)
+        if place in places or (finding.level != "ok" and not any(part < place for part in full)):
+            found.append(finding)
+        if finding.level != "ok":
+            full.append(place)
     return found
+
+
+def _selected(pods: Pods, nodes: Mapping[str, Object]) -> list[str]:
+    wanted = pods.selector.items()
+    return [name for name, node in nodes.items() if wanted <= (node["metadata"].get("labels") or {}).items()]
+
+
+def _joined(places: Sequence[Place]) -> list[Place]:
+    """The unions of places that share nodes, smaller ones first.
+
+    If the pods that must run in a place fit each of these, all fit together (Hall's theorem), as far as sums tell.
+    """
+    found = set(places)
+    while new := {one | other for one in found for other in places if one & other} - found:
+        found |= new
+    return sorted(found - set(places), key=lambda place: (len(place), sorted(place)))
 
 
 def _fits(
-    selector: Mapping[str, str], nodes: Sequence[Object], wanted: Iterable[Pods], others: Sequence[Object]
+    place: Place, placed: Sequence[tuple[Pods, Place]], nodes: Sequence[Object], others: Sequence[Object]
 ) -> Finding:
-    names = {node["metadata"]["name"] for node in nodes}
-    where = ", ".join(f"{key}={value}" for key, value in selector.items()) or "all nodes"
-    subject = f"capacity of {where}"
-    needs, frees = _needed(wanted, len(nodes)), dict.fromkeys(RESOURCES, Decimal(0))
+    needs, frees = dict.fromkeys(RESOURCES, Decimal(0)), dict.fromkeys(RESOURCES, Decimal(0))
+    selectors: dict[str, None] = {}  # of the pods that must run here; "" if all nodes are theirs
+    for pods, there in placed:
+        # One on each node runs also on those nodes that are only a part of its own.
+        count = len(place & there) if pods.count is None else pods.count if there <= place else 0
+        needs["cpu"] += count * pods.cpu
+        needs["memory"] += count * pods.memory
+        if there and there <= place:
+            selectors[" ".join(f"{key}={value}" for key, value in sorted(pods.selector.items()))] = None
     for resource in RESOURCES:
-        has = sum(
+        frees[resource] = sum(
             (_amount((node.get("status") or {}).get("allocatable") or {}, resource) for node in nodes), Decimal(0)
-        )
-        frees[resource] = has - sum(
-            (requested(pod["spec"], resource) for pod in others if _runs_on(pod, names)), Decimal(0)
-        )
+        ) - sum((requested(pod["spec"], resource) for pod in others if _runs_on(pod, place)), Decimal(0))
+    subject = f"capacity of {' and '.join(each or 'all nodes' for each in selectors)}"
     text = f"requested: {_shown(needs)}; free on {len(nodes)} nodes: {_shown(frees)}"
-    if any(needs[resource] > frees[resource] for resource in RESOURCES):
-        return Finding(
-            subject,
-            "problem",
-            text,
-            f"Add nodes with this label, or choose a smaller spec.size: `kubectl label node NODE {where}`.",
-        )
-    return Finding(subject, "ok", text)
+    if all(needs[resource] <= frees[resource] for resource in RESOURCES):
+        return Finding(subject, "ok", text)
+    if len(selectors) > 1:
+        text = f"They share nodes, so their pods share what is free. {text}"
+    labels = " ".join(filter(None, selectors))
+    remedy = f"Label further nodes with `kubectl label node NODE {labels}`" if labels else "Add nodes"
+    return Finding(subject, "problem", text, f"{remedy}, or choose a smaller spec.size.")
 
 
-def _needed(wanted: Iterable[Pods], nodes: int) -> dict[str, Decimal]:
-    found = dict.fromkeys(RESOURCES, Decimal(0))
-    for pods in wanted:
-        count = nodes if pods.count is None else pods.count
-        found["cpu"] += count * pods.cpu
-        found["memory"] += count * pods.memory
-    return found
-
-
-def _runs_on(pod: Object, names: set[str]) -> bool:
+def _runs_on(pod: Object, names: Place) -> bool:
     ended = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
     return not ended and (pod.get("spec") or {}).get("nodeName") in names
 

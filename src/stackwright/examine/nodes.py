@@ -12,12 +12,12 @@ from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand, NodeLabel
 from stackwright.examine.observe import Observed
-from stackwright.examine.server import release
+from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES, release
 from stackwright.local.cluster.doctor import Finding
 from stackwright.local.image.recipes import ARCHITECTURE
 from stackwright.local.steps.openstack.operator import OLDEST
 
-RUNTIMES = {"containerd": (2, 1), "cri-o": (1, 31)}  # the first versions with image volumes
+RUNTIMES = {"containerd": (2, 1), "cri-o": (1, 31)}  # the first versions that mount image volumes
 _RUNTIME = re.compile(r"([a-z-]{1,20})://(.{1,100})")
 
 
@@ -57,29 +57,29 @@ def _state(nodes: Sequence[Object]) -> list[Finding]:
 
 def _software(nodes: Sequence[Object]) -> list[Finding]:
     """Architecture, kubelet and container runtime; one finding for all nodes with the same fault."""
-    faults: dict[tuple[str, str], list[str]] = {}
+    faults: dict[tuple[str, str, str], list[str]] = {}
     for node in nodes:
         for fault in _faults((node.get("status") or {}).get("nodeInfo") or {}):
             faults.setdefault(fault, []).append(node["metadata"]["name"])
-    return [Finding(named(names), "problem", text, remedy) for (text, remedy), names in faults.items()]
+    return [Finding(named(names), level, text, remedy) for (level, text, remedy), names in faults.items()]
 
 
-def _faults(info: dict[str, Any]) -> list[tuple[str, str]]:
-    """(problem, remedy) pairs."""
-    found = []
+def _faults(info: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(level, text, remedy) of findings."""
+    found: list[tuple[str, str, str]] = []
     architecture = str(info.get("architecture") or ARCHITECTURE)
     if architecture != ARCHITECTURE:
         text = f"The architecture is {architecture}; the images are for {ARCHITECTURE} only."
-        found.append((text, "Remove the labels of Stackwright's services from these nodes."))
+        found.append(("problem", text, "Remove the labels of Stackwright's services from these nodes."))
     kubelet, oldest = str(info.get("kubeletVersion") or ""), ".".join(map(str, OLDEST))
     if (known := release(kubelet)) and known < OLDEST:
         text = f"The kubelet is {kubelet}; {oldest} or later is required."
-        found.append((text, f"Upgrade the nodes to Kubernetes {oldest} or later."))
+        found.append(("problem", text, f"Upgrade the nodes to Kubernetes {oldest} or later."))
     runtime = _RUNTIME.fullmatch(str(info.get("containerRuntimeVersion") or ""))
     if runtime and (least := RUNTIMES.get(runtime[1])) and (known := release(runtime[2])) and known < least:
         first = ".".join(map(str, least))
-        text = f"The container runtime is {runtime[1]} {runtime[2]}, which has no image volumes."
-        found.append((text, f"Upgrade {runtime[1]} to {first} or later."))
+        text = f"The container runtime is {runtime[1]} {runtime[2]}, which does not mount image volumes."
+        found.append(("note", text, f"Upgrade {runtime[1]} to {first} or later, or {WITHOUT_IMAGE_VOLUMES}."))
     return found
 
 

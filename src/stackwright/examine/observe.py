@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -139,17 +139,23 @@ async def _image_volumes(cluster: Examined) -> str | None:
 async def _lacking(cluster: Examined, rights: Iterable[Right], slots: asyncio.Semaphore) -> list[Right] | None:
     """Those that the user lacks. One question is enough for an administrator."""
 
-    async def lacks(right: Right) -> bool:
-        async with slots:
-            return not await cluster.is_allowed(right.attributes)
+    async def held(asked: Collection[Right]) -> set[Right]:
+        async def holds(right: Right) -> bool:
+            async with slots:
+                return await cluster.is_allowed(right.attributes)
+
+        answers = await asyncio.gather(*map(holds, asked))
+        return {right for right, answer in zip(asked, answers, strict=True) if answer}
 
     try:
-        if not await lacks(EVERYTHING):
+        if await held([EVERYTHING]):
             return []
         asked = list(rights)
-        answers = await asyncio.gather(*map(lacks, asked))
+        there = await held(asked)
+        lacking = [right for right in asked if right not in there]
+        there = await held({other for right in lacking for other in right.instead})
     except Unavailable:
         raise
     except (TerminalError, TransientError):
         return None
-    return [right for right, lacking in zip(asked, answers, strict=True) if lacking]
+    return [right for right in lacking if not right.instead or not there.issuperset(right.instead)]

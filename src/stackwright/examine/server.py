@@ -12,6 +12,8 @@ from stackwright.local.cluster.doctor import Finding
 from stackwright.local.steps.openstack.operator import OLDEST
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
+# For all nodes: images are then pulled by init containers.
+WITHOUT_IMAGE_VOLUMES = "install the operator's chart with images.volumes: false"
 NAMED = 5  # workloads that a finding names
 _DOMAIN = re.compile(r"^\s*kubernetes\s+([a-z0-9.-]{1,253})", re.MULTILINE)  # the plugin of CoreDNS, and its first zone
 
@@ -41,8 +43,8 @@ def image_volumes(seen: Observed) -> list[Finding]:
         return [Finding(subject, "note", text, "Enable the feature gate ImageVolume, if it is disabled.")]
     if seen.image_volumes:
         text = "The API server refuses pods with image volumes, by which images are pulled before an upgrade."
-        remedy = "Start kube-apiserver and all kubelets with --feature-gates=ImageVolume=true."
-        return [Finding(subject, "problem", text, remedy)]
+        remedy = "Start kube-apiserver and all kubelets with --feature-gates=ImageVolume=true"
+        return [Finding(subject, "note", text, f"{remedy}, or {WITHOUT_IMAGE_VOLUMES}.")]
     return [Finding(subject, "ok", "The API server accepts them.")]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stackwright.api.kinds import STORAGE_CLASS
 from stackwright.core.objects import annotation
+from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
 from stackwright.forecast.impact import DEFAULT_CLASS
@@ -19,7 +22,7 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
         text = "This user may not list StorageClasses."
         return [Finding(SUBJECT, "note", text, "Use a cluster administrator.")]
     classes = {each["metadata"]["name"]: each for each in seen.all(STORAGE_CLASS)}
-    defaults = [name for name, each in classes.items() if annotation(each, DEFAULT_CLASS) == "true"]
+    defaults = _newest_first(each for each in classes.values() if annotation(each, DEFAULT_CLASS) == "true")
     wanted = demand.classes if demand.clouds else {"": ()}
     found: list[Finding] = []
     used: set[str] = set()
@@ -36,11 +39,18 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
         else:
             used |= {name} if name else set(defaults[:1])
     if len(defaults) > 1:
-        text = f"There are several defaults: {', '.join(sorted(defaults))}; the newest is used."
+        text = f"There are several defaults: {', '.join(sorted(defaults))}; the newest is used, {defaults[0]}."
         remedy = f"Unset the others with `kubectl annotate storageclass NAME {DEFAULT_CLASS}-`."
         found.append(Finding(SUBJECT, "note", text, remedy))
     found += [each for name in sorted(used) for each in _binding(name, classes[name].get("volumeBindingMode"))]
     return found
+
+
+def _newest_first(classes: Iterable[Object]) -> list[str]:
+    """Names in the order in which Kubernetes prefers default StorageClasses: by age, then by name."""
+    by_name = sorted(classes, key=lambda each: str(each["metadata"]["name"]))
+    by_age = sorted(by_name, key=lambda each: str(each["metadata"].get("creationTimestamp") or ""), reverse=True)
+    return [str(each["metadata"]["name"]) for each in by_age]
 
 
 def _binding(name: str, mode: object) -> list[Finding]:

@@ -42,7 +42,7 @@ def dns() -> dict[str, Any]:
 
 
 class ExaminedCluster(MemoryCluster):
-    """allowed  verbs on resources, such as `get secrets`, that the user has; None: all
+    """allowed  verbs on resources that the user has, such as `get secrets` or `bind roles/NAME`; None: all
     refused  the error of a pod with image volumes; empty: none
     """
 
@@ -53,7 +53,8 @@ class ExaminedCluster(MemoryCluster):
         return "v1.35.2"
 
     async def is_allowed(self, attributes: Mapping[str, str]) -> bool:
-        return self.allowed is None or f"{attributes['verb']} {attributes['resource']}" in self.allowed
+        parts = [attributes[name] for name in ("resource", "subresource", "name") if name in attributes]
+        return self.allowed is None or f"{attributes['verb']} {'/'.join(parts)}" in self.allowed
 
     async def dry_run(self, kind: Kind, obj: Any, manager: str) -> None:
         if self.refused:

@@ -19,7 +19,7 @@ from stackwright.api.kinds import (
     VALIDATING_WEBHOOK,
 )
 from stackwright.api.meta import Kind
-from stackwright.examine import images
+from stackwright.examine import images, nodes
 from stackwright.examine.checks import check
 from stackwright.examine.demand import Demand, Pods
 from stackwright.examine.observe import Observed
@@ -27,11 +27,13 @@ from stackwright.examine.probe import pod
 from stackwright.examine.rights import Right, needed
 from stackwright.local.cluster.doctor import Finding
 from stackwright.local.image.published.verify import State, Verified
+from support.paths import ROOT
 from tests.unit.examine.examined import dns, node, storage_class
 
 OURS = "lcm.mirantis.com"
 CONTROL = ("openstack-control-plane", "enabled")
 COMPUTE = ("openstack-compute-node", "enabled")
+BOTH = "capacity of openstack-control-plane=enabled and openstack-compute-node=enabled"
 GIB = Decimal(1 << 30)
 SMALL = Pods("openstack/keystone-api", 2, dict([CONTROL]), Decimal("0.5"), GIB)
 HOST = Pods("openstack/libvirt", None, dict([COMPUTE]), Decimal("0.1"), GIB, host=True)
@@ -112,7 +114,8 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
     "old server": (replace(FIT, version="v1.34.9"), DEMAND, "problem", "Kubernetes", "1.35 or later is required"),
     "odd version": (replace(FIT, version="main"), DEMAND, "note", "Kubernetes", "'main' is not understood"),
     "no image volumes": (
-        replace(FIT, image_volumes="refused"), DEMAND, "problem", "image volumes", "--feature-gates=ImageVolume=true",
+        replace(FIT, image_volumes="refused"), DEMAND, "note", "image volumes",
+        "--feature-gates=ImageVolume=true, or install the operator's chart with images.volumes: false.",
     ),
     "image volumes unknown": (replace(FIT, image_volumes=None), DEMAND, "note", "image volumes", "not known"),
     "rights unknown": (replace(FIT, lacking=None), DEMAND, "note", "permissions", "does not tell"),
@@ -145,11 +148,12 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
         on(NODE, node(info={"kubeletVersion": "v1.34.1"})), DEMAND, "problem", "node node1", "kubelet is v1.34.1",
     ),
     "old containerd": (
-        on(NODE, node(info={"containerRuntimeVersion": "containerd://2.0.5"})), DEMAND, "problem", "node node1",
-        "Upgrade containerd to 2.1",
+        on(NODE, node(info={"containerRuntimeVersion": "containerd://1.7.29"})), DEMAND, "note", "node node1",
+        "containerd 1.7.29, which does not mount image volumes. Upgrade containerd to 2.1 or later, or install the "
+        "operator's chart with images.volumes: false.",
     ),
     "old cri-o": (
-        on(NODE, node(info={"containerRuntimeVersion": "cri-o://1.30.2"})), DEMAND, "problem", "node node1",
+        on(NODE, node(info={"containerRuntimeVersion": "cri-o://1.30.2"})), DEMAND, "note", "node node1",
         "Upgrade cri-o to 1.31",
     ),
     "no label": (
@@ -168,12 +172,26 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
         on(NODE, node("a"), node("b", spec={"taints": [TAINT]})), DEMAND, "note", "node b", "dedicated=db:NoSchedule",
     ),
     "full": (
-        on(POD, busy("7500m")), DEMAND, "problem", "capacity of openstack-control-plane=enabled",
-        "requested: 1.0 CPU and 2.0 GiB; free on 1 nodes: 0.5 CPU and 32.0 GiB",
+        on(POD, busy("7500m")), DEMAND, "problem", BOTH,
+        "requested: 1.1 CPU and 3.0 GiB; free on 1 nodes: 0.5 CPU and 32.0 GiB",
     ),
     "too little memory": (
-        on(NODE, node(allocatable={"cpu": "8", "memory": "1Gi"})), DEMAND, "problem",
-        "capacity of openstack-control-plane=enabled", "free on 1 nodes: 8.0 CPU and 1.0 GiB",
+        on(NODE, node(allocatable={"cpu": "8", "memory": "1Gi"})), DEMAND, "problem", BOTH,
+        "free on 1 nodes: 8.0 CPU and 1.0 GiB",
+    ),
+    "each label fits, but not both": (
+        on(NODE, node(allocatable={"cpu": "1050m", "memory": "2560Mi"})), DEMAND, "problem", BOTH,
+        "They share nodes, so their pods share what is free. requested: 1.1 CPU and 3.0 GiB; free on 1 nodes: "
+        "1.0 CPU and 2.5 GiB Label further nodes with `kubectl label node NODE openstack-control-plane=enabled "
+        "openstack-compute-node=enabled`, or choose",
+    ),
+    "a pod of each node leaves too little": (
+        on(NODE, node(allocatable={"cpu": "1050m", "memory": "8Gi"}), node("b", labels=dict([COMPUTE]))), DEMAND,
+        "problem", "capacity of openstack-control-plane=enabled", "requested: 1.1 CPU and 3.0 GiB; free on 1 nodes",
+    ),
+    "pods with any node": (
+        FIT, replace(DEMAND, pods=(Pods("openstack/a", 9, {}, Decimal(1)),)), "problem", "capacity of all nodes",
+        "requested: 9.0 CPU and 0.0 GiB; free on 1 nodes: 8.0 CPU and 32.0 GiB Add nodes, or choose",
     ),
     "no helm": (FIT, replace(DEMAND, pods=None), "note", "capacity", "helm was not found"),
     "no pods known": (on(POD, None), DEMAND, "note", "capacity", "may not list pods"),
@@ -286,9 +304,14 @@ def test_without_a_labelled_node_all_nodes_are_examined() -> None:
     assert "node a" in {each.subject for each in found(on(NODE, node("a", labels={}, ready=False)))}
 
 
-def capacity(seen: Observed, label: str) -> Finding:
-    [one] = [each for each in check(seen, DEMAND) if each.subject == f"capacity of {label}=enabled"]
-    return one
+def capacity(seen: Observed, demand: Demand = DEMAND) -> dict[str, tuple[str, str]]:
+    """Subject → level and text."""
+    head = "capacity of "
+    return {
+        each.subject.removeprefix(head): (each.level, each.text)
+        for each in check(seen, demand)
+        if each.subject.startswith(head)
+    }
 
 
 @pytest.mark.parametrize(
@@ -296,19 +319,72 @@ def capacity(seen: Observed, label: str) -> Finding:
 )
 def test_nodes_that_accept_no_pod_have_no_capacity(changes: dict[str, Any]) -> None:
     small = node("a", allocatable={"cpu": "1", "memory": "1Gi"})
-    one = capacity(on(NODE, small, node("b", **changes)), CONTROL[0])
-    assert (one.level, one.text.partition("; ")[2]) == ("problem", "free on 1 nodes: 1.0 CPU and 1.0 GiB")
+    [(level, text)] = capacity(on(NODE, small, node("b", **changes))).values()
+    assert (level, text.partition("; ")[2]) == ("problem", "free on 1 nodes: 1.0 CPU and 1.0 GiB")
 
 
 def test_a_pod_on_each_node_is_requested_for_each_node() -> None:
-    one = capacity(on(NODE, node("a"), node("b")), COMPUTE[0])
-    assert one.text == "requested: 0.2 CPU and 2.0 GiB; free on 2 nodes: 16.0 CPU and 64.0 GiB"
+    text = "requested: 1.2 CPU and 4.0 GiB; free on 2 nodes: 16.0 CPU and 64.0 GiB"
+    assert list(capacity(on(NODE, node("a"), node("b"))).values()) == [("ok", text)]
 
 
 def test_the_memory_of_other_pods_is_not_free() -> None:
     other = busy("1", spec={"containers": [{"resources": {"requests": {"cpu": "1", "memory": "31Gi"}}}]})
-    one = capacity(on(POD, other), CONTROL[0])
-    assert (one.level, one.text.partition("; ")[2]) == ("problem", "free on 1 nodes: 7.0 CPU and 1.0 GiB")
+    [(level, text)] = capacity(on(POD, other)).values()
+    assert (level, text.partition("; ")[2]) == ("problem", "free on 1 nodes: 7.0 CPU and 1.0 GiB")
+
+
+def test_labels_without_a_common_node_are_counted_apart() -> None:
+    apart = on(NODE, node("a", labels=dict([CONTROL])), node("b", labels=dict([COMPUTE])))
+    assert capacity(apart) == {
+        "openstack-control-plane=enabled": (
+            "ok", "requested: 1.0 CPU and 2.0 GiB; free on 1 nodes: 8.0 CPU and 32.0 GiB"
+        ),
+        "openstack-compute-node=enabled": (
+            "ok", "requested: 0.1 CPU and 1.0 GiB; free on 1 nodes: 8.0 CPU and 32.0 GiB"
+        ),
+    }  # fmt: skip
+
+
+def chain(cpu: int, *more: Pods) -> dict[str, tuple[str, str]]:
+    """Capacity of three nodes of 1 CPU for x on a and b, y on b and c, each with one pod of so many CPUs."""
+    one = {"cpu": "1", "memory": "1Gi"}
+    named = {"a": {"x": "1"}, "b": {"x": "1", "y": "1"}, "c": {"y": "1"}}
+    pods = [Pods(f"openstack/{label}", cpu, {label: "1"}, Decimal(1)) for label in ("x", "y")]
+    seen = on(NODE, *(node(name, labels=labels, allocatable=one) for name, labels in named.items()))
+    return capacity(seen, replace(DEMAND, pods=(*pods, *more)))
+
+
+def test_labels_that_share_some_nodes_are_also_compared_together() -> None:
+    assert {name: level for name, (level, _) in chain(1).items()} == {"x=1": "ok", "y=1": "ok"}
+    together = chain(2)
+    assert {name: level for name, (level, _) in together.items()} == {
+        "x=1": "ok",
+        "y=1": "ok",
+        "x=1 and y=1": "problem",
+    }
+    assert "requested: 4.0 CPU and 0.0 GiB; free on 3 nodes: 3.0 CPU" in together["x=1 and y=1"][1]
+    assert {name: level for name, (level, _) in chain(3).items()} == {"x=1": "problem", "y=1": "problem"}, "once each"
+
+
+def test_pods_with_any_node_are_counted_with_those_of_a_label() -> None:
+    pods = [Pods("openstack/x", 1, {"x": "1"}, Decimal(1)), Pods("openstack/any", 7, {}, Decimal(1))]
+    named = (node(name, labels={"x": "1"} if name == "a" else {}, allocatable={"cpu": "4"}) for name in "ab")
+    found = capacity(on(NODE, *named), replace(DEMAND, pods=tuple(pods)))
+    assert {name: text.partition(" and 0.0")[0] for name, (_, text) in found.items()} == {
+        "x=1": "requested: 1.0 CPU", "x=1 and all nodes": "requested: 8.0 CPU",
+    }  # fmt: skip
+
+
+def test_a_label_may_join_two_others() -> None:
+    """Any two of p on a and d, r on b and c, and x on a and c fit, but not the three."""
+    spots = {"a": {"p": "1", "x": "1"}, "b": {"r": "1"}, "c": {"r": "1", "x": "1"}, "d": {"p": "1"}}
+    pods = [Pods(f"openstack/{label}", 2, {label: "1"}, Decimal(1)) for label in ("p", "r")]
+    pods.append(Pods("openstack/x", 1, {"x": "1"}, Decimal(1)))
+    one = {"cpu": "1", "memory": "1Gi"}
+    seen = on(NODE, *(node(name, labels=labels, allocatable=one) for name, labels in spots.items()))
+    found = capacity(seen, replace(DEMAND, pods=tuple(pods)))
+    assert [name for name, (level, _) in found.items() if level == "problem"] == ["p=1 and r=1 and x=1"]
 
 
 def test_missing_rights_are_one_finding_for_each_group() -> None:
@@ -333,7 +409,7 @@ def test_the_rights_are_those_for_the_objects_of_the_chart() -> None:
         "metadata": {"name": "a", "namespace": "stackwright"},
     }
     rights = needed([role, policy])
-    assert Right("rbac.authorization.k8s.io", "clusterroles", "escalate") in rights
+    assert Right("rbac.authorization.k8s.io", "clusterroles", "escalate") in rights, "the role gives no rights"
     assert Right("policy", "poddisruptionbudgets", "patch", "stackwright") in rights
     assert Right("apiextensions.k8s.io", "customresourcedefinitions", "create") in rights
     assert not any(each.group == "policy" for each in needed([role]))
@@ -343,6 +419,94 @@ def test_the_rights_are_those_for_the_objects_of_the_chart() -> None:
     assert Right("apps", "deployments", "get", "a").attributes == {
         "group": "apps", "resource": "deployments", "verb": "get", "namespace": "a",
     }  # fmt: skip
+
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def rbac(kind: str, name: str, namespace: str = "", **fields: Any) -> dict[str, Any]:
+    meta = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": meta, **fields}
+
+
+def ref(kind: str, name: str) -> dict[str, Any]:
+    return {"roleRef": {"apiGroup": RBAC, "kind": kind, "name": name}}
+
+
+def test_roles_and_bindings_need_a_right_to_give_rights() -> None:
+    leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
+    rules = [{**leases, "resourceNames": ["l"], "verbs": ["get", "patch"]}, {**leases, "verbs": ["create"]}]
+    logs = {"apiGroups": ["", "x"], "resources": ["pods/log"], "verbs": ["get"]}
+    installed = [
+        rbac("Role", "lease", "a", rules=rules),
+        rbac("RoleBinding", "lease", "a", **ref("Role", "lease")),
+        rbac("ClusterRole", "operator", rules=[logs]),
+        rbac("ClusterRoleBinding", "operator", **ref("ClusterRole", "operator")),
+        rbac("RoleBinding", "logs", "b", **ref("ClusterRole", "operator")),
+        rbac("RoleBinding", "foreign", "b", **ref("ClusterRole", "view")),
+        rbac("ClusterRole", "urls", rules=[logs, {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]),
+    ]
+    group = "coordination.k8s.io"
+    lease = (
+        Right(group, "leases", "create", "a"), Right(group, "leases", "get", "a", "l"),
+        Right(group, "leases", "patch", "a", "l"),
+    )  # fmt: skip
+
+    def read(namespace: str = "") -> tuple[Right, ...]:
+        return tuple(Right(group, "pods/log", "get", namespace) for group in ("", "x"))
+
+    assert [right for right in needed(installed) if right.verb in ("bind", "escalate")] == [
+        Right(RBAC, "clusterroles", "bind", "", "operator", read()),
+        Right(RBAC, "clusterroles", "bind", "b", "operator", read("b")),
+        Right(RBAC, "clusterroles", "bind", "b", "view"),
+        Right(RBAC, "clusterroles", "escalate"),
+        Right(RBAC, "clusterroles", "escalate", instead=read()),
+        Right(RBAC, "roles", "bind", "a", "lease", lease),
+        Right(RBAC, "roles", "escalate", "a", "", lease),
+    ]
+    assert read()[0].attributes == {"resource": "pods", "subresource": "log", "verb": "get"}
+    assert lease[1].attributes["name"] == "l"
+    [one] = found(replace(FIT, lacking=[Right(RBAC, "roles", "bind", "a", "lease", lease)]))
+    assert one.text == f"This user may not bind roles/lease in namespace a (API group {RBAC})."
+
+
+def test_parameters_of_admission_policies_must_be_readable() -> None:
+    """Their kind is as new as the policy, so the API server wants the right for the whole group."""
+    api = "admissionregistration.k8s.io/v1"
+    kind = {"paramKind": {"apiVersion": "x.test/v1", "kind": "Cloud"}}
+
+    def installed(**reference: Any) -> list[dict[str, Any]]:
+        bound = {"policyName": "a", "paramRef": reference}
+        return [
+            {"apiVersion": api, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "a"}, "spec": kind},
+            {"apiVersion": api, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "b"}, "spec": bound},
+        ]
+
+    def verbs(objects: list[dict[str, Any]]) -> list[str]:
+        return [right.verb for right in needed(objects) if (right.group, right.resource) == ("x.test", "*")]
+
+    assert verbs(installed(selector={})) == ["get", "list"]
+    assert verbs(installed(name="c")) == ["get"]
+    assert verbs(installed(selector={})[1:]) == []
+
+
+def test_the_guide_names_the_runtimes_that_mount_image_volumes() -> None:
+    oldest = {name: ".".join(map(str, version)) for name, version in nodes.RUNTIMES.items()}
+    guide = (ROOT / "docs/howto/existing-cluster.md").read_text()
+    assert f"which needs containerd {oldest['containerd']} or CRI-O {oldest['cri-o']}." in guide
+
+
+@pytest.mark.parametrize(
+    ("ages", "newest"), [({"a": "2026-01-01T00:00:00Z", "b": "2026-02-01T00:00:00Z"}, "b"), ({"b": "", "a": ""}, "a")]
+)
+def test_of_several_default_classes_the_newest_is_checked(ages: dict[str, str], newest: str) -> None:
+    """Of those with the same age it is the first by name, as in Kubernetes."""
+    classes = [storage_class(name, "Immediate" if name == newest else "WaitForFirstConsumer") for name in ages]
+    for each in classes:
+        each["metadata"]["creationTimestamp"] = ages[each["metadata"]["name"]]
+    binding, several = sorted(found(on(STORAGE_CLASS, *classes)), key=lambda each: "several" in each.text)
+    assert binding.subject == f"StorageClass {newest}"
+    assert several.text == f"There are several defaults: a, b; the newest is used, {newest}."
 
 
 def test_without_helm_every_pod_may_need_its_node() -> None:

@@ -51,6 +51,18 @@ async def test_only_rights_that_are_lacking_are_reported() -> None:
     assert (await observe(cluster, [RIGHT, other])).lacking == []
 
 
+async def test_rights_may_be_replaced_by_all_that_suffice_instead() -> None:
+    cluster = fit()
+    escalate = Right("g", "roles", "escalate", instead=(Right("", "pods", "get"), Right("", "pods/log", "get")))
+    bind = Right("g", "roles", "bind", name="a")
+    cluster.allowed = frozenset({"get pods"})
+    assert (await observe(cluster, [escalate, bind])).lacking == [escalate, bind]
+    cluster.allowed = frozenset({"get pods", "get pods/log"})
+    assert (await observe(cluster, [escalate, bind])).lacking == [bind]
+    cluster.allowed = frozenset({"bind roles/a", "escalate roles"})
+    assert (await observe(cluster, [escalate, bind])).lacking == []
+
+
 @pytest.mark.parametrize(
     ("error", "seen"),
     [
