@@ -9,13 +9,13 @@ from typing import Any, get_args
 import pytest
 import yaml
 
+from stackwright import assets
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.services.cloud import Cloud
 from stackwright.services.context import COMPUTE, Settings
 from stackwright.services.declaration import Service
 from stackwright.services.registry import PRESETS, SERVICES
 from stackwright.services.values import context_of
-from support.paths import ROOT
 
 CLOUD = Cloud(
     services=tuple(each.service for each in SERVICES),
@@ -75,7 +75,7 @@ def test_no_null_is_meant_to_override_a_default_of_a_chart(declared: Service) ->
         context = context_of(declared, {"settings": settings})
         assert context is not None
         for chart in declared.charts:
-            defaults = yaml.safe_load((ROOT / "charts" / chart.name / "values.yaml").read_text())
+            defaults = yaml.safe_load((assets.require(f"charts/{chart.name}") / "values.yaml").read_text())
             assert not list(ineffective(chart.values(context), defaults, chart.name))
 
 
