@@ -47,7 +47,7 @@ durations: $(VENV)/ok ## Show the durations of the last tests, by step, and the 
 	@$(BIN)/python tools/suite.py durations
 
 golden: $(VENV)/ok ## Regenerate golden files and CRDs, to be reviewed as a diff
-	$(BIN)/stackwright crds --dir charts/stackwright/crds
+	$(BIN)/stackwright crds --dir charts/stackwright/files/crds
 	UPDATE_GOLDEN=1 $(PYTEST) -q $(PURE)
 
 bench: $(VENV)/ok ## Print performance figures
@@ -59,8 +59,9 @@ bench-docs: $(VENV)/ok ## Regenerate the page of figures from the stored runs
 mutants: $(VENV)/ok tools ## Change the code in small ways and count undetected changes; N=200 SEED=1 tries a sample
 	nice -n 19 $(BIN)/python tools/mutants.py $(or $(N),0) $(or $(SEED),0)
 
-docs: $(VENV)/ok ## Regenerate the reference pages
+docs: $(VENV)/ok ## Regenerate the reference pages and the ConfigMap for Argo CD
 	$(BIN)/python tools/docs.py
+	$(BIN)/python tools/argocd.py
 
 dist: $(VENV)/ok ## Build what a release publishes into dist/; URL=https://...: where its archives will be
 	$(BIN)/python tools/release.py $(URL)

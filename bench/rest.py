@@ -1,7 +1,8 @@
 """The running cluster at rest: API writes a minute, memory and CPU of the operator and of the provisioner. Reads only.
 
 How: n times (1), for --seconds (60), the audit log of the local cluster's API server is read: creates, updates, patches
-and deletes by the service accounts of operator and provisioner, and by all others. The log contains no Leases and no
+and deletes by the service accounts of operator and provisioner, and by all others. Renewals of Leases are not counted,
+also that of the operator every two seconds: at rest they are its only writes. The log contains no
 Events, so our Events are counted by listing them before and after. Memory (RSS, and PSS if readable) and CPU time of
 the pods' processes are read from /proc; the pods' cgroups identify the processes.
 
@@ -23,6 +24,7 @@ from typing import Any
 
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
+from stackwright.api.kinds import LEASE
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups
 from stackwright.local.kubernetes import api
@@ -117,7 +119,8 @@ def _written(log: Path, begin: datetime, end: datetime) -> Iterator[dict[str, An
             except ValueError:  # the last line is incomplete
                 continue
             at = datetime.fromisoformat(event["stageTimestamp"])
-            if begin <= at <= end and event["verb"] in WRITES and event["stage"] == "ResponseComplete":
+            counts = event["verb"] in WRITES and event["objectRef"]["resource"] != LEASE.plural
+            if begin <= at <= end and counts and event["stage"] == "ResponseComplete":
                 yield event
 
 

@@ -20,10 +20,11 @@ from urllib.parse import urlsplit
 import yaml
 
 from bench.options import BenchError
+from bench.side import OPERATOR
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.crd import crd
-from stackwright.api.kinds import CRD, NAMESPACE
+from stackwright.api.kinds import CRD, LEASE, NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.api.services.contracts import DatabaseAccount
 from stackwright.cloud.registry import RESOURCES
@@ -38,6 +39,7 @@ from stackwright.core.secrets.writes import EnsureSecret
 from stackwright.local.kubernetes.api import Api
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.cycle.report import status_of
+from stackwright.runtime.lease.record import NAME
 from stackwright.services.mariadb.kind import MariaDB
 from support.control_plane import control_plane
 
@@ -47,7 +49,7 @@ SIDE_BY_SIDE = 16
 LAST_HANDLED = "kopf.zalando.org/last-handled-configuration"
 WRITE = re.compile(r"^apiserver_request_total\{([^}]*)\} (\S+)$", re.MULTILINE)
 VERBS = {"POST", "PUT", "PATCH", "APPLY", "DELETE"}
-COUNTED = {"databaseaccounts", "secrets", "events", "mariadbs"}
+COUNTED = {"databaseaccounts", "secrets", "events", "mariadbs"}  # not the Lease, which an operator renews at rest
 
 
 @dataclass
@@ -124,6 +126,7 @@ async def _install(cluster: KubernetesCluster) -> None:
         while not all((find(obj, "Established") or {}).get("status") == "True" for obj in await cluster.list(CRD)):
             await asyncio.sleep(0.1)
     await cluster.apply(NAMESPACE, {"metadata": {"name": SPACE}}, "bench")
+    await cluster.create(LEASE, {"metadata": {"namespace": OPERATOR, "name": NAME}}, "bench")  # as the chart does
 
 
 async def _seed(cluster: KubernetesCluster, count: int) -> list[tuple[Object, Object]]:

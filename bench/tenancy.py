@@ -13,8 +13,8 @@ from typing import Any
 
 from bench.options import BenchError, say
 from stackwright.adapters.openstack.transport.client import connect
+from stackwright.core.objects import secret_data
 from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
-from stackwright.core.ports import secret_data
 from stackwright.local.config import LocalCluster
 from stackwright.local.image.guest import guest_image
 from stackwright.local.kubernetes import api

@@ -1,17 +1,21 @@
-"""Generates the reference pages: one per kind from the models, one of all commands, and the table of tested values.
+"""Generates the reference pages: one per kind from the models, one of all commands, the table of tested values, what a
+cloud of each size requests, and the README.md of the charts that registries have.
 
 `make docs` calls it; a unit test fails if a page is outdated. The source of the text is the code: the descriptions of
-the models' fields and the help of the commands.
+the models' fields, the help of the commands, and the comments and schemas of the charts' values.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import sizing
 import typer
+import yaml
 
 from stackwright.api.crd import crd
 from stackwright.api.fields.lines import LINE
@@ -22,6 +26,7 @@ from stackwright.cloud.support import TESTED
 from stackwright.services.tested import PROBLEMS
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
+CHARTS = Path(__file__).parents[1] / "charts"
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n"
 HEAD = "| field | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
 SUPPORT = """\
@@ -33,13 +38,92 @@ only*: the value changes charts and options, as golden tests show, but no test h
 `stackwright plan`, `apply` and `up --file` report it if a cloud uses it. OVN (`ml2/ovn`) is known not to start in this
 version. The datapath of Open vSwitch, in the kernel or in user space, depends on the nodes and is no value of a cloud.
 """
+CHART = """\
+# {name}
+
+{description}. Version {version}{needs}.
+
+```
+helm install {name} oci://registry.example.org/stackwright/charts/{name} --version {version} \\
+  --namespace {namespace} --create-namespace
+```
+
+The package of a registry names the images of that registry, so it needs no values. {more}
+
+## Values
+
+Helm rejects values that are not in this table.
+
+"""
+OF_CHARTS = {
+    "stackwright": (
+        "stackwright",
+        "The CustomResourceDefinitions are installed and upgraded with the release, and kept when it is uninstalled. "
+        "Those that were installed outside of it must be given to it before: `docs/howto/install.md` has the commands.",
+    ),
+    "local-volume-provisioner": (
+        "kube-system",
+        "Each volume is a directory of one node, which is lost with that node.",
+    ),
+}
+"""Chart → the usual namespace, and what its users must know."""
+COMMENT = "# -- "  # begins the description of the value below it, as in helm-docs
 Schema = dict[str, Any]
 
 
 def pages() -> dict[str, str]:
     """Path below docs/reference → text."""
     found = {f"api/{resource.KIND.kind}.md": api_page(resource) for resource in RESOURCES}
-    return {**found, "api/README.md": index(), "cli.md": cli_page(), "support.md": support_page()}
+    found |= {"api/README.md": index(), "cli.md": cli_page(), "support.md": support_page()}
+    return {**found, "sizing.md": f"{NOTE}\n{sizing.page()}"}
+
+
+def chart_pages() -> dict[str, str]:
+    """Path below charts/ → text."""
+    return {f"{name}/README.md": chart_page(name) for name in OF_CHARTS}
+
+
+def chart_page(name: str) -> str:
+    chart = yaml.safe_load((CHARTS / name / "Chart.yaml").read_text())
+    schema = json.loads((CHARTS / name / "values.schema.json").read_text())
+    needs = f", for Kubernetes `{chart['kubeVersion']}`" if "kubeVersion" in chart else ""
+    namespace, more = OF_CHARTS[name]
+    words = {key: chart[key] for key in ("name", "description", "version")}
+    values = values_of((CHARTS / name / "values.yaml").read_text())
+    found = (_row(path, {**_below(schema, path), **given}, required=False) for path, given in values)
+    return f"{NOTE}\n" + CHART.format(**words, needs=needs, namespace=namespace, more=more) + HEAD + _lines(found)
+
+
+def values_of(text: str) -> Iterator[tuple[str, Schema]]:
+    """Path of each value, and its default and description. Raises ValueError for one without a description."""
+    lines = text.splitlines()
+
+    def below(node: Any, under: str) -> Iterator[tuple[str, Schema]]:
+        for key, value in node.value:
+            path = f"{under}{key.value}"
+            words: list[str] = []
+            for line in reversed(lines[: key.start_mark.line]):
+                if not line.lstrip().startswith("#"):
+                    break
+                words.insert(0, line.strip())
+            first = next((number for number, word in enumerate(words) if word.startswith(COMMENT)), None)
+            if first is not None:
+                meaning = " ".join(word.removeprefix(COMMENT).removeprefix("# ") for word in words[first:])
+                default = json.dumps(yaml.safe_load(yaml.serialize(value)))
+                yield path, {"default": default, "description": meaning}
+            elif isinstance(value, yaml.MappingNode):
+                yield from below(value, f"{path}.")
+            else:
+                raise ValueError(f"{path} has no description")
+
+    yield from below(yaml.compose(text), "")
+
+
+def _below(schema: Schema, path: str) -> Schema:
+    """Raises KeyError for a path that the schema does not have."""
+    for name in path.split("."):
+        schema = schema["properties"][name]
+    return schema
 
 
 def index() -> str:
@@ -125,7 +209,8 @@ def _type(schema: Schema) -> str:
         return f"name → {_type(extra)}"
     if schema.get("x-kubernetes-preserve-unknown-fields") and "properties" not in schema:
         return "free form"
-    return str(schema.get("type", "any"))
+    kinds = schema.get("type", "any")
+    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
 
 
 def _allowed(schema: Schema) -> str:
@@ -171,14 +256,14 @@ def _help(command: Any, path: str) -> str:
 
 def write() -> list[Path]:
     """Write changed pages and remove pages of removed kinds; returns the changed paths."""
-    wanted = pages()
+    wanted = {REFERENCE / name: text for name, text in pages().items()}
+    wanted |= {CHARTS / name: text for name, text in chart_pages().items()}
     changed = []
     for stale in (REFERENCE / "api").glob("*.md"):
-        if f"api/{stale.name}" not in wanted:
+        if stale not in wanted:
             stale.unlink()
             changed.append(stale)
-    for name, text in wanted.items():
-        path = REFERENCE / name
+    for path, text in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)

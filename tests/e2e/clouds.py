@@ -13,6 +13,7 @@ from full import STORAGE, FullCloud
 from harness import CLI, ROOT, SMALL, Cloud, eventually
 
 STOP_LIMIT = 60
+KUBERNETES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
 
 
 def small(machine: Cloud) -> Cloud:
@@ -66,6 +67,14 @@ def storage(machine: Cloud) -> FullCloud:
     return FullCloud(said, STORAGE)
 
 
+def bare(machine: Cloud) -> Cloud:
+    """Kubernetes alone: no operator, no cloud, no volumes, and no image but its own."""
+    if set(machine.kubectl("get", "crds,namespaces", "--output", "name", code=None).split()) != KUBERNETES:
+        machine.stackwright("down", "--purge", "--yes", limit=300)
+    print(machine.stackwright("up", "--bare", "--nodes", "1", limit=3000))
+    return machine
+
+
 class Aloud(Cloud):
     """Repeats the output of `stackwright` immediately, for a user who waits."""
 
@@ -82,7 +91,12 @@ class Aloud(Cloud):
 
 
 if __name__ == "__main__":
-    begin: dict[str, Callable[[Cloud], Cloud]] = {"small": small, "full": full, "storage": storage}
+    begin: dict[str, Callable[[Cloud], Cloud]] = {
+        "small": small,
+        "full": full,
+        "storage": storage,
+        "bare": bare,
+    }
     try:
         begin[sys.argv[1]](Aloud())
     except (AssertionError, subprocess.TimeoutExpired) as failed:

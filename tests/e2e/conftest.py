@@ -62,6 +62,11 @@ def storage_cloud(machine: Cloud) -> FullCloud:
 
 
 @pytest.fixture(scope="session")
+def bare_cluster(machine: Cloud) -> Cloud:
+    return clouds.bare(machine)
+
+
+@pytest.fixture(scope="session")
 def vms(full_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vms]:
     made = Vms(full_cloud, tmp_path_factory.mktemp("client"))
     yield made

@@ -144,3 +144,22 @@ def test_a_region_like_a_boolean_stays_a_text(tmp_path: Path) -> None:
         pod = jobs[0]["spec"]["template"]["spec"]
         told = [e["value"] for c in pod["containers"] for e in c["env"] if e["name"] == "OS_BOOTSTRAP_REGION_ID"]
         assert told == [text]
+
+
+BUDGET = {"pod": {"lifecycle": {"disruption_budget": {"server": {"max_unavailable": ""}}}}}
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["schema", "template"])
+@pytest.mark.parametrize("text", ["1\n---\nkind: Pod", "1 # a", "{{ 1 }}", "x%", "1%\n", "50%"])
+def test_a_number_that_may_be_a_text_is_no_yaml(text: str, checked: bool, tmp_path: Path) -> None:
+    """Anyone who may create a HelmBundle chooses values of its charts."""
+    changed = copy.deepcopy(BUDGET) | {"images": {"tags": {"memcached": "a"}}}
+    put(changed, ("pod", "lifecycle", "disruption_budget", "server", "max_unavailable"), text)
+    where = tmp_path / "values.yaml"
+    where.write_text(json.dumps(changed))
+    words = ("template", "memcached", str(ROOT / "charts/memcached"), "--namespace=openstack", f"--values={where}")
+    done = helm.__wrapped__(*words, *([] if checked else ["--skip-schema-validation"]))
+    assert (done.returncode != 0) == (checked and text != "50%"), done.stderr
+    if not done.returncode:
+        (budget,) = [each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] == "PodDisruptionBudget"]
+        assert budget["spec"]["maxUnavailable"] == text

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from stackwright.adapters.helm.command import privileged_charts
+from stackwright.adapters.helm.command import chart_schemas, privileged_charts
+from stackwright.core.helm.chart_schema import value_errors
 from support.paths import ROOT
 from tests.golden.test_charts import CASES, each_chart, objects
 
@@ -77,3 +78,27 @@ def test_the_table_lists_all_unconfined_containers_with_their_rights() -> None:
         words = frozenset(re.findall(r"privileged|root|network|processes|ports|\b[A-Z_]{5,}\b", exception))
         told |= dict.fromkeys(re.findall("`(.+?)`", names), words)
     assert told == rendered
+
+
+def test_profiles_of_a_pod_do_not_confine_its_privileged_containers() -> None:
+    """With SELinux or AppArmor of the pod they could not use the node; without the values nothing is set."""
+    case = ROOT / "tests/golden/charts/openvswitch/confined/values.yaml"
+    [pod] = [pod_of(item) for item in objects(case) if item["kind"] == "DaemonSet"]
+    assert pod["securityContext"]["seLinuxOptions"] == {"type": "site_t", "level": "s0:c1,c2"}
+    contexts = [each["securityContext"] for each in pod["containers"] + pod.get("initContainers", [])]
+    own = {bool(each.get("privileged")): (each.get("seLinuxOptions"), each.get("appArmorProfile")) for each in contexts}
+    assert own == {False: (None, None), True: ({"type": "spc_t", "level": "s0:c1,c2"}, {"type": "Unconfined"})}
+    for item in objects(case.parents[1] / "default/values.yaml"):
+        assert not re.search("seLinux|appArmor", str(pod_of(item)))
+
+
+@each_chart
+def test_fields_of_profiles_are_known_for_all_components(chart: Path) -> None:
+    components = chart_schemas()[chart.name]["properties"]["pod"]["properties"]["security_context"]["properties"]
+    assert components
+    for schema in components.values():
+        for place in ("pod", "container"):
+            good = {"seLinuxOptions": {"type": "a_t"}, "appArmorProfile": {"type": "RuntimeDefault"}}
+            assert list(value_errors(schema, {place: good}, "x")) == []
+            bad = {"seLinuxOptions": {"kind": "a_t"}, "appArmorProfile": {"type": "Other"}}
+            assert len(list(value_errors(schema, {place: bad}, "x"))) == 2

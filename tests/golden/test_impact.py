@@ -33,6 +33,17 @@ async def upgraded(release: str, chart: str, change: dict[str, Any], *pods: Any)
     return restarts(both[0], both[1] or (), pods)
 
 
+async def test_the_operators_chart_is_rendered_although_it_requires_a_version_of_kubernetes() -> None:
+    """`doctor` asks for the rights that an installation needs. This helm assumes an older version without a cluster."""
+    helm = HelmCli(binary=find_helm())
+    values = {"images": {"tags": {"stackwright": "registry.test/stackwright:1"}}}
+    try:
+        found = objects(await helm.render("stackwright", values, ("stackwright", "stackwright"))) or []
+    finally:
+        helm.close()
+    assert "CustomResourceDefinition" in {each["kind"] for each in found}
+
+
 async def test_options_restart_the_pods_that_read_them_and_no_other() -> None:
     found = await upgraded("openstack-keystone", "keystone", {"conf": {"keystone": {"token": {"expiration": 7}}}})
     assert Restart("Deployment keystone-api", "1 pod", SURGE) in found

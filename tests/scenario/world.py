@@ -544,7 +544,7 @@ class World:
 
     def _passwords(self) -> dict[str, bool]:
         """Whether each account has the password that is in its Secret."""
-        from stackwright.core.ports import secret_data
+        from stackwright.core.objects import secret_data
 
         told = {
             (data.get("host"), data["username"], data["password"])

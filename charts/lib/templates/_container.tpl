@@ -23,7 +23,18 @@ If the workload has `drain`, a container with ports continues to serve for lib.d
 {{- $_ := set $out "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "tmp" "mountPath" "/tmp")) }}
 {{- $security := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) }}
 {{- $own := dig "security_context" $w.component "container" dict $pod }}
-{{- $_ := set $out "securityContext" (include "lib.overlay" (list $security $c.security $own) | fromYaml) }}
+{{- $context := include "lib.overlay" (list $security $c.security $own) | fromYaml }}
+{{- $confined := dig "security_context" $w.component "pod" dict $pod }}
+{{- if $context.privileged }}
+{{- /* The pod's profiles are for its other containers: a privileged one has them only from its own values. */}}
+{{- if and $confined.seLinuxOptions (not (hasKey $own "seLinuxOptions")) }}
+{{- $_ := set $context "seLinuxOptions" (include "lib.overlay" (list $confined.seLinuxOptions (dict "type" "spc_t")) | fromYaml) }}
+{{- end }}
+{{- if and $confined.appArmorProfile (not (hasKey $own "appArmorProfile")) }}
+{{- $_ := set $context "appArmorProfile" (dict "type" "Unconfined") }}
+{{- end }}
+{{- end }}
+{{- $_ := set $out "securityContext" $context }}
 {{- if and $w.drain $c.ports }}
 {{- $_ := set $out "lifecycle" (dict "preStop" (dict "sleep" (dict "seconds" (include "lib.drain" . | int)))) }}
 {{- end }}
@@ -47,7 +58,15 @@ Services; a server that closes its port earlier would reset connections that sti
 {{/* lib.image (root, key): the reference under images.tags. */}}
 {{- define "lib.image" -}}
 {{- $key := index . 1 -}}
-{{- required (printf "images.tags.%s is needed: the image to run" $key) (get (index . 0).Values.images.tags $key) }}
+{{- $reference := required (printf "images.tags.%s is needed: the image to run" $key) (get (index . 0).Values.images.tags $key) }}
+{{- include "lib.reference" (list (index . 0) $reference) }}
+{{- end }}
+
+{{/* lib.reference (root, reference): without a slash, it is below images.registry, which only published charts have. */}}
+{{- define "lib.reference" -}}
+{{- $registry := get (index . 0).Values.images "registry" -}}
+{{- $reference := index . 1 -}}
+{{- if and $registry (not (contains "/" $reference)) }}{{ $registry }}/{{ end }}{{ $reference }}
 {{- end }}
 
 {{/*

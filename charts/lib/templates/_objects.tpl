@@ -55,7 +55,7 @@ kind: PodDisruptionBudget
 metadata:
   {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
 spec:
-  maxUnavailable: {{ dig "lifecycle" "disruption_budget" $w.component "max_unavailable" 1 $root.Values.pod }}
+  maxUnavailable: {{ dig "lifecycle" "disruption_budget" $w.component "max_unavailable" 1 $root.Values.pod | toJson }}
   unhealthyPodEvictionPolicy: {{ include "lib.text" ($w.unhealthyPodEvictionPolicy | default "AlwaysAllow") }}
   selector:
     matchLabels:

@@ -9,7 +9,7 @@ lib.workload (root, template): the description of a workload, which a chart writ
   hostNetwork, hostPID                if its processes use those of the node; names of Services still resolve
   placement                           key of the values `labels`; default: the component
   service, headless, claim, strategy  see the shapes
-  schedule                            the schedule of a CronJob; null: never
+  schedule                            the schedule of a CronJob; empty: never
   drain: true                         if clients use it through a Service: see lib.drain; the shape lib.api sets it
   ingress: {host, port, path, uploads}  public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}

@@ -12,13 +12,35 @@ them, for clouds with many services.
 {{- end }}
 {{- end }}
 
+{{/* stackwright.precaching: how images are pulled to nodes ahead, unless image volumes are mounted. */}}
+{{- define "stackwright.precaching" -}}
+{{- if not .Values.images.volumes }}init
+{{- else if not .Values.images.mount_volumes }}unmounted
+{{- end }}
+{{- end }}
+
+{{/* stackwright.trust: whether the operator writes the CA into the webhook configuration; empty: others do. */}}
+{{- define "stackwright.trust" -}}
+{{- $source := .Values.webhook.certificate.source }}
+{{- if and .Values.webhook.ca_bundle (ne $source "secret") }}
+{{- fail "webhook.ca_bundle is for webhook.certificate.source secret only" }}
+{{- end }}
+{{- if or (eq $source "operator") (and (eq $source "secret") (not .Values.webhook.ca_bundle)) }}true{{ end }}
+{{- end }}
+
 {{- define "stackwright.operator" -}}
+{{- $mounted := ne .Values.webhook.certificate.source "operator" }}
 name: stackwright
 component: operator
 # The operator is a client of the API server.
 token: true
 configmaps: [images]
-# Never two concurrently: both would write.
+{{- if $mounted }}
+volumes:
+  - name: webhook-certificate
+    secret: {secretName: {{ include "lib.text" .Values.webhook.certificate.secret }}, defaultMode: 0440}
+{{- end }}
+# The former pods end first: those of a version without the Lease write without it.
 strategy: {type: Recreate}
 containers:
   {{- range $i, $process := include "stackwright.processes" . | fromYamlArray }}
@@ -35,6 +57,15 @@ containers:
       - --metrics-port={{ $metrics }}
       {{- if $admission }}
       - --webhook-port=9443
+      {{- if $mounted }}
+      - --webhook-certificate=/etc/stackwright-webhook
+      {{- end }}
+      {{- if not (include "stackwright.trust" $) }}
+      - --no-webhook-trust
+      {{- end }}
+      {{- end }}
+      {{- with $.Values.namespaces }}
+      - {{ include "lib.text" (printf "--namespaces=%s" (join "," .)) }}
       {{- end }}
       {{- if $.Values.helmbundles.unrestricted }}
       - --unrestricted-helmbundles
@@ -44,6 +75,8 @@ containers:
         valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
       - name: POD_NAME
         valueFrom: {fieldRef: {fieldPath: metadata.name}}
+      - name: POD_UID
+        valueFrom: {fieldRef: {fieldPath: metadata.uid}}
       - {name: PYTHONUNBUFFERED, value: "1"}
       - {name: HOME, value: /tmp}
       - {name: HELM_CACHE_HOME, value: /tmp/helm/cache}
@@ -60,9 +93,12 @@ containers:
       {{- end }}
     volumeMounts:
       - {name: images, mountPath: /etc/stackwright, readOnly: true}
+      {{- if and $mounted $admission }}
+      - {name: webhook-certificate, mountPath: /etc/stackwright-webhook, readOnly: true}
+      {{- end }}
     probes:
       readiness:
-        httpGet: {path: /readyz, port: health-{{ $i }}}
+        httpGet: {path: /servingz, port: health-{{ $i }}}
         periodSeconds: 3
         timeoutSeconds: 5
       liveness:
@@ -72,4 +108,18 @@ containers:
         timeoutSeconds: 10
         failureThreshold: 10  # five minutes: whoever is ended in the middle of an upgrade leaves a half-done release
   {{- end }}
+{{- end }}
+
+{{/* stackwright.selected (root): the namespaceSelector of what concerns the managed namespaces only; empty for all. */}}
+{{- define "stackwright.selected" -}}
+{{- with .Values.namespaces -}}
+namespaceSelector:
+  matchExpressions:
+    - key: kubernetes.io/metadata.name
+      operator: In
+      values:
+        {{- range . }}
+        - {{ include "lib.text" . }}
+        {{- end }}
+{{- end }}
 {{- end }}

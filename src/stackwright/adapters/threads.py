@@ -7,10 +7,12 @@ no such exception is caused by a user or a signal, so it is treated like any oth
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import ParamSpec, TypeVar
 
+_lock, _calls = threading.Lock(), [0]
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -21,12 +23,22 @@ class LibraryFailed(RuntimeError):
 
 def contained(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call `function`; raises Exceptions only."""
+    with _lock:
+        _calls[0] += 1
     try:
         return function(*args, **kwargs)
     except Exception:
         raise
     except BaseException as error:
         raise LibraryFailed(f"a library raised {type(error).__name__}") from error
+    finally:
+        with _lock:
+            _calls[0] -= 1
+
+
+def busy() -> bool:
+    """Whether a call is in progress, also one whose caller was cancelled: a thread cannot be interrupted."""
+    return _calls[0] > 0
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

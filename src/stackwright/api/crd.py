@@ -81,6 +81,8 @@ def _root(resource: type[Resource]) -> Schema:
     spec = structural(raw["properties"]["spec"], definitions, keep=strict_in_webhook)
     status = _without_defaults(structural(raw["properties"]["status"], definitions))
     _conditions_are_a_map(status)
+    if resource.REPORTED:  # before the first report; without it, kstatus takes a new object for a finished one
+        status["default"] = {"observedGeneration": -1}
     root: Schema = {
         "type": "object",
         "description": resource.DESCRIPTION,
@@ -181,7 +183,7 @@ def _without_update_rules(definition: Schema) -> Schema:
 
 
 def _without_defaults(node: Schema) -> Schema:
-    """The schema of a status without defaults, which would make comparisons with written status fail."""
+    """The schema of a status without defaults of its fields, which would make comparisons with written status fail."""
     return {
         key: _without_defaults(value) if isinstance(value, dict) else value
         for key, value in node.items()

@@ -96,13 +96,17 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 
 def name_of(part: object) -> str:
     """A name from the user's manifest, as one short line."""
-    text = printable(str(part))
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return shortened(printable(str(part)), LONGEST)
 
 
 def printable(text: str) -> str:
     """A message without control characters, which quoted names of fields may contain."""
     return text if text.isprintable() else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def shortened(text: str, longest: int) -> str:
+    """A text of at most `longest` characters; the last one of a cut text is …"""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _without(text: str, value: object) -> str:

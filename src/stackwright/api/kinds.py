@@ -13,6 +13,7 @@ CONFIGMAP = Kind("", "v1", "ConfigMap", "configmaps")
 SERVICE = Kind("", "v1", "Service", "services")
 NODE = Kind("", "v1", "Node", "nodes", namespaced=False)
 NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
+LEASE = Kind("coordination.k8s.io", "v1", "Lease", "leases")
 EVENT = Kind("", "v1", "Event", "events")
 PV = Kind("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
 PVC = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
@@ -22,6 +23,23 @@ DAEMONSET = Kind("apps", "v1", "DaemonSet", "daemonsets")
 JOB = Kind("batch", "v1", "Job", "jobs")
 INGRESS_CLASS = Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False)
 STORAGE_CLASS = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+VALIDATING_WEBHOOK = Kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    namespaced=False,
+)
+MUTATING_WEBHOOK = Kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "MutatingWebhookConfiguration",
+    "mutatingwebhookconfigurations",
+    namespaced=False,
+)
+ACCESS_REVIEW = Kind(
+    "authorization.k8s.io", "v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews", namespaced=False
+)
 CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False)
 
 WORKLOADS = (DEPLOYMENT, STATEFULSET, DAEMONSET)

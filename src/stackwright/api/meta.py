@@ -99,7 +99,7 @@ class Status(CamelModel):
 
     observed_generation: int = Field(0, description="The generation of the spec that this status describes.")
     conditions: list[Condition] = Field(
-        default_factory=list, description="Ready, Progressing and one condition per stage."
+        default_factory=list, description="Ready, Reconciling, Stalled and one condition per stage."
     )
 
 
@@ -109,6 +109,8 @@ class Resource(BaseModel):
     In a TEMPLATE, update rules of parts do not apply: they are for the objects that are created from it. Only
     admission, not the schema, checks the template's own: the topology controller of Cluster API sends changes as dry
     runs, marked by an annotation that CEL cannot access, to find out whether it needs another template.
+
+    REPORTED: whether a controller reports Ready. Such an object is in progress until its first report.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -116,6 +118,7 @@ class Resource(BaseModel):
     KIND: ClassVar[Kind]
     DESCRIPTION: ClassVar[str] = ""
     TEMPLATE: ClassVar[bool] = False
+    REPORTED: ClassVar[bool] = True
 
     apiVersion: str = ""
     kind: str = ""

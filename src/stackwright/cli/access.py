@@ -16,8 +16,8 @@ async def read_access(reader: Reader, namespace: str) -> Access:
     """Reads the access data. Raises CliError that names what is missing."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.core.objects import secret_data
     from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
-    from stackwright.core.ports import secret_data
 
     cloud, admin, tls = await asyncio.gather(
         the_cloud(reader, namespace, None),

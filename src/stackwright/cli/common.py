@@ -49,7 +49,8 @@ def add(command: Any) -> Any:
     new = typer.main.get_command(single).params
     command.params += [option for option in new if not known.intersection(option.opts)]
     for option in command.params:
-        if option.param_type_name == "option" and option.default != "":
+        # Not the words of another program, such as those of `shell`.
+        if (option.param_type_name == "option" or option.nargs == 1) and option.default != "":
             _refuse_empty(option)
     return command
 

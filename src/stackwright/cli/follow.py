@@ -48,6 +48,7 @@ async def follow(
     kinds  of the object; empty: the kinds of clouds
     """
     from stackwright.cli.cluster import CliError
+    from stackwright.core.conditions import find
 
     started = sound = time.monotonic()
     printed = ""
@@ -57,6 +58,9 @@ async def follow(
         raise CliError(f"No {kind} {name or ''} found in namespace {namespace}".replace("  ", " "))
     title = f"{cloud['kind']} {namespace}/{cloud['metadata']['name']}" if cloud else f"The {kind}"
     uid = cloud["metadata"].get("uid") if cloud else None
+    untouched = cloud is not None and patience.goal is Goal.READY and not find(cloud)
+    if untouched and not patience.keep_waiting and (why := await unmanaged_by(reader, namespace)):
+        raise CliError(f"{title} will not become ready: {why}")
     while True:
         elapsed = time.monotonic() - started
         done, state, blocked = _look(cloud, uid, patience.goal)
@@ -125,13 +129,40 @@ def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str,
 
 
 async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
-    """The tree of objects that are not ready, and a line if no operator runs."""
-    from stackwright.api.kinds import DEPLOYMENT
+    """The tree of objects that are not ready, and a line if no operator processes them."""
     from stackwright.cli.ui.resource_tree import read, tree
     from stackwright.cli.ui.tree import lines, troubles
 
     bad = troubles(tree(await read(reader, namespace, time.time()), obj)) if obj else None
     text = lines(bad) if bad is not None else []
-    if not await reader.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"}):
-        text.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
-    return "\n".join(text)
+    operators = await operators_of(reader)
+    if operators is not None:
+        text.append(unattended(operators, namespace))
+    return "\n".join(filter(None, text))
+
+
+async def operators_of(reader: Reader) -> list[Object] | None:
+    """The Deployments of the operator; None if the user may not list them."""
+    from stackwright.api.kinds import DEPLOYMENT
+    from stackwright.core.ports import TerminalError
+
+    try:
+        return await reader.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"})
+    except TerminalError:
+        return None
+
+
+def unattended(operators: list[Object], namespace: str) -> str:
+    """Why no operator processes the objects of a namespace; empty if one does."""
+    from stackwright.core.kubernetes.operator import REMEDY, unmanaged
+
+    if not operators:
+        return f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it"
+    why = unmanaged(operators, namespace)
+    return f"{why} {REMEDY}" if why else ""
+
+
+async def unmanaged_by(reader: Reader, namespace: str) -> str:
+    """Why the installed operator does nothing in a namespace; empty if it does, or if that is not known."""
+    operators = await operators_of(reader)
+    return unattended(operators, namespace) if operators else ""

@@ -21,8 +21,8 @@ from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object
-from stackwright.core.ports import Reader, TransientError
-from stackwright.core.settings import Settings
+from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.forecast.costs import Render
 from stackwright.forecast.entries import Entry
 from stackwright.forecast.plan import forecast
@@ -56,11 +56,14 @@ async def foresee(
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
         tell(f"Note: ConfigMap {where} does not exist, so the plan shows image names instead of references.")
+    if known.unreadable:
+        names = ", ".join(f"{OPERATOR_NAMESPACE}/{name}" for name in sorted(known.unreadable))
+        tell(f"Note: you may not read {names}, so the plan does not show whether copies of these Secrets change.")
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed, assuming=assuming)
         async with outside(written, space) as asking:
-            with _rendering(tell) as render:
+            with rendering(tell) as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         # A namespace of several forecasts is shown once.
         found += [entry for entry in more if entry.subject[0] != "Namespace" or entry not in found]
@@ -98,7 +101,18 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 async def _settings(reader: Reader) -> Settings:
     """The operator's settings: its images, and the charts of this program."""
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
-    return Settings(_images(configmap), chart_digests(), privileged_charts(), namespace=OPERATOR_NAMESPACE)
+    how = pulls(((configmap or {}).get("data") or {}).get(PULLS) or "")
+    unreadable = frozenset([name for name in how["pull_secrets"] if not await _may_read(reader, name)])
+    charts = chart_digests(), privileged_charts()
+    return Settings(_images(configmap), *charts, namespace=OPERATOR_NAMESPACE, unreadable=unreadable, **how)
+
+
+async def _may_read(reader: Reader, secret: str) -> bool:
+    try:
+        await reader.get(SECRET, (OPERATOR_NAMESPACE, secret))
+    except TerminalError:
+        return False
+    return True
 
 
 def _images(configmap: Object | None) -> dict[str, str]:
@@ -127,12 +141,17 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
 
 
 @contextmanager
-def _rendering(tell: Callable[[str], None]) -> Iterator[Render | None]:
-    """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm."""
+def rendering(
+    tell: Callable[[str], None], lacks: str = "the plan does not list the pods that restart"
+) -> Iterator[Render | None]:
+    """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm.
+
+    lacks  what the command lacks without it, for the user
+    """
     built = tools.binary("helm")
     program = str(built) if built.is_file() else shutil.which("helm")
     if program is None:
-        tell("Note: the program helm was not found, so the plan does not list the pods that restart.")
+        tell(f"Note: the program helm was not found, so {lacks}.")
         yield None
         return
     helm = HelmCli(binary=program)

@@ -31,12 +31,12 @@ def show(output: Format, data: Any, text: Callable[[], str]) -> None:
     if output is Format.TABLE:
         common.echo(text(), painted=True)
     else:
-        common.data(dumped(data, output))
+        common.data(dumped(data, Data(output.value)))
 
 
-def dumped(data: Any, format_: Format | Data) -> str:
+def dumped(data: Any, output: Data) -> str:
     """Data as JSON or YAML."""
-    if format_.value == Data.JSON:
+    if output is Data.JSON:
         import json
 
         text = json.dumps(data, indent=2, ensure_ascii=False)

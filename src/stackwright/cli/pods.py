@@ -41,10 +41,10 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
 
 
 def full(pod: Object) -> str:
-    """Application and component in one word, like the name of its workload: nova-compute."""
+    """Application and component in one word, like the name of its workload: nova-compute. Empty without labels."""
     from stackwright.core.objects import label
 
-    return f"{label(pod, 'application')}-{label(pod, 'component')}"
+    return "-".join(filter(None, (label(pod, "application"), label(pod, "component"))))
 
 
 def applications(what: str) -> set[str]:

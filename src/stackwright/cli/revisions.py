@@ -38,7 +38,7 @@ async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
     from stackwright.core.digest import digest
-    from stackwright.core.ports import secret_data
+    from stackwright.core.objects import secret_data
     from stackwright.core.secrets.revisions import FIELD
 
     name = f"Secret {'/'.join(revision.key)}"

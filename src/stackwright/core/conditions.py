@@ -1,7 +1,9 @@
 """Conditions as values: how a controller reports its observations, and how the worst of them becomes `Ready`.
 
-Reasons that begin with "Blocked" mean that a human must act; all others resolve by themselves. Messages are stable:
-`steady` removes parts that differ between attempts, so an unchanged state causes no write.
+Controllers report Ready and their stages. `with_progress` derives what kstatus (sigs.k8s.io/cli-utils) reads beside
+Ready: exactly one of Ready, Reconciling and Stalled is True. Reasons that begin with "Blocked", and those in
+ENDED_BY_USER, mean that a human must act; all others resolve by themselves. Messages are stable: `steady` removes parts
+that differ between attempts, so an unchanged state causes no write.
 """
 
 from __future__ import annotations
@@ -12,15 +14,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.api.errors import printable
+from stackwright.api.errors import printable, shortened
 from stackwright.api.meta import Kind
 
 READY = "Ready"
-PROGRESSING = "Progressing"
+RECONCILING = "Reconciling"
+STALLED = "Stalled"
 SERVING = "Serving"  # of what others have accounts at: some of it answers, though not all of it may
 LONGEST = 4096  # characters of a message
 READ = 2 * LONGEST  # characters of the source text: variable parts are removed before it is truncated
 DONE = "Done"  # reason of a stage that is true because its actions succeeded
+# Reasons that only a user ends although they do not begin with "Blocked": what users asked for, and errors that last in
+# an OpenStack although the operator still observes or retries.
+ENDED_BY_USER = frozenset({"CredentialsInvalid", "Draft", "InstanceStateError", "Paused", "VolumeError"})
 
 
 # Variable parts in messages of external systems: request ids, memory addresses, timestamps, durations, temporary
@@ -46,7 +52,7 @@ def steady(text: str) -> str:
     """
     line = printable(" ".join(text[:READ].split()))  # runs of spaces make the pattern slow
     line = " ".join(_VARYING.sub("", line).split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return shortened(line, LONGEST)
 
 
 @dataclass(frozen=True)
@@ -117,13 +123,34 @@ def blocked(type_: str, reason: str, message: str) -> Condition:
     return Condition(type_, False, reason if reason.startswith("Blocked") else f"Blocked{reason}", message)
 
 
-def summary(stages: Iterable[Condition]) -> tuple[Condition, Condition]:
-    """Ready and Progressing for these stages, with the reason and message of the worst stage."""
+def summary(stages: Iterable[Condition]) -> Condition:
+    """Ready for these stages, with the reason and message of the worst stage."""
     worst = min((s for s in stages if s.status is not True), key=_rank, default=None)
     if worst is None:
-        return done(READY, "", "Ready"), Condition(PROGRESSING, False, "Settled")
-    progressing = Condition(PROGRESSING, not worst.blocked, worst.reason, worst.message)
-    return Condition(READY, False, worst.reason, worst.message, worst.waits_for), progressing
+        return done(READY, "", "Ready")
+    return Condition(READY, False, worst.reason, worst.message, worst.waits_for)
+
+
+def needs_user(reason: str) -> bool:
+    """Whether a wait with this reason ends only after a change by a user."""
+    return reason.startswith("Blocked") or reason in ENDED_BY_USER
+
+
+def with_progress(conditions: Sequence[Condition]) -> list[Condition]:
+    """The conditions, with Reconciling and Stalled after Ready if it is among them.
+
+    Both are always present, so that clients can wait for False; kstatus ignores them then.
+    """
+    result: list[Condition] = []
+    for condition in conditions:
+        if condition.type in (RECONCILING, STALLED):  # of an earlier report
+            continue
+        result.append(condition)
+        if condition.type == READY:
+            stalled = not condition.status and needs_user(condition.reason)
+            for type_, applies in ((RECONCILING, not condition.status and not stalled), (STALLED, stalled)):
+                result.append(Condition(type_, applies, condition.reason, condition.message if applies else ""))
+    return result
 
 
 def _rank(condition: Condition) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.api.errors import printable
+from stackwright.api.errors import printable, shortened
 from stackwright.api.secrecy import blanked, is_free, leads_to_secrets
 
 Path = tuple[str, ...]
@@ -116,8 +116,7 @@ def shown(value: Any) -> str:
         text = value if bare else json.dumps(value, ensure_ascii=False)
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    text = printable(text)
-    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+    return shortened(printable(text), LONG)
 
 
 def masked(value: Any, path: Path = ()) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ ORPHAN = f"{OURS}/orphan"  # of an OpenStackDeployment: back ends to remove even
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 FINALIZER = f"{OURS}/finalizer"
 LABEL = 63
+NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
 
 
 def key_of(obj: Object) -> Key:
@@ -159,3 +161,8 @@ def has_finalizer(obj: Object) -> bool:
 
 def generation(obj: Object) -> int:
     return int(obj["metadata"].get("generation") or 0)
+
+
+def secret_data(secret: Any) -> dict[str, str]:
+    """The decoded data of a Secret from the API. Encoding with NO_TEXT restores values that are not UTF-8."""
+    return {k: base64.b64decode(v).decode(errors=NO_TEXT) for k, v in ((secret or {}).get("data") or {}).items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -64,6 +64,12 @@ class TerminalError(Exception):
 
     reason = "BlockedRefused"
     after: float | None = None
+
+
+class UnmanagedNamespace(TerminalError):
+    """The operator's rights end before this namespace, which is not one of those that it manages."""
+
+    reason = "BlockedNamespace"
 
 
 class UndeclaredStatus(TerminalError):
@@ -239,6 +245,13 @@ NO_DIRECTORIES: Directories = absent("directories of a node")
 NO_CONTENTS: Contents = absent("access to users' resources")
 NO_AGENTS: Agents = absent("access to agents of nodes")
 UNCHECKED: Accounts = Unchecked()
+Fence = Callable[[], None]  # raises unless this process may write now (runtime/lease)
+
+
+def unfenced() -> None:
+    """A Fence of processes that write without a Lease: commands, the provisioner, plans."""
+
+
 NO_CLOUDS: Clouds = absent("access to an OpenStack")
 
 
@@ -257,7 +270,7 @@ class Entropy(Protocol):
 
 @dataclass(frozen=True)
 class Ports:
-    """All ports, for the executor."""
+    """All ports, for the executor, which passes the fence before each action."""
 
     cluster: Cluster
     helm: Helm
@@ -270,6 +283,7 @@ class Ports:
     contents: Contents = NO_CONTENTS
     agents: Agents = NO_AGENTS
     clouds: Clouds = NO_CLOUDS
+    fence: Fence = unfenced
 
     def provider(self, action: Account) -> Provider[Any]:
         match action:
@@ -279,13 +293,3 @@ class Ports:
                 return self.broker
             case CatalogEntry():
                 return self.identity
-
-
-NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
-
-
-def secret_data(secret: Any) -> dict[str, str]:
-    """The decoded data of a Secret from the API. Encoding with NO_TEXT restores values that are not UTF-8."""
-    import base64
-
-    return {k: base64.b64decode(v).decode(errors=NO_TEXT) for k, v in ((secret or {}).get("data") or {}).items()}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Precaching = Literal["mounted", "unmounted", "init"]
+PULLS = "pulls.json"  # beside images.json in the ConfigMap that the operator and `plan` read
 
 
 @dataclass(frozen=True)
@@ -15,6 +19,9 @@ class Settings:
     unrestricted  HelmBundles may name any chart and any namespace
     namespace     namespace of the operator
     schemas       shipped chart → schema of its values
+    pull_secrets  Secrets of the operator's namespace with credentials of registries, for all pods of clouds
+    precaching    how images are pulled ahead (core/kubernetes/precache.py)
+    unreadable    those of pull_secrets that the user of a plan may not read; their copies count as current
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
@@ -23,3 +30,17 @@ class Settings:
     unrestricted: bool = False
     namespace: str = "stackwright"
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    pull_secrets: tuple[str, ...] = ()
+    precaching: Precaching = "mounted"
+    unreadable: frozenset[str] = frozenset()
+
+
+def pulls(text: str) -> dict[str, Any]:
+    """Fields of Settings from the key PULLS of the operator's ConfigMap, a JSON object or no text.
+
+    secrets     [{"name": …}, …]
+    precaching  if it is not the default
+    """
+    found = json.loads(text) if text else {}
+    names = tuple(dict.fromkeys(each["name"] for each in found.get("secrets") or ()))
+    return {"pull_secrets": names, "precaching": found.get("precaching") or Settings.precaching}

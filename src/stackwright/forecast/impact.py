@@ -173,9 +173,15 @@ def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> dict[s
     """
     if facts.classes is None:
         return {}
-    known = set(there)
     names = {each["metadata"]["name"] for each in facts.classes}
     default = any(annotation(each, DEFAULT_CLASS) == "true" for each in facts.classes)
+    wanted = claimed(steps, there).items()
+    return {name: releases for name, releases in wanted if (name not in names if name else not default)}
+
+
+def claimed(steps: Iterable[Step], there: Iterable[Key]) -> dict[str, list[str]]:
+    """StorageClass → the new releases that claim volumes of it, as in `missing`."""
+    known = set(there)
     wanted: dict[str, list[str]] = {}
     for step in steps:
         action = step.action
@@ -183,11 +189,8 @@ def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> dict[s
             continue
         known.add(action.release)
         volume = action.values.get("volume")
-        if not isinstance(volume, Mapping):
-            continue
-        name = volume.get("class_name")
-        if (name and name not in names) or not (name or default):
-            wanted.setdefault(str(name or ""), []).append("/".join(action.release))
+        if isinstance(volume, Mapping) and volume.get("store") != "":  # Glance without a file store claims none
+            wanted.setdefault(str(volume.get("class_name") or ""), []).append("/".join(action.release))
     return wanted
 
 

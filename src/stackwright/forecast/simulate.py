@@ -18,7 +18,7 @@ from stackwright.api.meta import Kind
 from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
-from stackwright.core.conditions import PROGRESSING, READY, Condition, SameAs, Wait, find
+from stackwright.core.conditions import READY, Condition, SameAs, Wait, find
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
@@ -276,7 +276,7 @@ class _Simulation:
             wait = self._wait_of(condition)
             if condition.type == READY:
                 self._waits[controller.kind, key] = wait
-            elif condition.type != PROGRESSING and wait is not None and (self.about, wait) not in self._noted:
+            elif wait is not None and (self.about, wait) not in self._noted:
                 self._noted.add((self.about, wait))
                 self.forecast.steps.append(Step(self.round, self.about, wait=wait))
 

@@ -74,6 +74,7 @@ TOOLS = (
 
 # Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
+GITOPS = Tool("gitops", {"gitops": "."})  # what Argo CD and Flux say about objects, only for a test
 
 
 def source(tool: Tool) -> Path:
@@ -107,7 +108,7 @@ def digest(tool: Tool) -> str:
 
 @cache
 def folder(cluster: LocalCluster, module: str) -> Path:
-    tool = next(tool for tool in (*TOOLS, CORE_MANAGER) if tool.module == module)
+    tool = next(tool for tool in (*TOOLS, CORE_MANAGER, GITOPS) if tool.module == module)
     return cluster.cache / "tools" / f"{module}-{digest(tool)}"
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
+from stackwright.core.objects import secret_data
 from stackwright.core.plan import Account, Key
-from stackwright.core.ports import Ports, TerminalError, TransientError, secret_data
+from stackwright.core.ports import Ports, TerminalError, TransientError
 
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
 KEPT = 240.0

@@ -12,8 +12,9 @@ from pathlib import Path
 import structlog
 
 import stackwright
-from stackwright.core.conditions import PROGRESSING, READY, Condition
+from stackwright.core.conditions import READY, Condition
 from stackwright.runtime import metrics
+from stackwright.runtime.lease.fence import LeaseLost
 
 REASON = "InternalError"
 _HOME = f"{Path(stackwright.__file__).parent}/"
@@ -45,10 +46,9 @@ def words(error: BaseException) -> str:
     )
 
 
-def failed(error: BaseException) -> tuple[Condition, Condition]:
-    """Ready and Progressing after an internal error."""
-    text = words(error)
-    return Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)
+def failed(error: BaseException) -> Condition:
+    """Ready after an internal error."""
+    return Condition(READY, False, REASON, words(error))
 
 
 def note(where: str, error: BaseException, **about: object) -> None:
@@ -63,4 +63,4 @@ def ends(error: BaseException) -> bool:
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0
-    return isinstance(error, GeneratorExit | KeyboardInterrupt)
+    return isinstance(error, GeneratorExit | KeyboardInterrupt | LeaseLost)

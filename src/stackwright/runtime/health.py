@@ -1,12 +1,15 @@
 """/healthz: 200, or 503 with the causes: a worker that exceeded its deadline, a dead watch.
 
 Problems that a restart would not fix do not count: an API server that does not answer, a kind that is not served. Nor
-does long work within its deadline. /readyz reports that the process has loaded all kinds and serves.
+does long work within its deadline, or the wait for the Lease. /readyz: 200 when the process has loaded all kinds and
+reconciles; 503 with the cause before, so for each operator that waits while another one holds the Lease. /servingz: 200
+when it takes the connections of its Service, those of API servers, which does not need the Lease.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from aiohttp import web
 
@@ -20,21 +23,37 @@ ANSWER = 3.0  # timeout in seconds; shorter than that of a probe
 
 
 class Health:
-    def __init__(self, loop: Runtime, watches: Watches) -> None:
+    """waits   why the process does not reconcile yet, for example who holds the Lease; empty if nothing delays it
+    serves  whether its webhook, if it has one, responds
+    """
+
+    def __init__(
+        self,
+        loop: Runtime | None = None,
+        watches: Watches | None = None,
+        waits: Callable[[], str] = str,
+        serves: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._loop, self._watches, self._waits, self._serves = loop, watches, waits, serves
+
+    def watch(self, loop: Runtime, watches: Watches) -> None:
+        """The process has loaded all kinds, and begins to reconcile."""
         self._loop, self._watches = loop, watches
 
     async def causes(self) -> list[str]:
         """What hangs, as texts; empty if healthy."""
+        if self._loop is None or self._watches is None:
+            return []
         silent = self._watches.silent()
-        served = await asyncio.gather(*(self._answers(kind) for kind in silent))
+        served = await asyncio.gather(*(self._answers(self._loop, *watched) for watched in silent))
         dead = [text for text, answers in zip(silent.values(), served, strict=True) if answers]
         return [*self._loop.stuck(), *dead]
 
-    async def _answers(self, kind: Kind) -> bool:
+    async def _answers(self, loop: Runtime, kind: Kind, namespace: str) -> bool:
         """Whether the API server answers requests for a kind; the requested object need not exist."""
         try:
             async with asyncio.timeout(ANSWER):
-                await self._loop.ports.cluster.get(kind, ("default" if kind.namespaced else "", "healthz"))
+                await loop.ports.cluster.get(kind, ((namespace or "default") if kind.namespaced else "", "healthz"))
         except (TransientError, TimeoutError):
             return False
         except (TerminalError, Conflict):
@@ -42,13 +61,21 @@ class Health:
         return True
 
     async def serve(self, port: int) -> None:
-        """Serve /healthz and /readyz until cancelled."""
+        """Serve /healthz, /readyz and /servingz until cancelled."""
         await Server(self._respond, connections=FEW, access_log=None).listen(port, None)
 
     async def _respond(self, request: web.BaseRequest) -> web.Response:
         if request.path == "/readyz":
-            return web.json_response({"ready": True})
+            waits = self._waits() or ("" if self._loop else "all objects are being read")
+            answer = {"ready": False, "waits": waits} if waits else {"ready": True}
+            return web.json_response(answer, status=_code(not waits))
+        if request.path == "/servingz":
+            return web.json_response({"serving": self._serves()}, status=_code(self._serves()))
         if request.path != "/healthz":
             raise web.HTTPNotFound
         causes = await self.causes()
-        return web.json_response({"healthy": not causes, "causes": causes}, status=503 if causes else 200)
+        return web.json_response({"healthy": not causes, "causes": causes}, status=_code(not causes))
+
+
+def _code(good: bool) -> int:
+    return 200 if good else 503

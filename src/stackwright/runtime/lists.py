@@ -48,9 +48,13 @@ class Lists:
     def _overrule(self, known: Known, obj: Object) -> None:
         self._events.replaced(known.kind, self._store.overrule(known, obj), obj)
 
-    async def on_listed(self, kind: Kind, present: set[Key]) -> None:
-        """Compare the store with a new list of a watch, because deletions before the list have no event."""
-        self._doubt(kind, self._store.known_keys(kind) - present)
+    async def on_listed(self, kind: Kind, present: set[Key], namespace: str = "") -> None:
+        """Compare the store with a new list of a watch, because deletions before the list have no event.
+
+        namespace  that of the list; empty: all
+        """
+        known = self._store.known_keys(kind)
+        self._doubt(kind, {key for key in known - present if namespace in ("", key[0])})
 
     def _doubt(self, kind: Kind, absent: Iterable[Key]) -> None:
         for key in absent:

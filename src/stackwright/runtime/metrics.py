@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from stackwright.api.meta import Kind
 from stackwright.runtime.listener import FEW, Server
 
 REGISTRY = CollectorRegistry()
@@ -28,6 +29,14 @@ OPENSTACK_CALLS = Counter(
 )  # fmt: skip
 FAULTS = Counter("stackwright_faults_total", "Number of internal errors of the operator", ["during"], registry=REGISTRY)
 ACTIONS = Counter("stackwright_actions_total", "Executed actions", ["verb"], registry=REGISTRY)
+
+
+def count_call(verb: str, kind: Kind) -> None:
+    API_CALLS.labels(verb, kind.kind).inc()
+
+
+def count_openstack(method: str, code: str) -> None:
+    OPENSTACK_CALLS.labels(method, code).inc()
 
 
 async def serve(port: int) -> None:

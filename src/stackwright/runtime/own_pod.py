@@ -1,13 +1,14 @@
-"""Ends the operator when its own pod is being deleted.
+"""Ends the operator at SIGTERM, and when its own pod is being deleted.
 
-Usually the kubelet signals that. On a node whose kubelet does not run, Kubernetes evicts the pod and starts another one
-elsewhere, while the processes of the first go on.
+Usually the kubelet sends that signal. On a node whose kubelet does not run, Kubernetes evicts the pod and starts
+another one elsewhere, while the processes of the first go on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 
 import structlog
@@ -57,6 +58,17 @@ async def until_deleted(reader: Reader, key: Key) -> None:
             told.add(failure)
             log.warning("the operator's pod cannot be read, so its deletion does not end it", pod=pod, cause=cause)
         await asyncio.sleep(began + EVERY - now())
+
+
+async def until_terminated(started: asyncio.Event | None = None) -> None:
+    """Return at SIGTERM, of which only the last one that asked hears. Kopf asks when it starts, and would then wait 5 s
+    for our tasks, which reconcile, before it ends them; with its event `started` this is the last one.
+    """
+    if started is not None:
+        await started.wait()
+    terminated = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminated.set)
+    await terminated.wait()
 
 
 def _cause(error: Exception) -> str:

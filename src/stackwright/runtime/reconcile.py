@@ -18,7 +18,15 @@ from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
-from stackwright.core.ports import Conflict, Ports, Reader, TerminalError, TransientError, Unavailable
+from stackwright.core.ports import (
+    Conflict,
+    Ports,
+    Reader,
+    TerminalError,
+    TransientError,
+    Unavailable,
+    UnmanagedNamespace,
+)
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
@@ -178,11 +186,12 @@ class Runtime:
             failures.since = failures.since if failures.attempts else now
             failures.attempts += 1
             lasts = failures.attempts >= ATTEMPTS and now - failures.since >= LASTS
+        lasts = lasts or isinstance(error, UnmanagedNamespace)  # no request was sent, and only a restart changes it
         if lasts:
             reason = "" if failures.reported else "Failed"
             failures.reported |= await self._tell(controller, item[1], failed(error), reason)
 
-    async def _tell(self, controller: Controller, key: Key, told: tuple[Condition, Condition], reason: str) -> bool:
+    async def _tell(self, controller: Controller, key: Key, told: Condition, reason: str) -> bool:
         """Report why the cycle failed: in Ready if this controller owns it, else by an Event with this reason, if any.
 
         All other fields of the status keep their values, and the next success replaces Ready. False if it failed.
@@ -193,9 +202,9 @@ class Runtime:
                 return True
             if controller.reports and controller.owns_ready_of(obj):
                 now, cluster = self.ports.clock.now(), self.ports.cluster
-                await report(controller, Plan(conditions=told), obj, cluster, now, controller.fault_manager)
+                await report(controller, Plan(conditions=(told,)), obj, cluster, now, controller.fault_manager)
             elif reason:
-                await self.ports.cluster.event(obj, reason, steady(told[0].message), True)
+                await self.ports.cluster.event(obj, reason, steady(told.message), True)
         except BaseException as further:
             if self.ends(further):
                 raise

@@ -76,13 +76,24 @@ def ends(certificate: str) -> float:
 
 
 def serves(data: Mapping[str, str], name: str, now: float) -> bool:
-    """Whether a client that trusts ca.crt accepts tls.crt for a server of this name, and tls.key is its key."""
+    """Whether a client that trusts ca.crt accepts tls.crt for a server of this name, and tls.key is its key.
+
+    Both may have further certificates: those of other CAs, and intermediate ones of the server.
+    """
     try:
-        trusted, own = (pem.certificate(data[field]) for field in ("ca.crt", "tls.crt"))
-        key = pem.private_key(data["tls.key"])
-        policy = PolicyBuilder().store(Store([trusted])).time(_time(now))
-        policy.build_server_verifier(x509.DNSName(name)).verify(own, [])
+        trusted, (own, *between) = (pem.readable(data[field]) for field in ("ca.crt", "tls.crt"))
+        policy = PolicyBuilder().store(Store(trusted)).time(_time(now))
+        policy.build_server_verifier(x509.DNSName(name)).verify(own, between)
     except (KeyError, ValueError, VerificationError):
+        return False
+    return is_pair(data)
+
+
+def is_pair(data: Mapping[str, str]) -> bool:
+    """Whether tls.key is the key of the first certificate in tls.crt."""
+    try:
+        own, key = pem.certificate(data["tls.crt"]), pem.private_key(data["tls.key"])
+    except (KeyError, ValueError):
         return False
     return key.public_key() == own.public_key()
 

@@ -42,6 +42,7 @@ class Context:
     ceph_options  digest of the pools and user in the client's Secret
     losses    number of losses of its databases, in total
     operator  namespace of the operator
+    pull_secrets  names of the Secrets with credentials of registries
     """
 
     name: str
@@ -55,6 +56,7 @@ class Context:
     ceph_options: str = ""
     losses: int = 0
     operator: str = "stackwright"
+    pull_secrets: tuple[str, ...] = ()
 
     def host(self, service: str) -> str:
         return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"

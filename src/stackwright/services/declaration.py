@@ -190,6 +190,8 @@ class Service:
     contracts: Callable[[Context], tuple[Contract, ...]] = lambda context: ()
     certificates: Callable[[Context], tuple[Certificate, ...]] = lambda context: ()
     node_labels: tuple[tuple[str, str], ...] = (CONTROL_PLANE,)  # labels of required nodes, at least one node each
+    # Label of nodes → kernel modules that make the service faster there; it runs without them.
+    modules: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
     # Names of the services that it requires with its settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None

@@ -5,7 +5,7 @@ The cloud's controller pulls images before a service object changes, so it needs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.core.helm.merge import merge
@@ -14,16 +14,22 @@ from stackwright.core.kubernetes.precache import images_of
 from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.services.declaration import Chart, Service
 
+# Images without a program `true` → a command that ends at once.
+IDLE = {"ingress": ("/ingress", "-h")}
+
 
 def reference(images: Mapping[str, str], name: str) -> str:
     """The reference of an image; `images` maps names to references."""
     return images.get(name, f"stackwright.local/{name}:missing")
 
 
-def image_values(chart: Chart, settings: Any, images: Mapping[str, str]) -> dict[str, Any]:
-    """The part of a chart's values that names its images."""
+def image_values(
+    chart: Chart, settings: Any, images: Mapping[str, str], pull_secrets: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The part of a chart's values that names its images, and the Secrets with which they are pulled."""
     tags = {key: reference(images, name) for key, name in chart.images(settings).items()}
-    return {"images": {"tags": tags}} if tags else {}
+    secrets = [{"name": name} for name in pull_secrets]
+    return {"images": {"tags": tags, **({"pull_secrets": secrets} if secrets else {})}} if tags else {}
 
 
 def images_and_tolerations(

@@ -57,7 +57,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
         layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
-    values = merge(*layers, image_values(chart, context.settings, context.images))
+    values = merge(*layers, image_values(chart, context.settings, context.images, context.pull_secrets))
     for override in context.spec.overrides:
         if not (above := override.values.get(chart.name)):
             continue

@@ -13,8 +13,8 @@ from typing import Any
 
 from harness import Cloud
 
+from stackwright.core.objects import secret_data
 from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, access
-from stackwright.core.ports import secret_data
 from stackwright.local.image.guest import guest_image
 from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost

@@ -212,6 +212,14 @@ async def test_rendering_needs_no_cluster(charts: Path) -> None:
     helm.close()
 
 
+async def test_the_operators_chart_can_be_rendered_as_doctor_does() -> None:
+    """It requires a newer Kubernetes than the one that Helm assumes without a cluster."""
+    helm = HelmCli(kubeconfig="/nowhere", binary=BINARY)
+    images = {"tags": {"stackwright": "operator"}, "references": {}}
+    assert "kind: Deployment" in await helm.render("stackwright", {"images": images}, ("stackwright", "stackwright"))
+    helm.close()
+
+
 async def test_no_api_server_is_not_yet(charts: Path, tmp_path: Path) -> None:
     config = tmp_path / "kubeconfig"
     config.write_text(

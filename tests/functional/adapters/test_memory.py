@@ -130,7 +130,7 @@ SEQUENCES: dict[str, list[Op]] = {
     ],
     "conditions are a map by type": [
         ks("a", {}),
-        ready("s", conditions=[condition("Ready"), condition("Progressing", "False", reason="x")]),
+        ready("s", conditions=[condition("Ready"), condition("Reconciling", "False", reason="x")]),
         ready("t", conditions=[condition("Node")]),
         ready("s", conditions=[condition("Ready", "False"), condition("New")]),
         ready("s", conditions=[condition("New")]),
@@ -240,7 +240,7 @@ def _random_op(rnd: random.Random) -> Op:
         spec |= _some(rnd, {"overrides": [[], [{"source": "s", "values": {"a": 1}}], [{"source": "t"}]]})
         return ks(manager, spec, **({"labels": labels} if labels else {}))
     if dice < 0.8:
-        types = [t for t in ("Ready", "Progressing", "Other") if rnd.random() < 0.5]
+        types = [t for t in ("Ready", "Reconciling", "Other") if rnd.random() < 0.5]
         found = [condition(t, rnd.choice(["True", "False"]), **_some(rnd, {"reason": ["r", "s"]})) for t in types]
         return ready(manager, conditions=found, **_some(rnd, {"progress": ["1/2", "2/2"]}))
     if dice < 0.95:

@@ -33,7 +33,15 @@ SPECS: dict[Kind, Object] = {
 
 
 def configuration() -> Object:
-    command = [str(binary("helm")), "template", "x", str(CHART), "--show-only", "templates/webhook.yaml"]
+    command = [
+        str(binary("helm")),
+        "template",
+        "x",
+        str(CHART),
+        "--kube-version=1.35.0",
+        "--show-only",
+        "templates/webhook.yaml",
+    ]
     command += ["--set", "images.tags.stackwright=unused"]
     rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     objects: list[Any] = [obj for obj in yaml.safe_load_all(rendered) if obj]

@@ -39,7 +39,15 @@ SPACE = "protection"
 
 @pytest_asyncio.fixture
 async def policy(cluster: KubernetesCluster) -> AsyncIterator[KubernetesCluster]:
-    command = [str(binary("helm")), "template", "x", str(CHART), "--show-only", "templates/protection.yaml"]
+    command = [
+        str(binary("helm")),
+        "template",
+        "x",
+        str(CHART),
+        "--kube-version=1.35.0",
+        "--show-only",
+        "templates/protection.yaml",
+    ]
     command += ["--set", "images.tags.stackwright=unused"]
     rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     objects = [obj for obj in yaml.safe_load_all(rendered) if obj]

@@ -31,7 +31,15 @@ Write = Callable[..., str]
 async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
     """A namespace with a HelmBundle of release x, and a tenant with all rights on Secrets there."""
     name = f"records-{uuid.uuid4().hex[:8]}"
-    command = [str(binary("helm")), "template", "x", str(CHART), "--set", "images.tags.stackwright=unused"]
+    command = [
+        str(binary("helm")),
+        "template",
+        "x",
+        str(CHART),
+        "--kube-version=1.35.0",
+        "--set",
+        "images.tags.stackwright=unused",
+    ]
     shown = ["--show-only", "templates/records.yaml", "--show-only", "templates/rbac.yaml"]
     rendered = subprocess.run(
         [*command, *shown, "--namespace", "stackwright"], capture_output=True, text=True, check=True

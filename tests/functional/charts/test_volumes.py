@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -12,7 +13,7 @@ import yaml
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
-from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
+from stackwright.api.kinds import DEPLOYMENT, EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.core.helm.merge import merge
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import GrowClaim, HelmUpgrade
@@ -68,6 +69,38 @@ async def test_another_class_fails_no_upgrade(
         await upgrade("another")
         claim = await cluster.get(PVC, (namespace, CLAIM))
         assert claim and claim["spec"]["storageClassName"] == given
+    finally:
+        helm.close()
+
+
+async def test_a_cloud_without_a_file_store_keeps_its_claim_until_it_is_deleted(
+    cluster: KubernetesCluster, namespace: str, kubeconfig: str
+) -> None:
+    helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
+    owner = {"metadata": {"namespace": namespace, "name": "glance"}}
+
+    async def upgrade(store: str) -> Any:
+        """The volume of the pods."""
+        values = merge(VALUES, {"volume": {"store": store}})
+        await helm.upgrade(HelmUpgrade((namespace, "glance"), "glance", "", values, store, owner))
+        deployment = await cluster.get(DEPLOYMENT, (namespace, "glance-api"))
+        assert deployment
+        return next(v for v in deployment["spec"]["template"]["spec"]["volumes"] if v["name"] == "images")
+
+    try:
+        assert (await upgrade("images"))["persistentVolumeClaim"] == {"claimName": CLAIM}
+        await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"volumeName": "disk"}})
+        before = await cluster.get(PVC, (namespace, CLAIM))
+        assert before
+        for _ in range(2):
+            assert "persistentVolumeClaim" not in await upgrade("")
+            after = await cluster.get(PVC, (namespace, CLAIM))
+            assert after and after["metadata"]["uid"] == before["metadata"]["uid"]
+            assert after["spec"] == before["spec"]
+        await cluster.patch(PVC, (namespace, CLAIM), {"metadata": {"finalizers": None}})  # no controller removes them
+        await cluster.delete(PVC, (namespace, CLAIM))
+        await upgrade("")
+        assert await cluster.get(PVC, (namespace, CLAIM)) is None
     finally:
         helm.close()
 

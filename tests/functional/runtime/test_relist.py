@@ -23,6 +23,7 @@ from stackwright.core.ports import NO_CLOUDS, Ports, Reader, absent
 from stackwright.main import _serve
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.cluster.source import KopfSource
+from stackwright.runtime.health import Health
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 from support.control_plane import control_plane
@@ -122,14 +123,14 @@ async def test_a_deletion_during_an_interruption_of_the_watch_is_detected_after_
     lists: list[set[Key]] = []
     told = loop.on_listed
 
-    async def on_listed(kind: Any, present: set[Key]) -> None:
+    async def on_listed(kind: Any, present: set[Key], namespace: str) -> None:
         lists.append(present)
-        await told(kind, present)
+        await told(kind, present, namespace)
 
     loop.on_listed = on_listed  # type: ignore[method-assign]
     path = through(proxy, apiserver)
     monkeypatch.setitem(os.environ, "KUBECONFIG", path)
-    serving = asyncio.create_task(_serve(loop, KopfSource(path), None))
+    serving = asyncio.create_task(_serve(loop, KopfSource(path), Health()))
     try:
         await until(lambda: len(lists) == 1)
         for name in ("stays", "goes"):

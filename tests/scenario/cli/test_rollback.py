@@ -7,7 +7,7 @@ import pytest
 from stackwright.api.kinds import SECRET
 from stackwright.cli.revisions import choose, kept, spec_of
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import secret_data
 from stackwright.core.secrets.revisions import FIELD, KEPT
 from stackwright.runtime.cluster.specs import replace_spec
 from tests.scenario.world import NAMESPACE, ready_world

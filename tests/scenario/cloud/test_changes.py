@@ -7,7 +7,8 @@ from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import RESOURCES
-from stackwright.core.ports import TerminalError, secret_data
+from stackwright.core.objects import secret_data
+from stackwright.core.ports import TerminalError
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.memcached.kind import Memcached
@@ -38,7 +39,7 @@ async def test_removed_services_are_deleted_completely_and_the_cloud_stays_ready
     assert world.state()["objects"].keys() == only.state()["objects"].keys()
     assert world.osdpl["status"]["services"].keys() == {"memcached"}
     assert {c["type"] for c in world.osdpl["status"]["conditions"]} == {
-        "Ready", "Progressing", "Memcached", "Images", "Nodes"
+        "Ready", "Reconciling", "Stalled", "Memcached", "Images", "Nodes"
     }  # fmt: skip
 
 

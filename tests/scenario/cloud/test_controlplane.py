@@ -11,7 +11,8 @@ from stackwright.cloud.controlplane import STAGE, OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
 from stackwright.core.kubernetes import precache
-from stackwright.core.ports import TerminalError, secret_data
+from stackwright.core.objects import secret_data
+from stackwright.core.ports import TerminalError
 from tests.scenario.world import NAMESPACE, World, assert_only_accounts_are_looked_at
 
 pytestmark = pytest.mark.looptime
@@ -62,7 +63,8 @@ async def test_a_control_plane_becomes_ready_with_every_section(world):
     assert world.condition("Ready", found) == ("True", "Ready", "")
     assert conditions(world) == {
         "Ready": ("True", "Ready"),
-        "Progressing": ("False", "Settled"),
+        "Reconciling": ("False", "Ready"),
+        "Stalled": ("False", "Ready"),
         "Images": ("True", "Done"),
         **dict.fromkeys(ALL, ("True", "Ready")),
     }
@@ -124,7 +126,8 @@ async def test_infrastructure_only_pauses_and_the_rest_follows(world):
     assert services(world) == {"MariaDB", "RabbitMQ", "Memcached"}
     assert conditions(world) == {
         "Ready": ("False", "Paused"),
-        "Progressing": ("False", "Paused"),
+        "Reconciling": ("False", "Paused"),
+        "Stalled": ("True", "Paused"),
         "DeploymentStage": ("False", "Paused"),
         "Images": ("True", "Done"),
         **dict.fromkeys(("MariaDB", "RabbitMQ", "Memcached"), ("True", "Ready")),

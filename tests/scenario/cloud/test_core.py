@@ -10,7 +10,7 @@ from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, SECRET
 from stackwright.api.services.contracts import KeystoneService, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.registry import CONTRACT_KINDS
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import secret_data
 from stackwright.core.settings import Settings
 from stackwright.services.placement import values as placement_values
 from tests.scenario.world import EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, built_world, ready_world

@@ -8,7 +8,7 @@ from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import secret_data
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import SIZES as KEYSTONE
 from stackwright.services.mariadb.kind import MariaDB
@@ -35,7 +35,7 @@ async def test_a_new_cloud_becomes_ready_at_every_level():
     await world.settle()
     status = world.osdpl["status"]
     assert world.condition() == ("True", "Ready", "")
-    assert world.condition("Progressing") == ("False", "Settled", "")
+    assert world.condition("Reconciling") == world.condition("Stalled") == ("False", "Ready", "")
     assert (status["progress"], status["healthSummary"], status["version"]) == ("4/4", "6/6", "epoxy")
     assert {name: child["ready"] for name, child in status["children"].items()} == {
         f"openstack-{name}": True for name in ("keystone", "mariadb", "memcached", "rabbitmq")

@@ -22,8 +22,7 @@ from stackwright.cli.ui.steps import lines as lines_of
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import Observed
-from stackwright.core.objects import belongs
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import belongs, secret_data
 from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Request

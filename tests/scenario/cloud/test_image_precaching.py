@@ -1,9 +1,11 @@
 """Image pre-caching in the life of a cloud: before any release, on all nodes that answer, and never for one alone."""
 
+from dataclasses import replace
+
 import pytest
 
 import tests.scenario.world as module
-from stackwright.api.kinds import DAEMONSET, POD
+from stackwright.api.kinds import DAEMONSET, EVENT, POD, STATEFULSET
 from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings
 from stackwright.services.rabbitmq.kind import RabbitMQ
@@ -33,6 +35,119 @@ async def test_releases_wait_for_the_images_on_the_nodes_at_every_level():
     assert "image-precaching-node-1" in str(world.osdpl["status"]["health"]["image-precaching"])
     world.kubelet.broken.clear()
     world.kubelet.sync(DAEMONSET, precache.NAME)
+    await world.settle()
+    assert world.ready()
+
+
+DENIED = {
+    "phase": "Pending",
+    "conditions": [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}],
+    "containerStatuses": [
+        {
+            "name": "holder",
+            "image": "pause:1",
+            "state": {
+                "waiting": {
+                    "reason": "ImagePullBackOff",
+                    "message": 'Back-off pulling image "example.org/x:1": ErrImagePull: failed to pull and unpack image'
+                    ' "example.org/x:1": failed to resolve reference "example.org/x:1": unexpected status from HEAD'
+                    " request to https://example.org/v2/x/manifests/1: 401 Unauthorized",
+                }
+            },
+        }
+    ],
+}
+CANNOT = "node node-1 cannot pull example.org/x:1: the registry denies access; check the pull Secret"
+
+
+async def test_the_cloud_reports_why_its_images_cannot_be_pulled():
+    world = World()
+    world.kubelet.broken[precache.NAME] = DENIED
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    text = f"Waiting for images on 1 of 1 nodes (DaemonSet image-precaching): {CANNOT}"
+    assert world.condition("Images") == ("False", "RegistryDenied", text)
+    assert world.condition() == ("False", "RegistryDenied", text)
+    assert world.condition("Reconciling")[0] == "True"
+    world.kubelet.broken.clear()
+    world.kubelet.sync(DAEMONSET, precache.NAME)
+    await world.settle()
+    assert world.ready()
+
+
+@pytest.mark.parametrize("name", [precache.NAME, "memcached"])
+async def test_pods_that_pod_security_forbids_are_named_with_the_remedy(name):
+    world = World()
+    world.kubelet.broken[name] = UNREADY
+    world.cloud(features=MEMCACHED)
+    await world.run(60)
+    kind = DAEMONSET if name == precache.NAME else STATEFULSET
+    live = world.get(kind, name)
+    counts = {"currentNumberScheduled": 0, "replicas": 0, "readyReplicas": 0}
+    message = 'Error creating: pods "x" is forbidden: violates PodSecurity "restricted:latest": runAsNonRoot != true'
+    about = {"kind": kind.kind, "uid": live["metadata"]["uid"]}
+    meta = {"name": "refused", "namespace": NAMESPACE}
+    world.cluster.put(EVENT, {"metadata": meta, "reason": "FailedCreate", "message": message, "involvedObject": about})
+    world.cluster.put(kind, {**live, "status": {**live["status"], **counts}})
+    await world.run(90)
+    status, reason, text = world.condition()
+    assert (status, reason) == ("False", "BlockedPodSecurity")
+    assert f"{kind.kind} {name}: Pod Security restricted forbids its pods (runAsNonRoot != true)" in text
+    assert text.endswith(
+        f"kubectl label namespace {NAMESPACE} pod-security.kubernetes.io/enforce=privileged --overwrite"
+    )
+    world.kubelet.broken.clear()
+    world.kubelet.sync(kind, name)
+    await world.settle()
+    assert world.ready()
+
+
+async def test_a_node_that_is_away_explains_no_wait_for_images():
+    world = World(nodes=2)
+    world.kubelet.broken[precache.NAME] = DENIED
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    world.node("node-1", EVERY_ROLE, ready=False)
+    await world.settle()
+    assert "node node-2 cannot pull" in world.condition("Images")[2]
+
+
+NO_TRUE = 'OCI runtime create failed: exec: "true": executable file not found in $PATH'
+
+
+async def test_the_cloud_reports_why_a_pod_with_its_images_does_not_start():
+    world = World()
+    ended = {"exitCode": 128, "reason": "StartError", "message": NO_TRUE}
+    state = {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": ended}}
+    first = {"name": "image-0", "image": "example.org/x:1", **state}
+    world.kubelet.broken[precache.NAME] = {**DENIED, "containerStatuses": [], "initContainerStatuses": [first]}
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    status, reason, message = world.condition("Images")
+    assert (status, reason) == ("False", "Waiting") and message.endswith(NO_TRUE)
+
+
+async def test_the_reason_of_a_service_whose_image_is_missing_reaches_the_cloud():
+    world = World()
+    waiting = {"reason": "ErrImagePull", "message": "manifest unknown"}
+    broken = {
+        **DENIED["containerStatuses"][0],
+        "name": "main",
+        "image": "example.org/y:2",
+        "state": {"waiting": waiting},
+    }
+    world.kubelet.broken["memcached"] = {**DENIED, "containerStatuses": [broken]}
+    world.cloud(features=MEMCACHED)
+    await world.run(60)
+    cannot = "node node-1 cannot pull example.org/y:2: the registry does not have it"
+    for obj in (world.bundle("memcached"), None):
+        status, reason, message = world.condition("Ready", obj) if obj else world.condition()
+        assert (status, reason) == ("False", "ImageMissing") and message.endswith(cannot)
+    await world.settle(patience=3000)
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedImageMissing") and message.endswith(cannot)
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "memcached")
     await world.settle()
     assert world.ready()
 
@@ -137,6 +252,23 @@ async def test_an_override_of_an_image_is_fetched_as_well():
     await world.settle()
     assert world.ready()
     assert held(world) == {"example.org/own:7"}
+
+
+async def test_a_cluster_that_gets_image_volumes_pulls_the_same_images_in_the_other_form():
+    world = World()
+    world.settings = replace(SETTINGS, precaching="init")
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    pod = world.get(DAEMONSET, precache.NAME)["spec"]["template"]["spec"]
+    assert [each["image"] for each in pod["initContainers"]] == [SETTINGS.images["memcached"]] and "volumes" not in pod
+    assert world.ready()
+    await world.stop()
+    world.settings = SETTINGS
+    await world.settle()
+    assert world.ready() and held(world) == {SETTINGS.images["memcached"]}
+    pod = world.get(DAEMONSET, precache.NAME)["spec"]["template"]["spec"]
+    assert "initContainers" not in pod and len(pod["containers"][0]["volumeMounts"]) == 1
+    assert world.helm.calls == [("upgrade", RELEASE)]
 
 
 async def test_foreign_changes_of_the_daemonset_are_reverted():

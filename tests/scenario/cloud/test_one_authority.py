@@ -6,8 +6,7 @@ import time
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.core.objects import AUTHORITY
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import AUTHORITY, secret_data
 from stackwright.runtime import x509
 from stackwright.services.context import CLOUD_AUTHORITY
 from tests.scenario.world import NAMESPACE, UNREADY, World

@@ -8,8 +8,7 @@ import pytest
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find, is_ready
-from stackwright.core.objects import ORPHAN, OWNER
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import ORPHAN, OWNER, secret_data
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.ceph.values import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
 from stackwright.services.ceph_rgw.kind import CephRGW

@@ -351,7 +351,7 @@ async def test_an_externally_managed_cluster_is_not_changed() -> None:
     world = Clusters()
     world.write(CLUSTERS, "c", MANAGED, annotations={MANAGED_BY: "terraform"})
     await world.run(60)
-    assert (world.there(), world.status(), world.clouds.looks) == ([], {}, 0)
+    assert (world.there(), world.status(), world.clouds.looks) == ([], {"observedGeneration": -1}, 0)
     assert "finalizers" not in world.get(CLUSTERS, "c")["metadata"]  # type: ignore[index]
     world.delete(CLUSTERS, "c")
     await world.settle()

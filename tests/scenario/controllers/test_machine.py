@@ -440,8 +440,8 @@ async def test_the_machine_reports_what_blocks_its_server() -> None:
     await world.run(60)
     assert told(world, "InstanceReady") == told(world) == world.told(kind=SERVERS, name="m")
     assert "flavor with name huge" in told(world)[1]
-    progressing = find(machine(world), "Progressing") or {}
-    assert progressing["status"] == "True"
+    reconciling = find(machine(world), "Reconciling") or {}
+    assert reconciling["status"] == "True"
 
 
 async def test_a_deleted_server_with_a_published_id_is_not_replaced() -> None:

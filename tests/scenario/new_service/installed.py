@@ -13,7 +13,7 @@ from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymen
 from stackwright.cloud.registry import BY_KIND, RESOURCES
 from stackwright.cloud.support import TESTED, accepted
 from stackwright.core.helm.chart_schema import value_errors
-from stackwright.core.ports import secret_data
+from stackwright.core.objects import secret_data
 from stackwright.local.image import recipes
 from stackwright.services.connections import CONNECTIONS
 from stackwright.services.declaration import INGRESS

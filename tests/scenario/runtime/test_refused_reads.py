@@ -69,4 +69,4 @@ async def test_the_status_of_what_another_system_manages_is_left_to_it() -> None
     world.make()
     world.write(CLUSTERS, "c", (world.get(CLUSTERS, "c") or {})["spec"], annotations={MANAGED_BY: "terraform"})
     await world.run(300)
-    assert world.status() == {}
+    assert world.status() == {"observedGeneration": -1}

@@ -116,13 +116,13 @@ def _download(folder: Path) -> None:
 
 
 @contextmanager
-def docker_registry(folder: Path) -> Iterator[Server]:
+def docker_registry(folder: Path, address: str = "127.0.0.1") -> Iterator[Server]:
     """Start it on a free port of this machine, with its data in the folder."""
     issuer = x509.authority("registry", time.time())
-    made, _ = x509.issue(issuer, ["localhost"], ["127.0.0.1"], time.time())
+    made, _ = x509.issue(issuer, ["localhost"], [address], time.time())
     for name, content in {**made, "htpasswd": f"{USER}:{_HASH}\n"}.items():
         (folder / name).write_text(content)
-    server = _started(folder)
+    server = _started(folder, address)
     try:
         server.requests()
         yield server
@@ -130,10 +130,10 @@ def docker_registry(folder: Path) -> Iterator[Server]:
         server.stop()
 
 
-def _started(folder: Path) -> Server:
+def _started(folder: Path, address: str) -> Server:
     """Start it, on another port if a process of the machine takes its port first."""
     for attempt in range(1, _ATTEMPTS + 1):
-        server = _serve(folder)
+        server = _serve(folder, address)
 
         def unready(server: Server = server) -> str | None:
             if server.process.poll() is not None:
@@ -153,14 +153,14 @@ def _started(folder: Path) -> Server:
     raise AssertionError("unreachable")
 
 
-def _serve(folder: Path) -> Server:
-    port = _free_port()
+def _serve(folder: Path, address: str) -> Server:
+    port = _free_port(address)
     config = {
         "version": "0.1",
         "log": {"level": "warn"},
         "storage": {"filesystem": {"rootdirectory": str(folder / "data")}},
         "http": {
-            "addr": f"127.0.0.1:{port}",
+            "addr": f"{address}:{port}",
             "tls": {"certificate": str(folder / "tls.crt"), "key": str(folder / "tls.key")},
         },
         "auth": {"htpasswd": {"realm": "registry", "path": str(folder / "htpasswd")}},
@@ -171,11 +171,12 @@ def _serve(folder: Path) -> Server:
         command = bound([program(), "serve", folder / "config.yml"])
         environ = {name: text for name, text in os.environ.items() if not name.startswith("REGISTRY_")}
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environ)
-    return Server(f"localhost:{port}", folder / "ca.crt", log, process)
+    host = "localhost" if address == "127.0.0.1" else address
+    return Server(f"{host}:{port}", folder / "ca.crt", log, process)
 
 
-def _free_port() -> int:
+def _free_port(address: str) -> int:
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.bind((address, 0))
         port: int = free.getsockname()[1]
         return port

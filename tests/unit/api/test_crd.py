@@ -10,6 +10,8 @@ import yaml
 from stackwright.api.crd import KEEP, MARK
 from stackwright.api.crd import crd as generated
 from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
+from stackwright.controllers.catalog import controllers
+from stackwright.core.settings import Settings
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
 TEMPLATES = [resource for resource in RESOURCES if "Template" in resource.KIND.kind]
@@ -96,8 +98,18 @@ def test_conditions_can_be_owned_one_by_one(resource):
 
 
 @each_kind
-def test_a_status_has_no_defaults(resource):
-    assert not [path for path, node in nodes(schema_of(resource)["properties"]["status"]) if "default" in node]
+def test_the_fields_of_a_status_have_no_defaults(resource):
+    status = {**schema_of(resource)["properties"]["status"]}
+    status.pop("default", None)
+    assert not [path for path, node in nodes(status) if "default" in node]
+
+
+@each_kind
+def test_the_kinds_that_a_controller_reports_are_in_progress_before_the_first_report(resource):
+    """Others have no status, so they are current for kstatus."""
+    reported = {each.kind for each in controllers(Settings()) if each.owns_ready}
+    default = schema_of(resource)["properties"]["status"].get("default")
+    assert default == ({"observedGeneration": -1} if resource.KIND in reported else None)
 
 
 @each_kind

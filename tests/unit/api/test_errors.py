@@ -122,7 +122,7 @@ def test_an_unknown_field_is_reported_with_its_path_and_the_allowed_names(change
         ({"features": {"Keystone": {}}}, "spec.features.Keystone: unknown field; did you mean keystone? allowed: "),
         ({"x": 1}, "spec.x: unknown field; allowed: "),
         ({"REGIONNAME": "a"}, "spec.REGIONNAME: unknown field; did you mean region_name? allowed: "),
-        ({"x" * 300: 1}, f"spec.{'x' * 80}…: unknown field; allowed: "),
+        ({"x" * 300: 1}, f"spec.{'x' * 79}…: unknown field; allowed: "),
         ({"services": {"identiti": {}}}, "spec.services: unknown service identiti; did you mean identity? allowed: "),
     ],
 )

@@ -25,6 +25,7 @@ from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.keystone.kind import Keystone
 from support.commands import connect
 from support.paths import ROOT
+from tests.unit.examine.examined import ExaminedCluster, fit
 
 MANIFEST = """\
 apiVersion: lcm.mirantis.com/v1alpha1
@@ -293,21 +294,63 @@ def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:
         assert not each["kind"] or f"{each['namespace']}/{each['name']}".lstrip("/") in each["what"], each
 
 
-def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: MemoryCluster, tmp_path: Path) -> None:
+@pytest.fixture
+def examined(monkeypatch: pytest.MonkeyPatch, cluster: MemoryCluster) -> ExaminedCluster:
+    """A cluster that is fit, for commands without helm."""
+    found = fit()
+    found.put(NAMESPACE, {"metadata": {"name": "openstack"}})
+    connect(monkeypatch, found)
+    monkeypatch.setattr(tools, "binary", lambda name: Path("/none"))
+    monkeypatch.setenv("PATH", "")
+    return found
+
+
+def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(examined: ExaminedCluster, tmp_path: Path) -> None:
     words = ("doctor", "--kubeconfig", str(tmp_path / "kubeconfig"))
     assert called(*words).exit_code == 0
     waiting = {"name": "api", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
     pod = {"metadata": {"namespace": "openstack", "name": "p"}, "spec": {}, "status": {"containerStatuses": [waiting]}}
-    cluster.put(POD, pod)
+    examined.put(POD, pod)
     called("apply", "-f", "-", stdin=MANIFEST)
-    cloud = cluster.peek(OpenStackDeployment.KIND, ("openstack", "cloud"))
+    cloud = examined.peek(OpenStackDeployment.KIND, ("openstack", "cloud"))
     ready = {"type": "Ready", "status": "False", "reason": "BlockedX", "message": "no such flavor"}
-    cluster.put(OpenStackDeployment.KIND, {**(cloud or {}), "status": {"conditions": [ready]}})
+    examined.put(OpenStackDeployment.KIND, {**(cloud or {}), "status": {"conditions": [ready]}})
     result = called(*words)
     assert result.exit_code == 1
     assert "openstack/p: api: ImagePullBackOff" in result.stdout
     assert "OpenStackDeployment openstack/cloud: no such flavor" in result.stdout
     assert "machine" not in result.stdout
+
+
+def test_doctor_indents_foreign_lines_so_that_they_are_no_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [doctor.Finding("pod p", "problem", "no such image\n ✓ pod p: fit")]
+    monkeypatch.setattr(doctor, "examine", lambda _: found)
+    result = called("doctor")
+    assert (result.stdout, result.exit_code) == (" ✗ pod p: no such image\n       ✓ pod p: fit\n", 1)
+
+
+def test_doctor_tells_what_a_cluster_lacks_for_a_manifest(examined: ExaminedCluster) -> None:
+    assert called("doctor", "-f", "-", stdin=MANIFEST).exit_code == 0
+    spec = "openstack_version: epoxy, local_volume_storage_class: ssd,"
+    result = called("doctor", "-f", "-", "-o", "json", stdin=MANIFEST.replace("openstack_version: epoxy,", spec))
+    assert result.exit_code == 1
+    [found] = [each for each in json.loads(result.stdout) if each["level"] == "problem"]
+    assert set(found) == {"subject", "level", "text", "remedy", "log"}
+    assert found["subject"] == "StorageClass ssd" and "openstack/openstack-mariadb" in found["text"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "error"),
+    [
+        (["--images", "Not A Prefix"], 2, "Invalid value for --images"),
+        (["--nodes"], 1, "name the registry by --images"),
+        (["-f", "-"], 1, "contains no OpenStackDeployment or OpenStackControlPlane"),
+    ],
+)
+def test_doctor_refuses_wrong_usage(examined: ExaminedCluster, words: list[str], code: int, error: str) -> None:
+    companion = "apiVersion: v1\nkind: Namespace\nmetadata: {name: openstack}\n"
+    result = called("doctor", *words, stdin=companion)
+    assert (result.exit_code, error in " ".join(result.stderr.split())) == (code, True)
 
 
 def test_doctor_reports_that_the_variable_names_no_file(

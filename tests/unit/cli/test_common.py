@@ -73,9 +73,12 @@ def test_each_command_can_be_quiet_and_verbose(name: str) -> None:
         ["status", "--kubeconfig", ""],
         ["status", "--context", ""],
         ["delete", "cloud", "--namespace", ""],
+        ["delete", ""],
+        ["restart", ""],
+        ["logs", ""],
     ],
 )
-def test_an_empty_value_of_an_option_is_refused(
+def test_an_empty_value_of_an_option_or_argument_is_refused(
     kubeconfig: Path, words: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`stackwright crds --dir "$DIR"` without a value of the variable wrote into the current directory."""

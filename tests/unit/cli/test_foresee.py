@@ -11,7 +11,8 @@ from stackwright.api.kinds import SECRET
 from stackwright.cli import foresee
 from stackwright.cli.cluster import _explained
 from stackwright.cli.manifests.load import Manifest, load
-from stackwright.core.ports import NotServed, secret_data
+from stackwright.core.objects import secret_data
+from stackwright.core.ports import NotServed
 from stackwright.forecast.entries import BUILT, Entry, source_of
 from stackwright.runtime.memory import MemoryCluster
 

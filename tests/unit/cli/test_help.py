@@ -27,6 +27,19 @@ def test_help_lists_existing_commands() -> None:
     assert "stackwright up --nodes 3" in result.output
 
 
+def test_no_text_of_a_list_of_subcommands_is_cut() -> None:
+    result = CliRunner().invoke(app, ["images", "--help"], env={"COLUMNS": "80"})
+    assert "verify  Show which images and charts a registry has." in result.output
+    assert "..." not in result.output.partition("Commands:")[2]
+
+
+def test_published_images_are_for_existing_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: pytest.fail("it begins"))
+    result = CliRunner().invoke(app, ["up", "--images", "registry.example.org/stackwright"])
+    assert result.exit_code == 2
+    assert "--images: a local cluster uses images that are built here" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize("argv", [["nonsense"], ["up", "--nodes", "0"], ["down", "--cache"]])
 def test_wrong_usage_is_two(argv: list[str]) -> None:
     assert CliRunner().invoke(app, argv).exit_code == 2

@@ -20,9 +20,9 @@ def test_ago(seconds: float, text: str) -> None:
 def test_data_can_be_read_back() -> None:
     shared = ["ä"]
     data = {"b": shared, "a": shared}
-    assert json.loads(dumped(data, Format.JSON)) == data
-    assert yaml.safe_load(dumped(data, Format.YAML)) == data
-    assert "&" not in dumped(data, Format.YAML)
+    assert json.loads(dumped(data, Data.JSON)) == data
+    assert yaml.safe_load(dumped(data, Data.YAML)) == data
+    assert "&" not in dumped(data, Data.YAML)
 
 
 @pytest.mark.parametrize(("format_", "same"), [(Format.JSON, Data.JSON), (Format.YAML, Data.YAML)])
@@ -31,7 +31,7 @@ def test_programs_get_data_and_no_text_is_built(
 ) -> None:
     show(format_, {"a": 1}, lambda: pytest.fail("it was built"))
     assert capsys.readouterr().out == dumped({"a": 1}, same) + "\n"
-    assert dumped({"a": 1}, Format.JSON) != dumped({"a": 1}, Format.YAML)
+    assert dumped({"a": 1}, Data.JSON) != dumped({"a": 1}, Data.YAML)
 
 
 def test_people_get_a_text_whose_colours_are_its_only_control_characters(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,7 +63,7 @@ def test_kubectl_starts_it_by_its_name(monkeypatch: pytest.MonkeyPatch, capsys: 
     [
         (["rest"], ["restart\tRestart the pods of a service by a rolling..."]),
         (["logs", "keyst"], ["keystone"]),
-        (["images", "pu"], ["push\tPush complete images to a registry; build..."]),
+        (["images", "pu"], ["push\tPush images and charts to a registry."]),
         (["status", "--names"], ["--namespace\tNamespace of the cloud."]),
         (["apply", "-f", "cl"], []),
         (["logs", "it's $HOME", "keyst"], []),

@@ -15,7 +15,7 @@ from stackwright import cli
 from stackwright.cli import common
 from stackwright.cli.app import app
 from stackwright.cli.change.plan import _text
-from stackwright.cli.output import Format, dumped
+from stackwright.cli.output import Data, dumped
 from stackwright.cli.show.status import Answer, _changed_lines
 from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
@@ -97,7 +97,7 @@ def test_plans() -> None:
 
 def test_json_is_safe_and_the_same() -> None:
     data = {EVIL: [EVIL, "a\x7f\x85ä\xa0"]}
-    text = dumped(data, Format.JSON)
+    text = dumped(data, Data.JSON)
     assert not set(text) & {chr(each) for each in (*range(10), *range(11, 32), *range(127, 160))}
     assert json.loads(text) == data
 

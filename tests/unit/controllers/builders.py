@@ -46,7 +46,7 @@ ANY = st.recursive(
 CONDITIONS = st.lists(
     st.builds(
         lambda t, s, g: {"type": t, "status": s, "reason": "R", "message": "m", "observedGeneration": g},
-        st.sampled_from(["Ready", "Nodes", "Progressing"]),
+        st.sampled_from(["Ready", "Nodes", "Reconciling"]),
         st.sampled_from(["True", "False", "Unknown"]),
         st.integers(0, 2),
     ),

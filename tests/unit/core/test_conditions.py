@@ -1,5 +1,7 @@
 """Conditions, and how the worst becomes Ready."""
 
+import pytest
+
 from stackwright.core.conditions import (
     Condition,
     Wait,
@@ -15,25 +17,50 @@ from stackwright.core.conditions import (
     waiting,
     waiting_for,
     why_not_ready,
+    with_progress,
 )
 
 
-def test_when_all_stages_are_done_ready_is_true_and_nothing_progresses():
-    ready, progressing = summary([done("A"), done("B")])
-    assert (ready.type, ready.status, ready.reason) == ("Ready", True, "Ready")
-    assert (progressing.type, progressing.status) == ("Progressing", False)
+def test_when_all_stages_are_done_ready_is_true():
+    assert summary([done("A"), done("B")]) == Condition("Ready", True, "Ready", "")
 
 
 def test_the_first_stage_that_waits_is_mirrored_with_its_own_words():
-    ready, progressing = summary([done("A"), waiting("B", "for b", "Slow"), waiting("C", "for c")])
+    ready = summary([done("A"), waiting("B", "for b", "Slow"), waiting("C", "for c")])
     assert ready == Condition("Ready", False, "Slow", "for b")
-    assert progressing == Condition("Progressing", True, "Slow", "for b")
 
 
-def test_a_blocked_stage_is_worse_than_any_that_waits_and_does_not_progress():
-    ready, progressing = summary([waiting("A", "for a"), blocked("B", "Broken", "mend it")])
+def test_a_blocked_stage_is_worse_than_any_that_waits():
+    ready = summary([waiting("A", "for a"), blocked("B", "Broken", "mend it")])
     assert ready == Condition("Ready", False, "BlockedBroken", "mend it")
-    assert progressing.status is False
+
+
+@pytest.mark.parametrize(
+    ("stage", "expected"),
+    [
+        (done("A"), "Ready"),
+        (waiting("A", "for a"), "Reconciling"),
+        (Condition("A", None, "Slow", "for a"), "Reconciling"),
+        (blocked("A", "InvalidValues", "mend it"), "Stalled"),
+        (blocked("A", "Refused", "mend it"), "Stalled"),
+        (waiting("A", "mend it", "CredentialsInvalid"), "Stalled"),
+        (waiting("A", "mend it", "Paused"), "Stalled"),
+    ],
+)
+def test_exactly_one_of_ready_reconciling_and_stalled_is_true(stage, expected):
+    ready = summary([stage])
+    found = with_progress([ready, stage])
+    assert [each.type for each in found] == ["Ready", "Reconciling", "Stalled", "A"]
+    (true,) = [each for each in found[:3] if each.status]
+    assert (true.type, true.reason, true.message) == (expected, ready.reason, ready.message)
+    assert {each.message for each in found[1:3] if not each.status} == {""}
+
+
+def test_without_ready_nothing_is_added_and_an_earlier_report_is_replaced():
+    assert with_progress([done("Nodes")]) == [done("Nodes")]
+    before = [Condition("Reconciling", True, "Old"), Condition("Stalled", True, "Old")]
+    found = with_progress([*before, summary([])])
+    assert [(each.type, each.status) for each in found] == [("Ready", True), ("Reconciling", False), ("Stalled", False)]
 
 
 def test_a_reason_gets_the_prefix_blocked_once():
@@ -122,7 +149,7 @@ def test_the_message_of_a_wait_is_built_from_its_data():
 
 
 def test_ready_has_the_waits_of_its_worst_stage():
-    ready, _ = summary([done("A"), waiting_for("B", "MariaDB n/x"), waiting("C", "other")])
+    ready = summary([done("A"), waiting_for("B", "MariaDB n/x"), waiting("C", "other")])
     assert ready.waits_for == Wait("MariaDB n/x")
 
 

@@ -16,7 +16,7 @@ BLOCKED = {"blocked": 1, "TerminalCloudError": 0}  # these put "Blocked" before 
 POSITION = BLOCKED | {
     **{"waiting": 2, "waiting_for": 3, "done": 2, "Condition": 2},
     **{"TransientCloudError": 0, "Late": 0, "Deferred": 0},
-    **{"Warn": 1, "event": 1},
+    **{"Warn": 1, "event": 1, "_Cause": 0},
 }
 Names = dict[str, set[str]]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import docs as generator
-from stackwright.core.conditions import DONE
+from stackwright.core.conditions import DONE, ENDED_BY_USER, needs_user
 from stackwright.core.openstack.errors import Reason
 from support.paths import ROOT
 from tests.unit.docs.condition_reasons import Reasons
@@ -110,6 +110,17 @@ def test_every_direct_dependency_has_its_reason() -> None:
         names |= {re.sub(r"/cmd/.*", "", program) for program in programs}
     told = set(re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/explanation/dependencies.md").read_text(), re.MULTILINE))
     assert not sorted(names ^ told)
+
+
+def test_the_table_of_reasons_that_need_a_user_has_those_that_stall_an_object() -> None:
+    _, alone, user = re.split(
+        "^## Reasons that .*$", (ROOT / "docs/reference/conditions.md").read_text(), flags=re.MULTILINE
+    )
+    user = user.partition("\n## ")[0]
+    row = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+    assert [reason for reason in row.findall(alone) if needs_user(reason)] == []
+    assert [reason for reason in row.findall(user) if not needs_user(reason)] == []
+    assert {*row.findall(user)} >= ENDED_BY_USER
 
 
 # A path that begins at the root, in a home or where a checkout may be; /root/.ssh and alike would be of any machine.

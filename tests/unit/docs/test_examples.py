@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import argocd
 import pytest
 import yaml
 
@@ -23,7 +24,7 @@ EXAMPLES = ROOT / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 NAMES = [
     "catalog-entry", "cloud", "cluster", "control-plane", "floating-ip", "glance-standalone", "identity",
-    "keystone-only", "memcached-only", "overrides", "server-volumes", "server", "storage",
+    "keystone-only", "memcached-only", "overrides", "production", "server-volumes", "server", "storage",
 ]  # fmt: skip
 CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
 
@@ -39,6 +40,42 @@ def services_of(name: str) -> dict[str, dict[str, Any]]:
     spec, errors = parse(cloud)
     assert spec is not None, errors
     return {wanted.name: service_object(cloud, spec, wanted) for wanted in wanted_services(spec)}
+
+
+def test_the_health_scripts_of_argo_cd_are_up_to_date() -> None:
+    assert argocd.TARGET.read_text() == argocd.config_map(), "call `make docs`"
+    data = yaml.safe_load(argocd.TARGET.read_text())["data"]
+    kinds = {f"{each.KIND.group}_{each.KIND.kind}" for each in BY_KIND.values() if each.REPORTED}
+    assert {key.removeprefix("resource.customizations.health.") for key in data} == kinds
+
+
+def test_flux_waits_for_each_step_and_deletes_no_cloud() -> None:
+    steps = documents("gitops/flux")
+    assert [step["spec"].get("dependsOn") for step in steps[1:]] == [
+        [{"name": before["metadata"]["name"]}] for before in steps[:-1]
+    ]
+    assert {step["spec"]["prune"] for step in steps} == {False}
+    (cloud,) = [each for each in documents("cloud") if each["kind"] == "OpenStackDeployment"]
+    (checked,) = steps[-1]["spec"]["healthChecks"]
+    named = {name: cloud["metadata"][name] for name in ("name", "namespace")}
+    assert checked == {"apiVersion": cloud["apiVersion"], "kind": cloud["kind"], **named}
+    (expressions,) = steps[-1]["spec"]["healthCheckExprs"]
+    assert (expressions["apiVersion"], expressions["kind"]) == (cloud["apiVersion"], cloud["kind"])
+
+
+def test_flux_pulls_the_chart_of_this_version() -> None:
+    found = {each["kind"]: each["spec"] for each in documents("gitops/flux-operator") if "spec" in each}
+    version = yaml.safe_load((ROOT / "charts/stackwright/Chart.yaml").read_text())["version"]
+    assert found["OCIRepository"]["ref"]["semver"] == version.rpartition(".")[0] + ".x"
+    assert found["HelmRelease"]["chartRef"]["kind"] == "OCIRepository"
+
+
+def test_the_chart_of_flux_leaves_the_kinds_to_their_own_kustomization() -> None:
+    """They are templates of the chart, which `crds: Skip` of a HelmRelease does not concern."""
+    (release,) = [each["spec"] for each in documents("gitops/flux-operator") if each["kind"] == "HelmRelease"]
+    assert release["values"] == {"crds": {"install": False}}
+    assert yaml.safe_load((ROOT / "charts/stackwright/values.yaml").read_text())["crds"] == {"install": True}
+    assert "crds" not in release["install"].keys() | release["upgrade"].keys()
 
 
 def test_all_examples_exist() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP
-from stackwright.core.plan import Apply, HelmUninstall, SqlAccount
+from stackwright.core.plan import Apply, HelmUninstall, HelmUpgrade, SqlAccount
 from stackwright.forecast.costs import objects
-from stackwright.forecast.impact import Facts, Restart, lost, restarts
+from stackwright.forecast.impact import Facts, Restart, claimed, lost, restarts
 from stackwright.forecast.simulate import Step
 
 SURGE = "new pods start before old ones end"
@@ -175,3 +175,16 @@ def test_claims_of_other_releases_and_retained_ones_are_kept() -> None:
 def test_objects_of_others_have_no_back_ends() -> None:
     meta = {"metadata": {"namespace": "n", "name": "c"}}
     assert lost([Step(1, "x", Apply(CONFIGMAP, meta), before=meta)], Facts()) == ()
+
+
+def test_only_releases_with_volumes_need_a_storage_class() -> None:
+    def step(name: str, **values: Any) -> Step:
+        return Step(1, "x", HelmUpgrade(("n", name), name, "", values, "", {}))
+
+    steps = [
+        step("etcd", volume={"class_name": "fast"}),
+        step("glance", volume={"store": "images"}),
+        step("glance-in-ceph", volume={"store": ""}),
+        step("nova"),
+    ]
+    assert claimed(steps, ()) == {"fast": ["n/etcd"], "": ["n/glance"]}

@@ -58,7 +58,7 @@ async def test_an_exception_in_observe_or_decide_becomes_a_condition_without_its
     assert (ready["status"], ready["reason"]) == ("False", "InternalError")
     assert f": {name} at runtime/cycle/cycle.py:" in ready["message"]
     assert "stackwright report" in ready["message"]
-    assert operator.condition(type_="Progressing")["status"] == "False"
+    assert operator.condition(type_="Reconciling")["status"] == "True", "it is tried again"
     assert SECRET_TEXT not in json.dumps([operator.cluster.all(Memcached.KIND), logs], default=str)
     assert [entry for entry in logs if entry["event"] == "internal error" and name in entry["fault"]]
     assert 4 <= len(operator.runs) <= 9, "tried again with backoff"

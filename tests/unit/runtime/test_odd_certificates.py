@@ -6,9 +6,12 @@ import base64
 import warnings
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stackwright.core.secrets import pem
 from stackwright.runtime import x509
 from stackwright.services.ingress.features import problems
 from tests.unit.runtime import odd_curves
@@ -76,3 +79,14 @@ def test_a_certificate_with_a_key_on_an_unknown_curve_is_rejected(odd: str) -> N
             refused()
     assert list(problems(GIVEN | {"api_cert": odd})) == ["api_cert"]
     assert list(problems(GIVEN | {"ca_cert": odd})) == ["ca_cert"]
+
+
+def test_the_numbers_of_an_rsa_key_are_checked_where_we_sign_or_serve_with_it() -> None:
+    numbers = rsa.generate_private_key(65537, 2048).private_numbers()
+    broken = rsa.RSAPrivateNumbers(
+        numbers.p, numbers.q, numbers.d + 2, numbers.dmp1, numbers.dmq1, numbers.iqmp, numbers.public_numbers
+    ).private_key(unsafe_skip_rsa_key_validation=True)
+    text = broken.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    with pytest.raises(ValueError):
+        pem.private_key(text)
+    assert pem.private_key(text, checked=False)

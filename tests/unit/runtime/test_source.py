@@ -47,11 +47,11 @@ def obj(name):
 class Stage:
     """Kopf's own watch of one kind; `lists` are what each list and the watch after it bring, the last for ever."""
 
-    def __init__(self, monkeypatch, *lists):
+    def __init__(self, monkeypatch, *lists, namespaces=()):
         self.lists, self.begun, self.told, self.events = list(lists), 0, [], []
         monkeypatch.setattr(watches, "_of_kopf", self._continuous_watch)
         self.shown = []
-        self.watches = Watches([KIND], self._on_listed, self._listing)
+        self.watches = Watches([KIND], self._on_listed, self._listing, namespaces)
         self.watches.listen()
 
     def _listing(self, kind):
@@ -59,8 +59,8 @@ class Stage:
         begun = self.begun
         return lambda obj: self.shown.append((begun, obj["metadata"]["name"]))
 
-    async def _on_listed(self, kind, present):
-        self.told.append((kind, set(present)))
+    async def _on_listed(self, kind, present, namespace):
+        self.told.append((kind, set(present), namespace) if namespace else (kind, set(present)))
 
     async def _continuous_watch(self, **_):
         self.begun += 1
@@ -72,9 +72,11 @@ class Stage:
         if not self.lists:
             await asyncio.Event().wait()
 
-    async def run(self, seconds, resource=RESOURCE):
+    async def run(self, seconds, resource=RESOURCE, namespace=None):
         async def consume():
-            async for event in watching.infinite_watch(settings=OperatorSettings(), resource=resource, namespace=None):
+            async for event in watching.infinite_watch(
+                settings=OperatorSettings(), resource=resource, namespace=namespace
+            ):
                 self.events.append(event)
 
         with contextlib.suppress(TimeoutError):
@@ -136,7 +138,7 @@ async def test_a_watch_is_alive_while_it_brings_anything(monkeypatch):
     await asyncio.sleep(1205)
     assert not stage.watches.silent()
     await asyncio.sleep(SILENT + 1)
-    assert "memcacheds has received no event for 60" in stage.watches.silent()[KIND]
+    assert "memcacheds has received no event for 60" in stage.watches.silent()[KIND, ""]
     running.cancel()
 
 
@@ -144,7 +146,7 @@ async def test_a_watch_that_never_begins_is_dead_and_its_cause_is_known(monkeypa
     denied = errors.APIForbiddenError({"message": "it is forbidden"}, status=403, headers={})
     stage = Stage(monkeypatch, *([denied] for _ in range(200)))
     await stage.run(SILENT + 10)
-    assert "it is forbidden" in stage.watches.silent()[KIND]
+    assert "it is forbidden" in stage.watches.silent()[KIND, ""]
 
 
 @contextlib.asynccontextmanager
@@ -394,7 +396,7 @@ class Silence:
         self.texts = texts
 
     def silent(self):
-        return {KIND: " ".join(self.texts.values())} if self.texts else {}
+        return {(KIND, "n"): " ".join(self.texts.values())} if self.texts else {}
 
 
 async def test_a_hanging_worker_is_a_cause_and_a_slow_one_is_not(monkeypatch):
@@ -434,6 +436,7 @@ async def test_a_silent_watch_is_a_cause_only_if_the_api_server_responds(answer,
     operator = Operator(controller())
 
     async def get(kind, key):
+        assert key[0] == "n", "an operator may have no rights in other namespaces"
         if answer:
             raise answer
 
@@ -473,3 +476,30 @@ async def test_healthz_returns_the_cause(unused_tcp_port):
         assert (await ask("/readyz"))[0] == 200
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
+
+
+async def test_each_managed_namespace_has_a_watch_of_its_own(monkeypatch):
+    """One that is silent is named, although the other one is alive."""
+    stage = Stage(monkeypatch, [*listed("a"), LISTED], namespaces=("n", "other"))
+    await stage.run(SILENT, namespace="n")
+    await asyncio.sleep(1)
+    assert stage.told == [(KIND, {("n", "a")}, "n")]
+    silent = stage.watches.silent()
+    assert set(silent) == {(KIND, "other"), (KIND, "n")}
+    assert "memcacheds in other has received no event for 601 s" in silent[KIND, "other"]
+    stage = Stage(monkeypatch, [LISTED], namespaces=("n",))
+    await stage.run(5, namespace="n")
+    assert not stage.watches.silent()
+
+
+async def test_a_list_of_one_namespace_says_nothing_of_another():
+    async with loaded("x") as operator:
+        gone = operator.runtime.store.get(KIND, KEY)
+        operator.cluster.get = AsyncMock(return_value=None)
+        await operator.runtime.on_listed(KIND, set(), "other")
+        await asyncio.sleep(1)
+        operator.cluster.get.assert_not_awaited()
+        assert operator.runtime.store.get(KIND, KEY) == gone
+        await operator.runtime.on_listed(KIND, set(), "n")
+        await asyncio.sleep(1)
+        assert operator.runtime.store.get(KIND, KEY) is None

@@ -7,7 +7,15 @@ import pytest
 
 from stackwright.core.conditions import done
 from stackwright.core.plan import Plan
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, Unreachable
+from stackwright.core.ports import (
+    Conflict,
+    NotServed,
+    TerminalError,
+    TransientError,
+    Unavailable,
+    UnmanagedNamespace,
+    Unreachable,
+)
 from stackwright.services.memcached.kind import Memcached
 from tests.unit.runtime.test_runtime import KEY, Operator, Seen, controller, plan, put
 
@@ -47,24 +55,35 @@ def verbs(operator):
 
 
 @pytest.mark.parametrize(
-    ("error", "reason", "progressing"),
+    ("error", "reason", "stalled"),
     [
-        (REFUSED, "BlockedRefused", "False"),
-        (TransientError(TEXT), "Waiting", "True"),
-        (NotServed(TEXT), "KindMissing", "True"),
-        (Conflict(TEXT, Memcached.KIND, KEY), "Waiting", "True"),
+        (REFUSED, "BlockedRefused", "True"),
+        (TransientError(TEXT), "Waiting", "False"),
+        (NotServed(TEXT), "KindMissing", "False"),
+        (Conflict(TEXT, Memcached.KIND, KEY), "Waiting", "False"),
     ],
 )
-async def test_what_is_refused_for_long_is_in_ready_and_written_once(error, reason, progressing):
+async def test_what_is_refused_for_long_is_in_ready_and_written_once(error, reason, stalled):
     operator = watching(error)
     await operator.run(10)
     assert operator.condition() is None, "it may pass by itself, as while an API server starts"
     await operator.run(600)
     ready = operator.condition()
     assert (ready["status"], ready["reason"], ready["message"]) == ("False", reason, TEXT)
-    assert operator.condition(type_="Progressing")["status"] == progressing
+    assert operator.condition(type_="Stalled")["status"] == stalled
     assert verbs(operator).count("apply_status") == 1
     assert len(operator.runs) <= 2 * 17, "0.5 s, doubled up to a minute, in both runs"
+
+
+async def test_a_namespace_that_is_not_managed_is_in_ready_at_once():
+    """No request was refused, which may pass; the operator itself knows."""
+    operator = watching(UnmanagedNamespace(TEXT))
+    await operator.run(0.1)
+    ready = operator.condition()
+    assert (ready["status"], ready["reason"], ready["message"]) == ("False", "BlockedNamespace", TEXT)
+    assert operator.condition(type_="Stalled")["status"] == "True"
+    await operator.run(600)
+    assert verbs(operator).count("apply_status") == 1
 
 
 async def test_a_text_with_a_request_id_is_written_once():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, get_args
 
 import pytest
+import yaml
 
+from stackwright import assets
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec, Section
 from stackwright.services.cloud import Cloud
 from stackwright.services.context import COMPUTE, Settings
@@ -26,6 +30,8 @@ CLOUD = Cloud(
 OTHERS = {"keystone": {"admin_password"}}
 # Labels of nodes for components that a cloud may have no node for: OVN's agent runs where servers run.
 OPTIONAL = {"neutron": {COMPUTE}}
+# Settings that turn off what charts have by default, besides the clean-up of databases.
+OFF = {"nova": {"libvirt": {"tls": {"enabled": False}}}}
 
 each_service = pytest.mark.parametrize("declared", SERVICES, ids=lambda declared: declared.name)
 
@@ -59,6 +65,28 @@ def test_a_service_requires_nodes_with_the_labels_of_its_pods(declared: Service)
     placed = [place for chart in declared.charts for place in chart.values(context)["labels"].values()]
     labels = {(place["node_selector_key"], place["node_selector_value"]) for place in placed}
     assert set(declared.node_labels) == labels - OPTIONAL.get(declared.name, set())
+
+
+@each_service
+def test_no_null_is_meant_to_override_a_default_of_a_chart(declared: Service) -> None:
+    """A merge removes nulls, so the default would apply: an empty value turns such a thing off."""
+    idle = replace(CLOUD, cleanups={each.name: {"enabled": False} for each in SERVICES})
+    for settings in (declared.from_cloud(CLOUD), declared.from_cloud(idle) | OFF.get(declared.name, {})):
+        context = context_of(declared, {"settings": settings})
+        assert context is not None
+        for chart in declared.charts:
+            defaults = yaml.safe_load((assets.require(f"charts/{chart.name}") / "values.yaml").read_text())
+            assert not list(ineffective(chart.values(context), defaults, chart.name))
+
+
+def ineffective(values: Mapping[str, Any], defaults: Mapping[str, Any], path: str) -> Iterator[str]:
+    """Paths of nulls for which the chart has another default."""
+    for name, value in values.items():
+        default = defaults.get(name)
+        if isinstance(value, Mapping) and isinstance(default, Mapping):
+            yield from ineffective(value, default, f"{path}.{name}")
+        elif value is None and default is not None:
+            yield f"{path}.{name}"
 
 
 def test_each_call_is_to_a_listener_of_that_name() -> None:

@@ -83,6 +83,21 @@ NEUTRON = [
         "spec.features.neutron.floating_network.subnet: pool_start 192.0.2.10 is after pool_end 192.0.2.9",
     ),
     (
+        subnet(pool_start="198.51.100.9", gateway="203.0.113.1"),
+        "spec.features.neutron.floating_network.subnet: pool_start 198.51.100.9 is not in range 192.0.2.0/24; "
+        "gateway 203.0.113.1 is not in range 192.0.2.0/24; pool_start 198.51.100.9 is after pool_end 192.0.2.20",
+    ),
+    (
+        neutron(
+            external_networks=[EXTERNAL, {**EXTERNAL, "bridge": "br-two"}],
+            floating_network={**FLOATING, "physnet": "physnet2"},
+            tenant_network_types=["geneve"],
+        ),
+        "spec.features.neutron.external_networks: duplicate physnet: physnet1, physnet1; "
+        "floating_network.physnet: physnet2 is not in external_networks; did you mean physnet1? allowed: physnet1; "
+        "tenant_network_types: geneve requires backend ml2/ovn",
+    ),
+    (
         subnet(range="192.0.2.1/24"),
         "spec.features.neutron.floating_network.subnet.range: '192.0.2.1/24' has host bits set; write 192.0.2.0/24",
     ),

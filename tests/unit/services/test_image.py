@@ -6,6 +6,7 @@ from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import glance, placement
 from stackwright.services.context import Context, Values
 from stackwright.services.declaration import Service
+from stackwright.services.values import merged_values
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 
@@ -49,6 +50,14 @@ def test_a_project_may_fill_the_volume_of_images_and_no_more() -> None:
     both = store() | {"rbd": {"other": {}}}
     conf = values(glance.SERVICE, backends=both)["conf"]["glance"]["DEFAULT"]
     assert not {"image_size_cap", "user_storage_quota"} & conf.keys(), "it would count images in Ceph, too"
+
+
+@pytest.mark.parametrize("settings", [{"services": ["ceph"]}, {"backends": {"cinder": {"volumes": {}}}}])
+def test_without_a_file_store_the_chart_gets_no_volume_and_may_have_several_pods(settings: dict[str, object]) -> None:
+    asked = context(glance.SERVICE, "tiny", **settings)
+    merged = merged_values(glance.SERVICE, asked, glance.SERVICE.charts[0])
+    assert merged["volume"]["store"] == "", "if it were absent, the chart's default would apply"
+    assert merged["pod"]["replicas"] == {"api": 3}
 
 
 @pytest.mark.parametrize("size", SIZES)

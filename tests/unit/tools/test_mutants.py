@@ -53,12 +53,14 @@ def test_the_copy_is_a_separate_repository(tmp_path: Path, monkeypatch: pytest.M
         folder.mkdir()
     (source / "tracked").write_text("a")
     (source / "other").write_text("b")
-    for words in (["init", "--quiet"], ["add", "tracked"]):
+    (source / "link").symlink_to("tracked")
+    (source / "dangling").symlink_to("nothing")  # on which mutmut's own copy fails
+    for words in (["init", "--quiet"], ["add", "tracked", "link", "dangling"]):
         subprocess.run(["git", *words], cwd=source, check=True)
     monkeypatch.setattr(mutants, "ROOT", source)
     mutants.copy(to)
     asked = subprocess.run(
         ["git", "ls-tree", "--name-only", "HEAD"], cwd=to, check=True, capture_output=True, text=True
     )
-    assert asked.stdout.split() == ["tracked"]
+    assert asked.stdout.split() == ["link", "tracked"]
     assert not (to / "other").exists()

@@ -16,17 +16,18 @@ E2E = ROOT / "tests/e2e"
 NEEDS = {
     "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},
     "full": {"full_cloud", "vms", "pair"},
+    "bare": {"bare_cluster"},
     "small": {"cloud"},
 }
 """Cloud: the fixtures that start it."""
 SOURCES = ("src", "charts", "images", "examples")
 IGNORED = {"__pycache__", "__init__.py", "README.md"}
 CORE_ONLY = (
+    "src/stackwright/examine/**",
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
     "src/stackwright/slots.py",
     "src/stackwright/adapters/public_api.py",
-    "src/stackwright/adapters/registry/**",
     "charts/keystoneclient/**",
     "charts/ovn/**",  # rendered only
     "images/**",
@@ -34,6 +35,8 @@ CORE_ONLY = (
     "examples/identity.yaml",
     "examples/overrides.yaml",
     "examples/control-plane.yaml",
+    "examples/production.yaml",
+    "examples/gitops/**",
 )
 """Sources that no pack is about: the core runs them in each `make test`, or unit and golden tests do."""
 ONE = Pack("one", 1, "small", ("src/a/**",))
@@ -104,7 +107,7 @@ def test_a_pack_declares_the_cloud_that_its_tests_need(pack: Pack) -> None:
     [
         ('minutes = 6\ncloud = "small"\npaths = ["a"]', "up to 5"),
         ('minutes = 0\ncloud = "small"\npaths = ["a"]', "up to 5"),
-        ('minutes = 1\ncloud = "large"\npaths = ["a"]', "storage, small, none, full"),
+        ('minutes = 1\ncloud = "large"\npaths = ["a"]', "storage, small, none, full, bare"),
         ('minutes = 1\ncloud = "small"\npaths = []', "list of globs"),
         ('minutes = 1\ncloud = "small"\npaths = ["a"]\nalso = "tests/x.py"', "list of files"),
         ('minutes = 1\ncloud = "small"\npaths = ["a"]\nleaves = "large"', "leaves is 'large'"),

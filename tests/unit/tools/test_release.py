@@ -1,4 +1,4 @@
-"""What a release publishes, without its wheel (tests/functional/test_dist.py)."""
+"""What a release publishes, without its wheel (tests/functional/test_wheel.py)."""
 
 from __future__ import annotations
 

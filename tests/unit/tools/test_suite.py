@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -306,6 +308,15 @@ def test_a_run_stops_the_cluster_that_it_started_and_no_other(
     assert steps.ran == (["down"] if ended else [])
 
 
+def test_an_interrupted_run_stops_the_cluster_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    states, steps = iter(["absent", "ready"]), Steps()
+    monkeypatch.setattr(suite.state, "cluster_state", lambda: SimpleNamespace(state=next(states)))
+    monkeypatch.setattr(suite, "run", steps)
+    with pytest.raises(KeyboardInterrupt), suite.cluster_as_before():
+        raise KeyboardInterrupt
+    assert steps.ran == ["down"]
+
+
 @pytest.mark.parametrize("verb", [suite.test, suite.everything])
 def test_a_run_fails_by_a_test_or_by_an_old_record(
     history: Path, monkeypatch: pytest.MonkeyPatch, verb: Callable[[], int]
@@ -515,6 +526,32 @@ def test_a_program_ends_when_its_run_is_interrupted(tmp_path: Path, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         suite.run(sys.executable, "-c", "import time; time.sleep(60)")
     assert ended and ended[0] in (-signal.SIGINT, 1)
+
+
+PARENT = """
+import subprocess
+child = subprocess.Popen(["sleep", "600"])
+print(child.pid, flush=True)
+child.wait()
+"""
+
+
+def test_the_programs_that_a_program_started_end_with_it() -> None:
+    """Such as those of make and pytest."""
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout
+        child = Path(f"/proc/{int(process.stdout.readline())}")
+        suite.stop(process)
+        end = time.monotonic() + 60
+        try:
+            while child.exists() and (child / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                assert time.monotonic() < end, "it continues"
+                time.sleep(0.02)
+        except FileNotFoundError:
+            return
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_the_processes_of_a_run_end_with_it() -> None:

@@ -24,10 +24,11 @@ from stackwright.core.digest import LENGTH
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, error_message, is_transient
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.ports import Fence, Reader, TerminalError, TransientError, unfenced
 from stackwright.slots import FairSlots
 
 HISTORY = "10"
+KUBERNETES = "1.35.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 Check = Callable[[], Awaitable[None]]
@@ -70,9 +71,11 @@ class HelmCli:
         share: int | None = None,
         timeout: float = 300,
         records: Reader | None = None,
+        fence: Fence = unfenced,
     ) -> None:
         """share: how many of the `parallel` processes may be for one namespace; None for all
         records: reads, without a cache, the records of releases to check them; None where they are trusted
+        fence: called before each start of Helm, which may have waited long for its slot
         """
         self._charts = charts
         self._kubeconfig = kubeconfig
@@ -80,6 +83,7 @@ class HelmCli:
         self._slots = ConcurrencyLimit(parallel, share or parallel)
         self._timeout = timeout
         self._records = records
+        self._fence = fence
         self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
 
     def close(self) -> None:
@@ -111,7 +115,7 @@ class HelmCli:
         async with _values_file(values) as path:
             return await self._run(
                 namespace, "template", name, self.chart(chart), *_version(version),
-                "--namespace", namespace, "--values", path,
+                "--namespace", namespace, "--values", path, "--kube-version", KUBERNETES,
             )  # fmt: skip
 
     def chart(self, name: str) -> str:
@@ -137,6 +141,7 @@ class HelmCli:
         async with self._slots.of(namespace, self._timeout):
             if check is not None:
                 await check()
+            self._fence()
             process = await asyncio.create_subprocess_exec(
                 self._binary,
                 *arguments,
@@ -205,7 +210,7 @@ def chart_digest(chart: Path) -> str:
 
     Names, sizes and times are read at each call, contents only if one of these changed.
     """
-    files = sorted(_files(chart))
+    files = sorted(chart_files(chart))
     stamp = tuple((name, path.stat().st_mtime_ns, path.stat().st_size) for name, path in files)
     known = _digests.get(chart)
     if known is not None and known[0] == stamp:
@@ -216,6 +221,19 @@ def chart_digest(chart: Path) -> str:
         total.update(f"{name}\0{len(content)}\0".encode() + content)
     found = total.hexdigest()[:LENGTH]
     _digests[chart] = (stamp, found)
+    return found
+
+
+def chart_files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
+    """All files by relative name; pathlib's walk does not follow links to folders. Compiled Python is left out: it is
+    not part of the chart and depends on which scripts were imported.
+    """
+    found = []
+    for entry in folder.iterdir():
+        if entry.name == "__pycache__":
+            continue
+        name = f"{under}{entry.name}"
+        found += chart_files(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
     return found
 
 
@@ -236,25 +254,24 @@ def chart_digests(charts: Path | None = None) -> dict[str, str]:
 
 
 def chart_schemas(charts: Path | None = None) -> dict[str, Any]:
-    """Schema of the values of each shipped chart by its name."""
-    folder = charts or _shipped()
-    return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder.glob("*/values.schema.json"))}
+    """Schema of the values of each shipped chart by its name, without references to definitions."""
+    paths = sorted((charts or _shipped()).glob("*/values.schema.json"))
+    return {
+        path.parent.name: _inlined(schema, schema.pop("definitions", {}))
+        for path, schema in ((path, json.loads(path.read_text())) for path in paths)
+    }
+
+
+def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_inlined(each, definitions) for each in node]
+    if not isinstance(node, dict):
+        return node
+    node = {**node, **definitions[name.removeprefix("#/definitions/")]} if (name := node.pop("$ref", "")) else node
+    return {key: _inlined(child, definitions) for key, child in node.items()}
 
 
 def _shipped() -> Path:
     from stackwright.assets import require
 
     return require("charts")
-
-
-def _files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
-    """All files by relative name; pathlib's walk does not follow links to folders. Compiled Python is left out: it is
-    not part of the chart and depends on which scripts were imported.
-    """
-    found = []
-    for entry in folder.iterdir():
-        if entry.name == "__pycache__":
-            continue
-        name = f"{under}{entry.name}"
-        found += _files(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
-    return found

@@ -23,16 +23,17 @@ from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.fields.naming import NAMESPACE, OBJECT
-from stackwright.api.kinds import EVENT
+from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Labels, TerminalError, TransientError
+from stackwright.core.ports import Conflict, Fence, Labels, TerminalError, TransientError, unfenced
 from stackwright.core.prune import without_empties
 
 log = structlog.get_logger(__name__)
 
 PAGE = 500
+VERSION = Kind("", "", "Version", "version", namespaced=False)  # for messages: /version is no resource
 MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
@@ -50,6 +51,7 @@ class KubernetesCluster:
 
     on_call  called for each request, for metrics
     tell     called with the standard error output of a log-in command, as the command writes it
+    fence    called before each write
     """
 
     def __init__(
@@ -58,18 +60,25 @@ class KubernetesCluster:
         context: str | None = None,
         on_call: OnCall | None = None,
         tell: Tell | None = None,
+        fence: Fence = unfenced,
     ) -> None:
         single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
         self._client = logged_in(GenericAsyncClient(params, single), tell)
         self._on_call = on_call or (lambda verb, kind: None)
+        self._fence = fence
 
     @classmethod
     def from_file(
-        cls, path: str | None, context: str | None = None, on_call: OnCall | None = None, tell: Tell | None = None
+        cls,
+        path: str | None,
+        context: str | None = None,
+        on_call: OnCall | None = None,
+        tell: Tell | None = None,
+        fence: Fence = unfenced,
     ) -> KubernetesCluster:
         """By the kubeconfig at a path; None: the pod's service account."""
-        return cls(kubeconfig(path), context, on_call, tell)
+        return cls(kubeconfig(path), context, on_call, tell, fence)
 
     async def close(self) -> None:
         await self._client._client.aclose()
@@ -114,6 +123,22 @@ class KubernetesCluster:
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
         """Raise what `apply` would raise, without a change."""
         await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")
+
+    async def version(self) -> str:
+        """The version of the API server, such as v1.35.2."""
+        call = Call("get", VERSION, "")
+        return str(_object(await self._send(call, BasicRequest("GET", "version"))).get("gitVersion", ""))
+
+    async def is_allowed(self, attributes: Mapping[str, str]) -> bool:
+        """Whether the user has a right, by the attributes of a resource in a SelfSubjectAccessReview."""
+        call = Call("create", ACCESS_REVIEW, "")
+        body = {
+            "apiVersion": ACCESS_REVIEW.api_version,
+            "kind": ACCESS_REVIEW.kind,
+            "spec": {"resourceAttributes": dict(attributes)},
+        }
+        answer = _object(await self._send(call, BasicRequest("POST", _collection_url(call, ""), data=body)))
+        return (answer.get("status") or {}).get("allowed") is True
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         body = {**obj, "status": without_empties(obj.get("status") or {})}
@@ -171,6 +196,8 @@ class KubernetesCluster:
             built = self._client.build_adapter_request(request)
         except UnicodeEncodeError:
             raise TerminalError(f"{call}: a string in the object is not valid Unicode") from None
+        if request.method != "GET":
+            self._fence()
         with explained(call, self._client.config):
             response = await self._client._client.send(built)
         if response.status_code >= 400:

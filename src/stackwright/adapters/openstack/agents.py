@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.transport.client import connect, demand, message_of
+from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import after, left, within
 from stackwright.adapters.threads import in_thread
 from stackwright.core.openstack.agents import REPORTS, registered, some
@@ -45,12 +45,13 @@ class CloudAgents:
 
 def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
     cloud = _connected(admin)
+    failures: tuple[type[Exception], ...] = (*sdk_errors(), TransientError)
     errors = {}
     for name in action.agents:
         try:
             _check_time()
             FORGET[action.look.service](cloud, name, action.look.holders)
-        except _failures() as error:  # the other agents do not wait
+        except failures as error:  # the other agents do not wait
             errors[name] = message_of(error)
     return errors
 
@@ -63,18 +64,11 @@ def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, s
     """
     try:
         found = {registered(str(each.binary), str(each.host)) for each in EVERY[action.look.service](_connected(admin))}
-    except _failures() as error:
+    except sdk_errors() as error:
         return dict.fromkeys(action.agents, message_of(error))
     if not found:
         return dict.fromkeys(action.agents, f"{action.look.service} lists no agents at all")
     return {name: f"{action.look.service} still lists it" for name in action.agents if name in found}
-
-
-def _failures() -> tuple[type[Exception], ...]:
-    from keystoneauth1.exceptions import ClientException
-    from openstack.exceptions import SDKException
-
-    return ClientException, SDKException, OSError, TransientError
 
 
 def _connected(admin: Mapping[str, str]) -> Connection:
@@ -173,27 +167,27 @@ def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[
     without = [each for each in network.routers() if not each.is_distributed and each.id not in known]
 
     def add(router: Any) -> None:
-        if free := [each for each in successors if router.id not in hosted[each.id]]:
-            chosen = min(free, key=lambda each: len(hosted[each.id]))
+        if chosen := _fewest(successors, hosted, router.id):
             _send(network.post, f"/agents/{chosen.id}/l3-routers", json={"router_id": router.id})
             hosted[chosen.id].add(router.id)
 
-    def move(router: Any) -> None:
-        if router.is_ha or router.id not in own:
-            add(router)
-        if router.id not in own:
-            return
+    def remove(router: Any) -> None:
         _send(network.delete, f"/agents/{agent.id}/l3-routers/{router.id}")
+
+    def move(router: Any) -> None:
         if router.is_ha:
+            add(router)
+            remove(router)
             return
+        remove(router)
         try:
             add(router)
         except Exception:  # back to its agent, which may return: no other one would serve it
-            with suppress(*_failures()):
+            with suppress(*sdk_errors()):
                 _send(network.post, f"/agents/{agent.id}/l3-routers", json={"router_id": router.id})
             raise
 
-    _each("router", [*own.values(), *without], move)
+    _each("router", [*own.values(), *without], lambda router: move(router) if router.id in own else add(router))
 
 
 def _move_networks(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
@@ -208,13 +202,18 @@ def _move_networks(network: Any, agent: Any, others: list[Any], successors: list
     hosted = {each.id: {found.id for found in _networks(network, each)} for each in successors}
 
     def move(moved: Any) -> None:
-        if free := [one for one in successors if moved.id not in hosted[one.id]]:
-            chosen = min(free, key=lambda one: len(hosted[one.id]))
+        if chosen := _fewest(successors, hosted, moved.id):
             _send(network.post, f"/agents/{chosen.id}/dhcp-networks", json={"network_id": moved.id})
             hosted[chosen.id].add(moved.id)
         _send(network.delete, f"/agents/{agent.id}/dhcp-networks/{moved.id}")
 
     _each("network", own, move)
+
+
+def _fewest(successors: Iterable[Any], hosted: Mapping[str, Collection[str]], moved: str) -> Any | None:
+    """The agent that hosts the fewest of those that do not host this one; None if all do."""
+    free = [each for each in successors if moved not in hosted[each.id]]
+    return min(free, key=lambda each: len(hosted[each.id]), default=None)
 
 
 def _refuse_to_strand(hosted: Collection[Any], what: str) -> None:
@@ -225,7 +224,7 @@ def _refuse_to_strand(hosted: Collection[Any], what: str) -> None:
 def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None:
     """Move each thing by itself, while there is time: one that Neutron refuses to move does not hold up the others.
 
-    Raises TransientError that names those.
+    Raises TransientError that names those, and the error of a Neutron that does not respond, which ends all moves.
     """
     from openstack.exceptions import SDKException
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.agents import compute_uses, network_uses
-from stackwright.adapters.openstack.transport.client import connect, demand, message_of
+from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.threads import in_thread
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Inventory
@@ -31,14 +31,11 @@ class CloudContents:
         return await in_thread(self._held, action, admin)
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        from keystoneauth1.exceptions import ClientException
-        from openstack.exceptions import SDKException
-
         region = admin.get("region_name") or "RegionOne"
         cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface)
         try:
             return gathered(action.holders, LISTS[action.service](cloud, action.holders))
-        except (ClientException, SDKException, OSError) as error:
+        except sdk_errors() as error:
             raise TransientError(f"Waiting for {action.service} to list its content: {message_of(error)}") from None
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack.transport.client import bound, connect, demand, message_of, status_of
+from stackwright.adapters.openstack.transport.client import bound, connect, demand, message_of, sdk_errors, status_of
 from stackwright.adapters.openstack.transport.deadline import after, within
 from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
@@ -72,12 +72,9 @@ class KeystoneIdentity:
     @contextmanager
     def _administrator(self, action: CatalogEntry, admin: Mapping[str, str]) -> Iterator[Any]:
         """Keystone's API with the administrator's connection; SDK errors become errors of the port (`error_of`)."""
-        from keystoneauth1.exceptions import ClientException
-        from openstack.exceptions import SDKException
-
         try:
             yield self._connection(admin).identity
-        except (ClientException, SDKException, OSError) as error:
+        except sdk_errors() as error:
             with self._lock:  # a recreated Keystone has another catalog and other tokens
                 self._connections.pop(_credentials(admin), None)
             raise error_of(action, admin["auth_url"], error) from None

@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx2
 
-from stackwright.api.errors import printable
+from stackwright.api.errors import printable, shortened
 from stackwright.api.secrecy import HIDDEN, hidden
 
 _LONGEST = 200
@@ -104,8 +104,7 @@ def said(body: bytes, secrets: Iterable[str]) -> str:
         return ""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    text = printable(" ".join(hidden(text[: 10 * _LONGEST]).split()))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return shortened(printable(" ".join(hidden(text[: 10 * _LONGEST]).split())), _LONGEST)
 
 
 def refused(

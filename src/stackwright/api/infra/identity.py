@@ -86,6 +86,7 @@ class OpenStackClusterIdentitySpec(Part):
 
 class OpenStackClusterIdentity(InfraResource):
     DESCRIPTION = "Credentials of an OpenStack, shared by namespaces."
+    REPORTED: ClassVar[bool] = False
     KIND: ClassVar[Kind] = Kind(
         GROUP, "v1alpha1", "OpenStackClusterIdentity", "openstackclusteridentities", namespaced=False, short=("osci",),
         columns=(

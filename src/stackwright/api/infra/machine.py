@@ -154,6 +154,7 @@ class OpenStackMachineTemplate(InfraResource):
         also=VERSIONS[1:], columns=(CLUSTER, AGE), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     TEMPLATE: ClassVar[bool] = True
+    REPORTED: ClassVar[bool] = False
     CHANGES: ClassVar[tuple[Change, ...]] = TEMPLATE_CHANGES
     spec: OpenStackMachineTemplateSpec = Field(description="The template.")
     status: InfraStatus = Field(default_factory=InfraStatus, description="Not used.")

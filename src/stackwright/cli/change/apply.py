@@ -122,24 +122,33 @@ async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = sa
 
 async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
     from stackwright.cli.manifests.load import MANAGER
+    from stackwright.core.conditions import is_as_before
     from stackwright.core.objects import key_of
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
-    same = before is not None and before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
-    result = "created" if before is None else "unchanged" if same else "changed"
+    # The resourceVersion changes also by a status, and when the default of a status is stored.
+    result = "created" if before is None else "unchanged" if is_as_before(before, after) else "changed"
     tell(f"{manifest.name}: {result}")
     return result
 
 
 async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
-    """Names the clouds that stay blocked, because their namespace has an older one."""
-    from stackwright.cloud.registry import CLOUD_KINDS
+    """Names the namespaces that the operator does not manage, and the clouds that stay blocked, because their namespace
+    has an older one.
+    """
+    from stackwright.cli.follow import unmanaged_by
+    from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
     from stackwright.controllers.cloud.converge import another
     from stackwright.controllers.cloud.observe import older_clouds
     from stackwright.core.objects import key_of
     from stackwright.core.ports import TerminalError, TransientError
 
+    ours = {resource.KIND for resource in RESOURCES if resource.KIND.namespaced}
+    for namespace in sorted({each.obj["metadata"]["namespace"] for each in manifests if each.kind in ours}):
+        with suppress(TransientError):
+            if why := await unmanaged_by(reader, namespace):
+                common.echo(f"Warning: {why}", err=True)
     kinds = {resource.KIND for resource in CLOUD_KINDS}
     for each in manifests:
         with suppress(TransientError, TerminalError):  # everything is applied, and the object's status says the same

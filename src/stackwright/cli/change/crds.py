@@ -30,7 +30,7 @@ def crds(
 
       stackwright crds | kubectl apply --server-side -f -
 
-      stackwright crds --dir charts/stackwright/crds
+      stackwright crds --dir charts/stackwright/files/crds
 
       stackwright crds --ipam | kubectl apply -f -
     """

@@ -44,7 +44,8 @@ def values(
 ) -> None:
     """Print the values that a chart gets from a cloud's features, size and overrides.
 
-    The command needs neither a cluster nor built images. The values contain no passwords: those are in Secrets.
+    The command needs neither a cluster nor built images. Generated passwords are in Secrets, not in the
+    values; what your overrides contain is printed as it is.
 
     With --for openstack-helm, the values are for the chart of the OpenStack-Helm project, of keystone or glance.
     Values that this chart does not support are listed on standard error.

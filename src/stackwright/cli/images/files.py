@@ -29,7 +29,8 @@ def export(
     """Write complete images to a file, for a site without access to this machine and to Debian's packages.
 
     Missing images are built and compressed. The file is a tar file with an OCI image layout, in which images share
-    layers; it appears when it is complete. By default it has all images that nodes need.
+    layers; it appears when it is complete. By default it has all images that nodes need. Charts are part of Stackwright
+    itself: `images push` at the site packages them for its registry.
 
     For example:
 

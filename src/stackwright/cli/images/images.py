@@ -36,7 +36,7 @@ def build(names: Names = None) -> None:
     _ensure(names)
 
 
-@app.command("list")
+@app.command("list", short_help="Show every image, its size, and whether it is built.")
 def list_images(
     output: FormatOption = Format.TABLE,
 ) -> None:
@@ -69,7 +69,7 @@ def _table(rows: list[dict[str, object]]) -> str:
     return table(lines)
 
 
-@app.command()
+@app.command(short_help="Build images and load them into the local nodes.")
 def load(names: Names = None) -> None:
     """Build images and load them into all running nodes of the local cluster.
 
@@ -95,10 +95,10 @@ def load(names: Names = None) -> None:
     common.echo("\n".join(loaded) or "All nodes already have these images.")
 
 
-app.command()(registry.push)
-app.command()(registry.verify)
-app.command()(files.export)
-app.command("import")(files.import_)
+app.command(short_help="Push images and charts to a registry.")(registry.push)
+app.command(short_help="Show which images and charts a registry has.")(registry.verify)
+app.command(short_help="Write images to a file, for a site without Internet.")(files.export)
+app.command("import", short_help="Read images from such a file, to push them.")(files.import_)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`stackwright images push` and `verify`: complete images in a registry."""
+"""`stackwright images push` and `verify`: complete images and charts in a registry."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.images.common import Names, megabytes, phases
+from stackwright.cli.images.common import megabytes, phases
 from stackwright.cli.output import Format, FormatOption, show, table
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ Ca = Annotated[
     Path | None,
     typer.Option("--ca", metavar="FILE", exists=True, dir_okay=False, help="CA of the registry, in PEM format."),
 ]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Names of images and charts, such as charts/stackwright; default: all."),
+]
 PlainHttp = Annotated[bool, typer.Option("--plain-http", help="Use HTTP instead of HTTPS.")]
 
 
@@ -33,33 +37,44 @@ def push(
     ca: Ca = None,
     plain_http: PlainHttp = False,
     no_sboms: Annotated[bool, typer.Option("--no-sboms", help="Push no bills of materials.")] = False,
+    no_charts: Annotated[bool, typer.Option("--no-charts", help="Push no charts.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """Push complete images to a registry; build and compress the missing ones.
+    """Push complete images and charts to a registry; build and compress the missing images.
 
     What the registry has is not sent again: a second push sends nothing, and an interrupted one continues. The
     credentials are those of `podman login` or `docker login`. By default all images are pushed that nodes need.
 
-    Each image has its bill of materials (CycloneDX) as an artifact that refers to it.
+    Each image has its bill of materials (CycloneDX) as an artifact that refers to it. The charts of the operator and
+    of the volume provisioner are pushed to PREFIX/charts, for Helm; their values name the images of this registry.
 
     For example:
 
       stackwright images push registry.example.org/stackwright
+
+      stackwright images push registry.example.org/stackwright charts/stackwright
     """
     from dataclasses import asdict
 
     from stackwright.cli.ui.errors import explained
     from stackwright.local.image import images
+    from stackwright.local.image.published.charts import Charts, split
     from stackwright.local.image.published.connection import connected
-    from stackwright.local.image.published.push import Push
+    from stackwright.local.image.published.push import Push, Pushed
 
     place, phase = _place(prefix), phases(output)
     layout = images.published()
     with explained(PUSHED), connected(place, ca=ca, plain_http=plain_http) as session:
-        with phase("Complete images") as report:
-            complete = images.complete(names, report)
-        with phase(f"Push images to {place}") as report:
-            pushed = Push(layout, place, session, report, sboms=not no_sboms).run(complete)
+        of_images, of_charts = split(names, charts=not no_charts)
+        pushed: list[Pushed] = []
+        if of_images != []:
+            with phase("Complete images") as report:
+                complete = images.complete(of_images, report)
+            with phase(f"Push images to {place}") as report:
+                pushed += Push(layout, place, session, report, sboms=not no_sboms).run(complete)
+        if of_charts:
+            with phase(f"Push charts to {place}") as report:
+                pushed += Charts.of(of_charts, place, session, images.titles(), report).push()
     lines = [("REFERENCE", "DIGEST", "SENT", "RESULT")]
     lines += [
         (each.reference, each.digest, megabytes(each.sent), "pushed" if each.new else "present") for each in pushed
@@ -78,14 +93,15 @@ def verify(
     ] = None,
     ca: Ca = None,
     plain_http: PlainHttp = False,
+    no_charts: Annotated[bool, typer.Option("--no-charts", help="Verify no charts.")] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
-    """List the images of this version, or of a cloud, and whether a registry has them.
+    """Show which images and charts of this version, or images of a cloud, a registry has.
 
     For each image, the registry must have the manifest and all layers. If the image is complete on this machine, its
-    content must be the same. Nothing is built, downloaded or changed.
+    content must be the same. A chart must have the content of this version. Nothing is built or changed.
 
-    Exit code 0: the registry has all images; 1: it lacks one, or cannot be read; 2: wrong usage.
+    Exit code 0: the registry has all of them; 1: it lacks one, or cannot be read; 2: wrong usage.
 
     For example:
 
@@ -97,6 +113,7 @@ def verify(
 
     from stackwright.cli.ui.errors import explained
     from stackwright.local.image import images
+    from stackwright.local.image.published.charts import Charts, split
     from stackwright.local.image.published.connection import connected
     from stackwright.local.image.published.verify import Verification
 
@@ -104,20 +121,27 @@ def verify(
     if names and file:
         raise typer.BadParameter("cannot be combined with --file", param_hint="NAME")
     with explained():
-        references = _of_clouds(file, str(place)) if file else images.wanted(names, str(place))
+        of_images, of_charts = split(names, charts=not no_charts and not file)
+        if file:
+            references = _of_clouds(file, str(place))
+        else:
+            references = [] if of_images == [] else images.wanted(of_images, str(place))
         with (
             connected(place, ca=ca, plain_http=plain_http, writes=False) as session,
             phases(output)(f"Verify images of {place}") as report,
         ):
             complete = {image.title: image for image in images.published().images()}
             found = Verification(place, session, complete, report).run(references)
+            if of_charts:
+                found += Charts.of(of_charts, place, session, images.titles(), report).verify()
     lines = [("REFERENCE", "DIGEST", "STATE"), *((each.reference, each.digest or "", each.state) for each in found)]
     show(output, [{**asdict(each), "state": str(each.state)} for each in found], lambda: table(lines))
     if lacking := [each for each in found if each.lacking]:
-        text = f"{len(lacking)} of {len(found)} images are missing, incomplete, damaged or different."
+        what = "images and charts" if of_charts else "images"
+        text = f"{len(lacking)} of {len(found)} {what} are missing, incomplete, damaged or different."
         options = [*(["--ca", str(ca)] if ca else []), *(["--plain-http"] if plain_http else [])]
-        remedies = _remedies(lacking, place, set(images.references(str(place)).values()), options)
-        common.echo(" ".join([text, *remedies]), err=True)
+        ours = {*images.references(str(place)).values(), *(each.reference for each in found if each.name in of_charts)}
+        common.echo(" ".join([text, *_remedies(lacking, place, ours, options)]), err=True)
         raise typer.Exit(1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,12 @@ from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption
 
 if TYPE_CHECKING:
+    from stackwright.adapters.registry.reference import Prefix
+    from stackwright.cli.manifests.load import Manifest
+    from stackwright.cli.ui.progress import Phase
+    from stackwright.core.plan import Object
+    from stackwright.core.ports import Reader
+    from stackwright.examine.demand import Given
     from stackwright.local.cluster.doctor import Finding
 
 
@@ -24,14 +30,48 @@ class Format(StrEnum):
 MARKS = {"ok": "✓", "note": "•", "problem": "✗"}
 
 
+@dataclass(frozen=True)
+class Asked:
+    """manifests  those of the files. place  the registry and prefix. nodes  whether pods are run on nodes"""
+
+    kubeconfig: Path | None
+    manifests: list[Manifest]
+    place: Prefix | None
+    nodes: bool
+    phase: Phase
+
+    @property
+    def given(self) -> list[Given]:
+        return [(each.kind, each.obj) for each in self.manifests]
+
+
 def doctor(
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="FILE",
+            help="Clouds for this cluster; - for standard input. May be repeated.",
+        ),
+    ] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(metavar="REGISTRY/PREFIX", help="Registry and prefix of published images: ask for missing ones."),
+    ] = None,
+    nodes: Annotated[
+        bool, typer.Option("--nodes", help="Run a pod without privileges on each node for up to two minutes.")
+    ] = False,
     output: Annotated[Format, typer.Option("--output", "-o", help="Output format.")] = Format.TEXT,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Find faults of this machine and of the cluster, with remedies.
 
-    With --kubeconfig or --context: examine that cluster, but not its machines. Exit code 1 if
-    it finds a problem.
+    With --kubeconfig, --context, -f, --images or --nodes: examine a cluster, but not its machines. Nothing need be
+    installed on it: the command lists what an installation would lack. Only --nodes creates objects, in a namespace
+    that it deletes.
+
+    Exit code 0: no problem; 1: a problem; 2: wrong usage.
 
     For example:
 
@@ -39,22 +79,30 @@ def doctor(
 
       stackwright doctor -o json
 
-      stackwright doctor --kubeconfig ~/.kube/config
+      stackwright doctor --kubeconfig ~/.kube/config -f cloud.yaml
+
+      stackwright doctor --kubeconfig ~/.kube/config --images registry.example.org/stackwright --nodes
 
     """
     from stackwright.cli.cluster import run
+    from stackwright.cli.ui.progress import progress, silent
     from stackwright.local.cluster.doctor import examine
     from stackwright.local.config import LocalCluster
 
-    elsewhere = kubeconfig is not None or common.given.context is not None
-    findings = run(_elsewhere(kubeconfig)) if elsewhere else [*_variable(), *examine(LocalCluster.discover())]
+    if any((kubeconfig, common.given.context, file, images, nodes)):
+        phase = progress() if output is Format.TEXT else silent
+        asked = Asked(kubeconfig, _loaded(file or []), _place(images) if images else None, nodes, phase)
+        findings = [*run(_elsewhere(asked)), *_images(asked)]
+    else:
+        findings = [*_variable(), *examine(LocalCluster.discover())]
     if output is Format.JSON:
         import json
 
         common.data(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for one in findings:
-            common.echo(f" {MARKS[one.level]} {one.subject}: {one.text}")
+            text = one.text.replace("\n", "\n      ")  # foreign text must not look like another finding
+            common.echo(f" {MARKS[one.level]} {one.subject}: {text}")
             if one.remedy:
                 common.echo(f"      → {one.remedy}")
             for line in one.log.splitlines():
@@ -75,24 +123,96 @@ def _variable() -> list[Finding]:
     return []
 
 
-async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:
-    """Findings about pods and objects of any cluster."""
-    from stackwright.api.kinds import POD
-    from stackwright.cli.cluster import connected
-    from stackwright.cloud.registry import RESOURCES
-    from stackwright.core.ports import NotServed
-    from stackwright.local.cluster.doctor import Finding, of_objects, of_pods
+def _loaded(files: list[Path]) -> list[Manifest]:
+    from stackwright.cli.cluster import fail
+    from stackwright.cli.manifests.load import BadManifest, load_all
+    from stackwright.cloud.registry import CLOUD_KINDS
 
-    objects = []
-    async with connected(kubeconfig) as cluster:
-        pods = await cluster.list(POD)
-        for kind in (resource.KIND for resource in RESOURCES):
-            try:
-                objects += [{**obj, "kind": kind.kind} for obj in await cluster.list(kind)]
-            except NotServed:
-                text = "Stackwright is not installed on this cluster."
-                return [
-                    *of_pods(pods),
-                    Finding("operator", "note", text, "`stackwright up --kubeconfig` installs it."),
-                ]
-    return [*of_pods(pods), *of_objects(objects)]
+    kinds = [resource.KIND for resource in CLOUD_KINDS]
+    try:
+        found = load_all(files, None)
+    except BadManifest as error:
+        fail(str(error))
+    if files and not any(each.kind in kinds for each in found):
+        fail(f"{', '.join(map(str, files))}: contains no {' or '.join(kind.kind for kind in kinds)}")
+    return found
+
+
+def _place(prefix: str) -> Prefix:
+    from stackwright.adapters.registry import reference
+
+    try:
+        return reference.prefix(prefix)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--images") from None
+
+
+async def _elsewhere(asked: Asked) -> list[Finding]:
+    """Findings about any cluster: what it lacks, and its pods and objects."""
+    from stackwright.adapters.helm.command import chart_digests, privileged_charts
+    from stackwright.api.kinds import NODE, POD
+    from stackwright.cli.cluster import connected
+    from stackwright.cli.foresee import rendering
+    from stackwright.core.settings import Settings
+    from stackwright.examine.checks import unmanaged
+    from stackwright.examine.examine import examine
+    from stackwright.examine.nodes import concerned
+    from stackwright.examine.probe import run as probe
+    from stackwright.local.cluster.doctor import of_objects, of_pods
+    from stackwright.local.image.images import references
+
+    known = references(str(asked.place)) if asked.place else references()
+    settings = Settings(known, chart_digests(), privileged_charts())
+
+    def tell(text: str) -> None:
+        common.echo(text, err=True)
+
+    async with connected(asked.kubeconfig) as cluster:
+        with rendering(tell, "requests of pods and some rights are not examined") as render:
+            found, seen, demand = await examine(cluster, asked.given, settings, render)
+        if asked.nodes:
+            image = known["operator"] if asked.place else _installed_image(seen.operator)
+            with asked.phase("Examine nodes") as report:
+                found += await probe.examine(cluster, concerned(seen.all(NODE), demand), image, demand, report)
+        objects, unknown = await _objects(cluster)
+        namespaces = {each["metadata"].get("namespace", "") for each in objects} - {""}  # some kinds have none
+        found += unmanaged(seen.operator, namespaces.union(demand.namespaces))
+        return [*found, *of_pods(seen.all(POD)), *of_objects(objects), *unknown]
+
+
+def _images(asked: Asked) -> list[Finding]:
+    from stackwright.cloud.registry import CLOUD_KINDS
+    from stackwright.examine import images
+
+    if asked.place is None:
+        return []
+    kinds = [resource.KIND for resource in CLOUD_KINDS]
+    with asked.phase(f"Verify images of {asked.place}") as report:
+        return images.check(asked.place, [each for each in asked.given if each[0] in kinds], report)
+
+
+def _installed_image(operator: Object | None) -> str:
+    """The image of the operator, which the nodes can pull. Raises CliError without an operator."""
+    from stackwright.cli.cluster import CliError
+
+    if operator is None:
+        raise CliError("--nodes runs the operator's image, which is not installed; name the registry by --images")
+    return str(operator["spec"]["template"]["spec"]["containers"][0]["image"])
+
+
+async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
+    """The objects of our kinds, or why they are not known."""
+    from stackwright.cloud.registry import RESOURCES
+    from stackwright.core.ports import NotServed, TerminalError
+    from stackwright.local.cluster.doctor import Finding
+
+    objects: list[Object] = []
+    for kind in (resource.KIND for resource in RESOURCES):
+        try:
+            objects += [{**obj, "kind": kind.kind} for obj in await cluster.list(kind)]
+        except NotServed:
+            text = "Stackwright is not installed on this cluster."
+            return [], [Finding("operator", "note", text, "`stackwright up --kubeconfig` installs it.")]
+        except TerminalError as error:
+            return [], [Finding("objects", "note", str(error), "Use a user who may list the objects of Stackwright.")]
+    return objects, []

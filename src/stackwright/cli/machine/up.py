@@ -50,7 +50,8 @@ def up(
     images: Annotated[
         str,
         typer.Option(
-            metavar="REGISTRY/PREFIX", help="Registry and prefix of published images; required with --kubeconfig."
+            metavar="REGISTRY/PREFIX",
+            help="Registry and prefix of published images; with --kubeconfig only, and required there.",
         ),
     ] = "",
     yes: YesOption = False,
@@ -92,6 +93,8 @@ def up(
         raise typer.BadParameter(f"{kubeconfig} does not exist", param_hint="--kubeconfig")
     if kubeconfig is not None and not images:
         raise typer.BadParameter("--kubeconfig requires published images", param_hint="--images")
+    if images and kubeconfig is None:
+        raise typer.BadParameter("a local cluster uses images that are built here", param_hint="--images")
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
         context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)

@@ -16,6 +16,7 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from stackwright.api.errors import shortened
 from stackwright.core.bounds import DEEPEST
 
 # Limits of one document; each alias counts with its expansion.
@@ -151,8 +152,7 @@ def _check_scalar(node: ScalarNode) -> None:
 
 
 def _short(text: str) -> str:
-    text = text.replace(_TAG, "!!")
-    return text if len(text) <= 40 else f"{text[:40]}…"
+    return shortened(text.replace(_TAG, "!!"), 40)
 
 
 def _bad(node: Node, text: str) -> ConstructorError:

@@ -13,9 +13,18 @@ from stackwright.core.controller import ROLES
 def operator(
     controllers: Annotated[str, typer.Option(help=f"Roles to run, separated by commas: {', '.join(ROLES)}.")] = "all",
     images: Annotated[Path | None, typer.Option(help="JSON file that maps image names to references.")] = None,
-    health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
+    health_port: Annotated[int | None, typer.Option(help="Port of /healthz, /readyz and /servingz.")] = None,
     metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
     webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
+    webhook_certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Folder with tls.crt, tls.key and ca.crt of another issuer; default: issue its own."
+        ),
+    ] = None,
+    webhook_trust: Annotated[
+        bool, typer.Option(help="Write the CA of the certificate into the ValidatingWebhookConfiguration.")
+    ] = True,
     kubeconfig: Annotated[
         str | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the service account of the pod.")
     ] = None,
@@ -25,6 +34,12 @@ def operator(
         typer.Option(help="Allow HelmBundles to use any chart and any namespace, with the operator's permissions."),
     ] = False,
     pod: Annotated[str, typer.Option(envvar="POD_NAME", help="Name of the operator's pod, if it runs in one.")] = "",
+    pod_uid: Annotated[
+        str, typer.Option(envvar="POD_UID", help="UID of that pod, whose processes share the Lease of the operator.")
+    ] = "",
+    namespaces: Annotated[
+        str, typer.Option(help="Namespaces that it manages, separated by commas; default: all of the cluster.")
+    ] = "",
     log_level: Annotated[str, typer.Option(help="Log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
@@ -50,5 +65,19 @@ def operator(
         log_level,
         unrestricted_helmbundles,
         pod,
+        pod_uid,
+        webhook_certificate,
+        webhook_trust,
+        _namespaces(namespaces),
     )
     run(operate(options, end_process))
+
+
+def _namespaces(given: str) -> tuple[str, ...]:
+    from stackwright.api.fields.naming import NAMESPACE
+
+    names = tuple(dict.fromkeys(name.strip() for name in given.split(","))) if given else ()
+    if wrong := [name for name in names if not NAMESPACE.matches(name)]:
+        named = ", ".join(map(repr, wrong))
+        raise typer.BadParameter(f"{named}: {NAMESPACE.problem}", param_hint="--namespaces")
+    return names

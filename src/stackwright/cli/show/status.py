@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.public_api import Live
     from stackwright.cli.ui.tree import Node
+    from stackwright.core.plan import Object
 
 EVERY = 2.0
 
@@ -161,17 +162,18 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
         there = ", ".join(node.title for node in trees(world)) or "none"
         raise CliError(f"Cloud {question.namespace}/{question.name} does not exist; found: {there}")
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
-    hint = _hint(question.namespace, found, operator)
+    hint = _hint(question.namespace, found, deployments)
     return Answer(found, operator, None, hint, told, question.everything)
 
 
-def _hint(namespace: str, found: list[Node], operator: Node | None) -> str:
+def _hint(namespace: str, found: list[Node], operators: list[Object]) -> str:
+    from stackwright.cli.follow import unattended
+
     hints = []
     if not found:
         hints.append(f"No cloud found in namespace {namespace}; create one: stackwright apply -f cloud.yaml")
-    if operator is None:
-        hints.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
-    return "\n".join(hints)
+    hints.append(unattended(operators, namespace))
+    return "\n".join(filter(None, hints))
 
 
 async def _watch(question: Question, shown: list[bool]) -> None:

@@ -108,13 +108,13 @@ def _line(result: Result) -> None:
 
 
 def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
-    from stackwright.cli.output import Format, dumped
+    from stackwright.cli.output import Data, dumped
     from stackwright.smoke import report
 
     written = junit is None or _written(junit, report.junit(results))
     data = report.as_dict(results)
     if output is Output.JSON:
-        common.data(dumped(data, Format.JSON))
+        common.data(dumped(data, Data.JSON))
     else:
         passed = sum(each["outcome"] == "passed" for each in data["checks"])
         common.echo(f"{passed} of {len(results)} passed in {data['seconds']:.0f} s")

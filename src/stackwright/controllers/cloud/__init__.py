@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.kinds import DAEMONSET, NODE, SECRET
+from stackwright.api.kinds import DAEMONSET, NODE, POD, SECRET
 from stackwright.api.meta import Kind
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
@@ -18,7 +18,7 @@ from stackwright.services.ingress.features import GIVEN
 
 
 def _by_holder(kind: Kind) -> Keys:
-    """The clouds of the namespace of the DaemonSet that holds their images."""
+    """The clouds of the namespace of the DaemonSet that holds their images, and of its pods."""
     every = all_in_namespace(kind)
     return lambda obj, lookup: every(obj, lookup) if label(obj, "application") == precache.NAME else ()
 
@@ -35,7 +35,7 @@ def watches(kind: Kind) -> tuple[Watch, ...]:
     watched = (*CLOUDS, *(resource.KIND for resource in SERVICE_KINDS), NODE)
     return (
         *(Watch(each, all_in_namespace(kind)) for each in watched),
-        Watch(DAEMONSET, _by_holder(kind)),
+        *(Watch(each, _by_holder(kind)) for each in (DAEMONSET, POD)),
         Watch(SECRET, _by_certificate(kind)),
     )
 

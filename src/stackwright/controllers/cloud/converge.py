@@ -17,10 +17,10 @@ from stackwright.api.support import unused_fields
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Refinement, service_object
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.pull_secrets import copies
 from stackwright.controllers.cloud.selection import Wanted, wanted_services
 from stackwright.controllers.cloud.voters import update_voter_errors
 from stackwright.core.conditions import (
-    PROGRESSING,
     Condition,
     blocked,
     condition_type,
@@ -32,14 +32,18 @@ from stackwright.core.conditions import (
     waiting_for,
     why_not_ready,
 )
-from stackwright.core.kubernetes import precache
+from stackwright.core.helm.rollouts import node_of
+from stackwright.core.kubernetes import pod_security, precache, pulls
+from stackwright.core.kubernetes.nodes import away
 from stackwright.core.kubernetes.tolerations import Toleration
+from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.services.images import images_and_tolerations, reference
+from stackwright.services.images import IDLE, images_and_tolerations, reference
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
+POLL = 10.0  # seconds, while pods may be refused
 
 
 @dataclass(frozen=True)
@@ -67,8 +71,7 @@ def another(others: Sequence[str]) -> Condition:
 
 
 def stopped(condition: Condition) -> Plan:
-    progressing = Condition("Progressing", False, condition.reason, condition.message)
-    return Plan(conditions=(condition, progressing), status={"progress": "", "version": "", "services": {}})
+    return Plan(conditions=(condition,), status={"progress": "", "version": "", "services": {}})
 
 
 def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry()) -> Plan:
@@ -76,13 +79,14 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
     objects = [service_object(seen.obj, spec, each, entry.refine(each)) for each in every]
     if errors := update_voter_errors(seen, zip(every, objects, strict=True)):
         return stopped(blocked("Ready", "WouldLoseMajority", "; ".join(errors)))
+    secrets, copied, again = copies(seen)
     images, held = _images(seen, every, objects)
     pairs = [
         (each, thing)
         for each, thing in zip(every, objects, strict=True)
         if entry.paused is None or each.declared.group == INFRASTRUCTURE
     ]
-    actions: list[Action] = [*entry.first, *images]
+    actions: list[Action] = [*entry.first, *secrets, *images]
     services: list[Condition] = []
     states: dict[str, Any] = {}
     for each, thing in pairs:
@@ -94,12 +98,16 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         states[declared.service if alone else each.name] = _state(current)
     actions += _surplus(seen, {each.key for each in every}, entry.gone)
     actions += entry.last
-    rest = [held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
+    # All releases wait for the images, so why they cannot be pulled explains the waits of all services.
+    causes = [held] if held.reason in pulls.REASONS else []
+    rest = [*copied, held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
     ready = sum(1 for stage in services if stage.status)
     return Plan(
         tuple(actions),
-        (*_summary([*services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
+        (summary([*causes, *services, *_nodes(seen.obj), *rest]), *services, *rest),
         {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
+        # No watch reports the Events that tell why the DaemonSet has no pods.
+        POLL if seen.holder and pod_security.may_be_refused(seen.holder) else again,
     )
 
 
@@ -112,14 +120,6 @@ def _unused(spec: Model) -> list[Condition]:
     return [done("UnusedFields", text, "Unused")]
 
 
-def _summary(stages: list[Condition], paused: Condition | None) -> tuple[Condition, Condition]:
-    """Progressing is false if the pause is the only remaining reason."""
-    ready, progressing = summary(stages)
-    if paused and ready.reason == paused.reason:
-        progressing = Condition(PROGRESSING, False, paused.reason, paused.message)
-    return ready, progressing
-
-
 def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tuple[list[Action], Condition]:
     """The DaemonSet that pulls the images of all services to the nodes before any release is changed."""
     images: set[str] = set()
@@ -128,12 +128,31 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
         needed, tolerated = images_and_tolerations(each.declared, thing["spec"], seen.settings.images)
         images |= needed
         tolerations += tolerated
-    holder = precache.daemonset(seen.obj, images, reference(seen.settings.images, "pause"), tolerations)
+    known = seen.settings
+    holder = precache.daemonset(
+        seen.obj,
+        images,
+        reference(known.images, "pause"),
+        tolerations,
+        known.pull_secrets,
+        known.precaching,
+        {reference(known.images, name): command for name, command in IDLE.items()},
+    )
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "Updating the DaemonSet that pulls images", "Applying")
+    if seen.holder and (refused := pod_security.refusal(seen.holder, seen.events)):
+        return [], waiting("Images", refused, pod_security.REASON)
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
-        return [], waiting_for("Images", lacking)
+        pods = [pod for pod in seen.pods if node_of(pod) not in away(seen.nodes)]
+        return [], waiting_for("Images", lacking, *_why_lacking(pods))
     return [], done("Images")
+
+
+def _why_lacking(pods: Sequence[Object]) -> tuple[str, str]:
+    """Why pods of the DaemonSet do not start, as far as that is known, and the reason."""
+    if failure := pulls.first_failure(pods):
+        return failure.message, failure.reason
+    return next((pod_cause(pod) for pod in sorted(pods, key=key_of) if is_stuck(pod)), ""), "Waiting"
 
 
 def _stage(wanted: Wanted, current: Object | None, *, changed: bool) -> Condition:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackwright.api.kinds import DAEMONSET, NODE, SECRET
+from stackwright.api.kinds import DAEMONSET, EVENT, NODE, POD, SECRET
 from stackwright.api.meta import Kind
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
 from stackwright.core.kubernetes import precache
+from stackwright.core.kubernetes.pod_security import may_be_refused
 from stackwright.core.objects import OWNER, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -24,8 +25,10 @@ class Observed:
     """settings  images of this version of Stackwright
     others    kinds and names of older clouds in the namespace
     services  (kind, name) → object, of all service kinds in the namespace
-    holder    the DaemonSet that holds the images;  nodes  all nodes of the cluster
+    holder    the DaemonSet that holds the images;  pods  its pods;  nodes  all nodes of the cluster
+    events    those of the namespace, if that DaemonSet may not create its pods
     secrets   Secrets that the cloud itself owns
+    pull_secrets  name → that of the operator's namespace, and that of the cloud's
     """
 
     settings: Settings
@@ -35,6 +38,9 @@ class Observed:
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
     secrets: tuple[Object, ...] = ()
+    pods: tuple[Object, ...] = ()
+    pull_secrets: Mapping[str, tuple[Object | None, Object | None]] = field(default_factory=dict)
+    events: tuple[Object, ...] = ()
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -51,8 +57,28 @@ async def observe_kind(kind: Kind, settings: Settings, reader: Reader, key: Key)
         for found in await reader.list(resource.KIND, key[0]):
             services[resource.KIND.kind, found["metadata"]["name"]] = found
     holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
+    holder = {"kind": DAEMONSET.kind, **holder} if holder else None
+    events = await reader.list(EVENT, key[0]) if holder and may_be_refused(holder) else []
+    pods = await reader.list(POD, key[0], precache.LABELS)
     secrets = await reader.list(SECRET, key[0], {OWNER: owner_label(obj)})
-    return Observed(settings, obj, tuple(others), services, holder, tuple(await reader.list(NODE)), tuple(secrets))
+    nodes = await reader.list(NODE)
+    pull_secrets = {
+        name: (await reader.get(SECRET, (settings.namespace, name)), await reader.get(SECRET, (key[0], name)))
+        for name in settings.pull_secrets
+        if name not in settings.unreadable
+    }
+    return Observed(
+        settings,
+        obj,
+        tuple(others),
+        services,
+        holder,
+        tuple(nodes),
+        tuple(secrets),
+        tuple(pods),
+        pull_secrets,
+        tuple(events),
+    )
 
 
 async def older_clouds(kind: Kind, reader: Reader, obj: Object) -> list[str]:

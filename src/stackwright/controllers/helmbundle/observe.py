@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
+from stackwright.api.kinds import DAEMONSET, EVENT, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
 from stackwright.core.ages import Ages, Progress
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.helm.rollouts import counts, is_as_wanted, is_held
 from stackwright.core.kubernetes import nodes, precache
+from stackwright.core.kubernetes.pod_security import may_be_refused
 from stackwright.core.kubernetes.workload_health import workload_ready
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
@@ -32,6 +33,7 @@ class Observed:
     taken      release that another HelmBundle owns → that HelmBundle
     made       whether a service object created this HelmBundle
     holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
+    events     those of namespaces with workloads that may not create their pods
     """
 
     settings: Settings
@@ -45,6 +47,7 @@ class Observed:
     progress: Mapping[str, Progress] = field(default_factory=dict)
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
+    events: tuple[Object, ...] = ()
 
     def before(self, name: str) -> Object:
         """The status of a release as it was written last; empty if the release was in another namespace then."""
@@ -134,9 +137,12 @@ async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed
             if (release := label(found, INSTANCE)) in workloads:
                 workloads[release] += ({"kind": kind.kind, **found},)
     pods = [pod for pod in await reader.list(POD, namespace) if label(pod, INSTANCE) in workloads]
+    refused = any(may_be_refused(each) for found in workloads.values() for each in found)
+    events = await reader.list(EVENT, namespace) if refused else []
     return replace(
         seen,
         records={**seen.records, **{name: record for name, record in records.items() if name in workloads}},
         workloads={**seen.workloads, **workloads},
         pods=(*seen.pods, *pods),
+        events=(*seen.events, *events),
     )

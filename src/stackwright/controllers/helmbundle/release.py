@@ -36,7 +36,7 @@ from stackwright.controllers.helmbundle.validate import problems
 from stackwright.core.conditions import Condition, blocked, condition_type, done, is_true, waiting, waiting_for
 from stackwright.core.helm.records import FAILED
 from stackwright.core.helm.rollouts import active, is_starting, lost, node_of, own_pods
-from stackwright.core.kubernetes import precache, tolerations
+from stackwright.core.kubernetes import pod_security, precache, pulls, tolerations
 from stackwright.core.kubernetes.nodes import are, named
 from stackwright.core.kubernetes.workload_health import why
 from stackwright.core.objects import CLOUD, controller_of, label
@@ -162,7 +162,8 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         return Step((), done(condition_type(name), message, "Deployed"), status_of(record, success=True, away=away))
     # StatefulSets and Deployments before Jobs, which usually depend on them.
     message = "; ".join(_why(seen, each) for each in unready)
-    condition = waiting(condition_type(name), message, "NotReady")
+    reason = _reason(seen, unready)
+    condition = waiting(condition_type(name), message, reason or "NotReady")
     if was_ready:
         return Step((), condition, status_of(record, success=False, message=message, away=away))
     limit, progress, held = _limit(seen, wanted, unready), seen.progress[name], seen.held(name)
@@ -173,15 +174,26 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         again = None if held else min(limit - progress.still, waited + STEP - progress.still)
         return Step((), condition, status, again)
     message = f"Release {name} is not ready and made no progress for {limit:.0f} s: {message}"
-    return too_late(seen, wanted, record, message, replace(progress, still=limit))
+    return too_late(seen, wanted, record, message, replace(progress, still=limit), reason)
 
 
 def _why(seen: Observed, workload: Object) -> str:
     """Of a workload that is not ready; pods on nodes that are away are not to blame."""
+    if refused := pod_security.refusal(workload, seen.events):
+        return refused
     pods = own_pods(workload, seen.pods)
     cause = why(workload, [pod for pod in pods if node_of(pod) not in seen.away])
     gone = {node_of(pod) for pod in lost(workload, pods, seen.away)}
     return f"{cause}; waits for {named(gone)}, which {are(gone)} not ready" if gone else cause
+
+
+def _reason(seen: Observed, unready: list[Object]) -> str:
+    """The reason of a release that is not ready for a cause of its own, which `_why` explains; else empty."""
+    if any(pod_security.refusal(each, seen.events) for each in unready):
+        return pod_security.REASON
+    pods = [pod for each in unready for pod in own_pods(each, seen.pods) if node_of(pod) not in seen.away]
+    found = pulls.first_failure(pods)
+    return found.reason if found else ""
 
 
 def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:

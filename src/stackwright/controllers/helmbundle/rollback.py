@@ -124,7 +124,7 @@ def failed(name: str, record: Release, before: Object, left: float) -> Step:
     )
 
 
-def too_late(seen: Observed, wanted: Object, record: Release, message: str, stood: Progress) -> Step:
+def too_late(seen: Observed, wanted: Object, record: Release, message: str, stood: Progress, reason: str) -> Step:
     name, target = record.name, record.digest
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
@@ -134,7 +134,7 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
         message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"
     if error or not ready:
         status = status_of(record, success=False, message=message, stood=stood)
-        return Step((), blocked(condition_type(name), "NotReady", message), status)
+        return Step((), blocked(condition_type(name), reason or "NotReady", message), status)
     away = set() if is_retried(before, target) else away_of(seen, name)
     rollback = Rollback(ready, message, away)
     message = rollback.message(ROLLING)

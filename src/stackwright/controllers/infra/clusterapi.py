@@ -33,10 +33,10 @@ def kind_of(api_version: str, name: str) -> Kind | None:
         or not version.isalnum()
     ):
         return None
-    return Kind(group, version, name, _plural(name.lower()), namespaced=name not in WITHOUT_NAMESPACE)
+    return Kind(group, version, name, plural(name.lower()), namespaced=name not in WITHOUT_NAMESPACE)
 
 
-def _plural(word: str) -> str:
+def plural(word: str) -> str:
     if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"

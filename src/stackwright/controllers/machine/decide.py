@@ -18,7 +18,6 @@ from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
 from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
 from stackwright.core.conditions import (
-    PROGRESSING,
     READY,
     Condition,
     SameAs,
@@ -110,14 +109,12 @@ def _names(known: Any, server_id: Any) -> bool:
 
 def _conditions(server: Object) -> tuple[Condition, ...]:
     """The server's conditions; the cause of a wait before an instance exists is also used for InstanceReady."""
-    ready, instance, progressing = (find(server, type_) for type_ in (READY, INSTANCE, PROGRESSING))
+    ready, instance = find(server, READY), find(server, INSTANCE)
     if ready is None:
         stage = waiting_for(INSTANCE, f"OpenStackServer {server['metadata']['name']} to be processed")
-        return (*summary([stage]), stage)
+        return summary([stage]), stage
     same = SameAs(SERVER_KIND, key_of(server))
-    first = copied(ready)
-    second = copied(progressing) if progressing else Condition(PROGRESSING, None, first.reason, first.message)
-    return first, second, copied(instance or ready, INSTANCE, same)
+    return copied(ready), copied(instance or ready, INSTANCE, same)
 
 
 def _left(seen: Observed) -> tuple[Warn, ...]:

@@ -19,9 +19,10 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from stackwright.controllers.service.observe import Observed, holdings, inventory_name
+from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, Wait, waiting
-from stackwright.core.objects import DIGEST, annotation, label
+from stackwright.core.objects import label
+from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import REPORTS, listed, registered, shown, some
 from stackwright.core.plan import ForgetAgents, Inventory, Object, Plan
 from stackwright.services.context import Context
@@ -69,7 +70,10 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
     kept = tuple(sorted(left - forgotten))
     condition, due, turn = _about(plan, kept, result)
     if due or back:
-        key, admin = (seen.context.namespace, inventory_name(seen.context.name)), (seen.context.namespace, ADMIN_SECRET)
+        key, admin = (
+            (seen.context.namespace, inventory.name_of(seen.context.name)),
+            (seen.context.namespace, ADMIN_SECRET),
+        )
         look = Inventory(key, seen.obj, seen.declared.service, tuple(sorted(leaving - forgotten)), admin, "")
         plan = replace(plan, actions=(*plan.actions, ForgetAgents(look, due)))
     if condition is None:
@@ -84,12 +88,10 @@ def _with_pods(declared: Service, context: Context) -> Iterator[str]:
                 yield registered(agent.binary, str((pod.get("spec") or {}).get("nodeName") or ""))
 
 
-def _result(inventory: Object | None, now: float) -> _Result:
-    """The result in the ConfigMap, whose digest is its time."""
-    held, made = holdings(inventory), annotation(inventory, DIGEST)
-    since = str(((inventory or {}).get("data") or {}).get("since") or "")
-    age = now - float(made) if made.isdecimal() else math.inf
-    same = float(made) - float(since) if made.isdecimal() and since.isdecimal() else 0.0
+def _result(found: Object | None, now: float) -> _Result:
+    """The result in the ConfigMap."""
+    held, (made, same) = inventory.holdings(found), inventory.times(found)
+    age = now - made
     least = LOOK if any(REPORTS in causes for causes in held.values()) else LASTING
     period = min(max(least, same / SHARE), RARELY)
     return _Result(held, period - age if 0 <= age < period else 0.0)  # a negative age is by a clock that was ahead

@@ -6,10 +6,11 @@ Nothing is changed until the back end is known to be empty or the user has conse
 
 from __future__ import annotations
 
-from stackwright.controllers.service.observe import Observed, holdings, inventory_name
+from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, ORPHAN, annotation, label
+from stackwright.core.openstack import inventory
 from stackwright.core.plan import Action, Inventory
 from stackwright.services.context import Context
 from stackwright.services.keystone.values import ADMIN_SECRET
@@ -31,10 +32,10 @@ def removed_backends(seen: Observed, context: Context) -> tuple[list[Action], Co
     made = digest(gone, int(seen.now // LOOK))
     look: list[Action] = []
     if annotation(seen.inventory, DIGEST) != made:
-        key = (context.namespace, inventory_name(context.name))
+        key = (context.namespace, inventory.name_of(context.name))
         admin = (context.namespace, ADMIN_SECRET)
         look.append(Inventory(key, seen.obj, seen.declared.service, gone, admin, made))
-    held = holdings(seen.inventory)
+    held = inventory.holdings(seen.inventory)
     if set(held) != set(gone):
         what = f"{seen.declared.kind.kind} {', '.join(gone)}"
         return look, waiting(STAGE, f"Listing the content of {what}", "Applying")

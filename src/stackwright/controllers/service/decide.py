@@ -113,7 +113,7 @@ def _report(
     turn: float | None,
     volumes: tuple[Condition, ...] = (),
 ) -> Plan:
-    ready, progressing = summary([*_watched(seen), *stages])
+    ready = summary([*_watched(seen), *stages])
     finished = sum(1 for stage in stages if stage.status)
     state = "APPLIED" if ready.status else "APPLYING" if stages[-1].reason != "Waiting" else "WAITING"
     release = (seen.obj.get("spec") or {}).get("release", OPENSTACK_RELEASE)
@@ -123,7 +123,7 @@ def _report(
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
     reported = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *reported, *volumes), status, turn)
+    return Plan(actions, (ready, *stages, *serving(seen, ready), *reported, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:

@@ -5,12 +5,11 @@ Only the metadata and key names of a Secret are read; no secret value enters a d
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from stackwright.api.errors import bounded, messages
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
@@ -21,6 +20,7 @@ from stackwright.api.wording import choices
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, mapping, owner_label
+from stackwright.core.openstack import inventory
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
@@ -76,6 +76,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
             await _pods(declared, reader, key[0]),
             await _facts(declared, reader, key[0]),
             operator=settings.namespace,
+            pull_secrets=settings.pull_secrets,
         )
         context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
         sensitive = _sensitive(declared, spec)
@@ -102,7 +103,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         nodes=nodes,
         claims=tuple(await reader.list(PVC, key[0])) if has_claims(declared) else (),
         classes=tuple(await reader.list(STORAGE_CLASS)) if has_claims(declared) else (),
-        inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if has_inventory(declared) else None,
+        inventory=await reader.get(CONFIGMAP, (key[0], inventory.name_of(key[1]))) if has_inventory(declared) else None,
         bundle=await reader.get(HelmBundle.KIND, (key[0], bundle_name(key[1]))),
     )
 
@@ -144,19 +145,6 @@ async def _ceph_options(declared: Service, context: Context, reader: Reader) -> 
             secret = await reader.get(SECRET, (context.namespace, str(contract.spec["secretName"])))
             return annotation(secret, OPTIONS)
     return ""
-
-
-def inventory_name(name: str) -> str:
-    return f"{name}-inventory"
-
-
-def holdings(inventory: Object | None) -> dict[str, list[str]]:
-    """Holder → what it holds, as an action wrote it to the ConfigMap; nothing if somebody edited it."""
-    try:
-        found = json.loads(((inventory or {}).get("data") or {}).get("held.json") or "{}")
-        return TypeAdapter(dict[str, list[str]]).validate_python(found, strict=True)
-    except (ValueError, RecursionError):
-        return {}
 
 
 def secret_name(chart: str) -> str:

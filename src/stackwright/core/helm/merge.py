@@ -1,7 +1,8 @@
 """Merge of layered values: dicts merge deeply, lists unite, a list item `~x` removes x, scalars replace.
 
 A layer may not change the shape of a value (a dict over a string, a list over a dict): that is nearly always a mistake
-in an override, so it raises MergeConflict with the path of the value. `None` removes a key, as in Helm.
+in an override, so it raises MergeConflict with the path of the value. `None` removes a key and
+never reaches a chart, whose default then applies: charts have an empty value for each default that can be turned off.
 """
 
 from __future__ import annotations

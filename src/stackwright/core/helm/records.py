@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from stackwright.api.errors import shortened
 from stackwright.core.objects import label_value
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release
@@ -118,7 +119,7 @@ def _cause(secret: Object) -> str:
     if labels.get("owner") != "helm" or labels.get("status") != FAILED:
         return ""
     text = error_message(_BEGIN.sub("", _description((secret.get("data") or {}).get(PAYLOAD))))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return shortened(text, _LONGEST)
 
 
 def _description(payload: object) -> str:

@@ -1,14 +1,20 @@
 """Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls.
 
-The pod names the images as image volumes and mounts none: kubelet pulls them in parallel before it starts the pod, and
-no process of the images runs. It has the tolerations of all charts of the cloud. A release is changed only when its
-images are on all available nodes whose taints it tolerates. Pure.
+The pod mounts the images as image volumes: kubelet pulls them before it starts the container that mounts them, and
+no process of the images runs. So a pod is ready when its node has all images. Kubelet starts a container that does not
+mount a volume although its image could not be pulled; such pods (UNMOUNTED) are for nodes with imported images, which
+may lack the names by which containerd finds images to mount (docs/howto/existing-cluster.md). Nodes without image
+volumes get an init container for each image (INIT), which runs a program that ends at once.
+
+The pod has the tolerations of all charts of the cloud. A release is changed only when its images are on all available
+nodes whose taints it tolerates. Pure.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from stackwright.api.kinds import DAEMONSET
@@ -16,22 +22,40 @@ from stackwright.core.kubernetes.nodes import is_up
 from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
 from stackwright.core.objects import generation, owned
 from stackwright.core.plan import Object
+from stackwright.core.settings import Precaching
 
 NAME = "image-precaching"
 LABELS = {"application": NAME, "component": "images"}
+MOUNTED: Precaching = "mounted"
+UNMOUNTED: Precaching = "unmounted"
+INIT: Precaching = "init"
 NODE_LABELS = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
 
 
-def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: Iterable[Toleration] = ()) -> Object:
-    """The DaemonSet for a set of images; `holder` is the image of a process that only waits."""
+def daemonset(
+    cloud: Object,
+    images: Iterable[str],
+    holder: str,
+    tolerations: Iterable[Toleration] = (),
+    pull_secrets: Iterable[str] = (),
+    how: Precaching = MOUNTED,
+    idle: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Object:
+    """The DaemonSet for a set of images.
+
+    holder  image of a process that only waits
+    idle    for INIT: image → command that ends at once, if the image has no program `true`
+    """
+    secrets = [{"name": name} for name in pull_secrets]
     tolerated = [json.loads(each) for each in sorted({json.dumps(dict(each), sort_keys=True) for each in tolerations})]
     places = [{"matchExpressions": [{"key": label, "operator": "In", "values": ["enabled"]}]} for label in NODE_LABELS]
-    volumes = [
-        {"name": f"image-{index}", "image": {"reference": image, "pullPolicy": "IfNotPresent"}}
-        for index, image in enumerate(sorted(images))
-    ]
-    none = {"capabilities": {"drop": ["ALL"]}, "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True}
-    pod = {
+    named = {f"image-{index}": image for index, image in enumerate(sorted(images))}
+    none: dict[str, Any] = {
+        "capabilities": {"drop": ["ALL"]},
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+    }
+    pod: dict[str, Any] = {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": places}}},
         "automountServiceAccountToken": False,
         "terminationGracePeriodSeconds": 0,
@@ -42,9 +66,26 @@ def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: It
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         "containers": [{"name": "holder", "image": holder, "imagePullPolicy": "IfNotPresent", "securityContext": none}],
-        "volumes": volumes,
         **({"tolerations": tolerated} if tolerated else {}),
+        **({"imagePullSecrets": secrets} if secrets else {}),
     }
+    if how == INIT:
+        pod["initContainers"] = [
+            {
+                "name": name,
+                "image": image,
+                "imagePullPolicy": "IfNotPresent",
+                "command": [*idle.get(image, ("true",))],
+                "securityContext": none,
+            }
+            for name, image in named.items()
+        ]
+    else:
+        source = {"pullPolicy": "IfNotPresent"}
+        pod["volumes"] = [{"name": name, "image": {"reference": image, **source}} for name, image in named.items()]
+    if how == MOUNTED:
+        mounts = [{"name": name, "mountPath": f"/images/{name}", "readOnly": True} for name in named]
+        pod["containers"][0]["volumeMounts"] = mounts
     spec = {
         "selector": {"matchLabels": LABELS},
         # All nodes at once: these pods serve nothing, and releases wait for them.
@@ -91,7 +132,9 @@ def images_of(values: Mapping[str, Any]) -> set[str]:
 
 
 def _held(holder: Object) -> set[str]:
-    return {str((volume.get("image") or {}).get("reference")) for volume in _pod(holder).get("volumes") or ()}
+    pod = _pod(holder)
+    volumes = {str((volume.get("image") or {}).get("reference")) for volume in pod.get("volumes") or ()}
+    return volumes | {str(each.get("image")) for each in pod.get("initContainers") or ()}
 
 
 def _pod(holder: Object) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stackwright.api.errors import shortened
 from stackwright.core.conditions import is_true
+from stackwright.core.kubernetes import pulls
 
 Object = Mapping[str, Any]
 _QUIET = {"ContainerCreating", "PodInitializing"}
-_STUCK = {
-    "CrashLoopBackOff", "CreateContainerConfigError", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
-}  # fmt: skip
+_STUCK = {"CrashLoopBackOff", "CreateContainerConfigError", *pulls.WAITING}
 
 
 def workload_ready(obj: Object) -> bool:
@@ -81,7 +81,7 @@ def pod_cause(pod: Object) -> str:
     if scheduled.get("status") == "False":
         return f"Pod {meta['name']} cannot be scheduled: {scheduled.get('message', '')}"
     for container in _containers(status):
-        if cause := _container_cause(container):
+        if cause := _container_cause(container, str((pod.get("spec") or {}).get("nodeName") or "")):
             return f"Pod {meta['name']}, container {container['name']}: {cause}"
     ready = conditions.get("Ready") or {}
     if status.get("phase") == "Running" and ready.get("status") == "False" and not _all_done(status):
@@ -112,18 +112,19 @@ def _all_done(status: Object) -> bool:
     return bool(states) and all("terminated" in state for state in states)
 
 
-def _container_cause(container: Object) -> str:
+def _container_cause(container: Object, node: str = "") -> str:
+    if failure := pulls.failure(container, node):
+        return f"{failure.reason}: {failure.message}"
     state = container.get("state") or {}
     waiting, ended = state.get("waiting") or {}, state.get("terminated") or {}
     last = (container.get("lastState") or {}).get("terminated") or {}
     if reason := waiting.get("reason"):
         if reason in _QUIET:
             return ""
-        image = f" (image {container.get('image')})" if "Image" in reason else ""
         past = f"; last exit code {last['exitCode']}" if "exitCode" in last else ""
         # The termination message of the program explains more than the restart back-off.
         said = str(last.get("message") or waiting.get("message", "")).strip()
-        return f"{reason}{image}{past}: {_short(said)}".rstrip(": ")
+        return f"{reason}{past}: {_short(said)}".rstrip(": ")
     if ended and ended.get("exitCode"):
         said = _short(str(ended.get("message") or "").strip()) or str(ended.get("reason", ""))
         return f"terminated with exit code {ended['exitCode']} ({said})"
@@ -142,7 +143,7 @@ def _short(text: str, limit: int = 200) -> str:
         "back-off 5m0s",
     ):
         first = first.replace(volatile, "back-off")
-    return first if len(first) <= limit else f"{first[: limit - 1]}…"
+    return shortened(first, limit)
 
 
 def pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from stackwright.api.errors import printable
+from stackwright.api.errors import printable, shortened
 
 REPORTS = "it still reports"  # what uses an agent that its service does not list as down
 SHOWN = 5
@@ -40,8 +40,7 @@ def listed(names: Iterable[str]) -> str:
 
 def briefly(uses: Iterable[str]) -> list[str]:
     """What uses an agent, in a bounded size and without control characters: tenants choose names."""
-    texts = (printable(use) for use in uses)
-    return some([text if len(text) <= LONGEST else f"{text[:LONGEST]}…" for text in texts])
+    return some([shortened(printable(use), LONGEST) for use in uses])
 
 
 def outcome(uses: Mapping[str, Collection[str]]) -> dict[str, list[str]]:

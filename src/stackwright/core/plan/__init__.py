@@ -61,7 +61,7 @@ class Plan:
     """Actions to execute, status to report, and time of the next reconcile.
 
     actions     in order; the first failure ends the execution, and the object is retried with backoff
-    conditions  Ready and Progressing first, then one per stage
+    conditions  Ready first, then one per stage; the report adds Reconciling and Stalled
     status      further top-level status fields of this controller; always the same set of fields
     requeue     seconds until the next reconcile without an event; None for never
     """
@@ -82,5 +82,5 @@ def staged(
     actions: tuple[Action, ...] = (),
     requeue: float | None = None,
 ) -> Plan:
-    """A plan that reports stages, and Ready and Progressing as their summary."""
-    return Plan(actions, (*summary(stages), *stages), status, requeue)
+    """A plan that reports stages, and Ready as their summary."""
+    return Plan(actions, (summary(stages), *stages), status, requeue)

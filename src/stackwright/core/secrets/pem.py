@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+
 
 def certificates(text: str) -> list[x509.Certificate]:
-    """All certificates of a text, at least one, with a first one whose key can be used.
+    """All certificates of a text: at least one, and the key of the first can be used.
 
     Raises only ValueError, also for a key of an unknown kind or on an unknown curve.
     """
@@ -30,6 +33,15 @@ def certificate(text: str) -> x509.Certificate:
     with _value_errors():
         found = x509.load_pem_x509_certificate(text.encode())
         found.public_key()  # it is parsed no earlier
+    return found
+
+
+def readable(text: str) -> list[x509.Certificate]:
+    """The first certificate of a text, as `certificate`, and those of the others that can be read."""
+    found = [certificate(text)]
+    for block in _BLOCK.findall(text)[1:]:
+        with suppress(ValueError):
+            found.append(certificate(block))
     return found
 
 

@@ -71,6 +71,7 @@ class GatherSecret(Action):
 
     source  namespace of the other Secrets; empty for the same namespace
     owner   None if the owner is in another namespace
+    type    of the Secret, which Kubernetes never changes
     """
 
     verb = "secret"
@@ -80,6 +81,7 @@ class GatherSecret(Action):
     digest: str = ""
     fixed: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    type: str = "Opaque"
 
     @property
     def target(self) -> str:

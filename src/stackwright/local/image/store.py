@@ -3,6 +3,8 @@
 The import of gigabytes takes minutes; a clone by hard links takes a second, because blobs and unpacked layers never
 change once written. Only the two bolt files, which do change, are copied.
 
+An image has two names, its reference and its id: by the id, kubelet mounts it as a volume.
+
     <cache>/store/<key>/          key: digest over the sorted image references (each holds its recipe's digest)
       root/                       a containerd root: content, snapshots, metadata; no containers
       references                  the images in it
@@ -11,10 +13,11 @@ change once written. Only the two bolt files, which do change, are copied.
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -26,6 +29,7 @@ from stackwright.local.node import config as node_config
 from stackwright.local.waiting import wait_for
 
 NAMESPACE = "k8s.io"
+ID = "sha256:"
 IMPORT_LIMIT = 1800
 # managed: the image is visible to the kubelet. pinned: disk pressure must not remove images that cannot be pulled.
 LABELS = ("io.cri-containerd.image=managed", "io.cri-containerd.pinned=pinned")
@@ -67,10 +71,11 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
         report("starting with the previous store")
         clone(former / "root", new / "root")
     with Runtime(cluster, new / "root") as runtime:
-        there = set(references(cluster, runtime.socket))
         load_missing(cluster, runtime.socket, images, report)
-        for reference in sorted(there - {image.reference for image in images}):
-            ctr(cluster, runtime.socket, "images", "remove", "--sync", reference)
+        there = names(cluster, runtime.socket)
+        kept = {there[image.reference] for image in images}
+        if outdated := sorted(name for name, manifest in there.items() if manifest not in kept):
+            ctr(cluster, runtime.socket, "images", "remove", "--sync", *outdated)
     (new / "references").write_text("".join(f"{image.reference}\n" for image in images))
     new.rename(place)
     for other in cluster.image_store.iterdir():
@@ -136,7 +141,7 @@ def load_missing(cluster: LocalCluster, socket: Path, images: Sequence[Image], r
     Another build of the same base has different layers. If an archive does not match the base in containerd, all images
     of this build are imported; running containers keep their layers.
     """
-    there = set(references(cluster, socket))
+    there = names(cluster, socket)
     missing = [image for image in images if image.reference not in there]
     try:
         for image in missing:
@@ -148,20 +153,43 @@ def load_missing(cluster: LocalCluster, socket: Path, images: Sequence[Image], r
         report("its base images are of another build; importing all images")
         for image in images:
             load_archive(cluster, socket, image)
+    name_by_id(cluster, socket, images)
     return [image.reference for image in missing]
 
 
 def load_archive(cluster: LocalCluster, socket: Path, image: Image) -> None:
     ctr(cluster, socket, "images", "import", "--local", "--snapshotter", "overlayfs", str(image.archive))
-    if image.reference not in references(cluster, socket):
+    if image.reference not in names(cluster, socket):
         raise LocalError(f"{image.archive} does not contain an image {image.reference}")
     ctr(cluster, socket, "images", "label", image.reference, *LABELS)
 
 
+def name_by_id(cluster: LocalCluster, socket: Path, images: Sequence[Image]) -> None:
+    """Give each of these images its id as a further name, by which kubelet mounts it as a volume.
+
+    containerd's CRI adds this name to an image that it pulls or sees without its label, so to none of ours.
+    """
+    there = names(cluster, socket)
+    for reference in sorted(references_without_id(there) & {image.reference for image in images}):
+        manifest = json.loads(ctr(cluster, socket, "content", "get", there[reference]))
+        ctr(cluster, socket, "images", "tag", reference, manifest["config"]["digest"])
+
+
 def references(cluster: LocalCluster, socket: Path) -> list[str]:
-    """Names of the images, without the digests that containerd also lists."""
-    listed = ctr(cluster, socket, "images", "list", "--quiet").split()
-    return [name for name in listed if not name.startswith("sha256:")]
+    """References of the images that have their id as a name, too; only these are complete."""
+    there = names(cluster, socket)
+    return sorted({name for name in there if not name.startswith(ID)} - references_without_id(there))
+
+
+def references_without_id(there: Mapping[str, str]) -> set[str]:
+    with_id = {manifest for name, manifest in there.items() if name.startswith(ID)}
+    return {name for name, manifest in there.items() if manifest not in with_id}
+
+
+def names(cluster: LocalCluster, socket: Path) -> dict[str, str]:
+    """Name of an image, which is a reference or an id → digest of its manifest."""
+    _, *lines = ctr(cluster, socket, "images", "list").splitlines()
+    return {name: manifest for name, _, manifest, *_ in map(str.split, lines)}
 
 
 def ctr(cluster: LocalCluster, socket: Path, *words: str) -> str:

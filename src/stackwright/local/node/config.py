@@ -31,6 +31,8 @@ disabled_plugins = [
   snapshotter = "overlayfs"
   [plugins.'io.containerd.cri.v1.images'.pinned_images]
     sandbox = "{sandbox_image}"
+  [plugins.'io.containerd.cri.v1.images'.registry]
+    config_path = "/etc/containerd/certs.d"
 
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = {_toml(not machine.may_raise_limits)}

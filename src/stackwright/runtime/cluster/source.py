@@ -25,15 +25,19 @@ OnEvent = Callable[[bool, Kind, Object], None]
 
 
 class Source(Protocol):
+    ready: asyncio.Event  # set once the source has done what it does at its start
+
     async def run(self, kinds: Iterable[Kind], on_event: OnEvent) -> None:
         """Report changes of these kinds until cancelled: (gone, kind, object)."""
 
 
 class KopfSource:
-    """kubeconfig  None in a pod"""
+    """kubeconfig  None in a pod
+    namespaces  those to watch; none: all
+    """
 
-    def __init__(self, kubeconfig: str | None = None) -> None:
-        self._kubeconfig = kubeconfig
+    def __init__(self, kubeconfig: str | None = None, namespaces: Iterable[str] = ()) -> None:
+        self._kubeconfig, self.namespaces = kubeconfig, tuple(namespaces)
         self.ready = asyncio.Event()
         logging.getLogger("kopf").setLevel(logging.WARNING)
 
@@ -48,7 +52,8 @@ class KopfSource:
                 registry=registry,
                 settings=self._settings(kinds),
                 standalone=True,
-                clusterwide=True,
+                clusterwide=not self.namespaces,
+                namespaces=self.namespaces,
                 ready_flag=self.ready,
                 vault=vault,
             )

@@ -7,7 +7,6 @@ Every action is idempotent: after a crash the same plan is decided again, and co
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -16,7 +15,8 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
-from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
+from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned, secret_data
+from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import outcome
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import run
@@ -44,15 +44,7 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import (
-    Conflict,
-    Ports,
-    StillMissing,
-    TerminalError,
-    TransientError,
-    Unavailable,
-    secret_data,
-)
+from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime.cycle import secrets
 
@@ -61,6 +53,7 @@ async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict
     """Run all actions; returns the ids of resources created in clouds. Raises the error of the first failed action."""
     made: dict[ResourceKey, str] = {}
     for group in _side_by_side(actions):
+        ports.fence()
         if isinstance(call := group[0], CloudCall):
             made[call.slot] = await run(ports.clouds, call)
             continue
@@ -162,15 +155,14 @@ async def _grow(action: GrowClaim, ports: Ports) -> None:
 
 async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
     held = await ports.contents.held(action, await _admin(action.admin_secret, ports))
-    await _note(action, {"held.json": json.dumps(held, sort_keys=True)}, ports, manager)
+    await _note(action, inventory.result(held), ports, manager)
 
 
 async def _forget(action: ForgetAgents, ports: Ports, manager: str) -> None:
-    held = json.dumps(outcome(await _uses(action, ports)), sort_keys=True, ensure_ascii=False)
+    held = outcome(await _uses(action, ports))
     now = str(math.floor(ports.clock.now()))  # a result is valid for a time
-    before = (await ports.cluster.get(CONFIGMAP, action.look.key) or {}).get("data") or {}
-    since = before.get("since", now) if before.get("held.json") == held else now
-    await _note(replace(action.look, digest=now), {"held.json": held, "since": since}, ports, manager)
+    before = await ports.cluster.get(CONFIGMAP, action.look.key)
+    await _note(replace(action.look, digest=now), inventory.repeated(held, before, now), ports, manager)
 
 
 async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:

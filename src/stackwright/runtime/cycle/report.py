@@ -13,12 +13,13 @@ from typing import Any
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, stamp, steady
+from stackwright.core.conditions import DONE, READY, Condition, find, merged, stamp, steady, with_progress
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError, UndeclaredStatus
 
+FORMER = "Progressing"  # of versions before Reconciling and Stalled
 log = structlog.get_logger()
 
 
@@ -26,21 +27,19 @@ def after_failure(controller: Controller, plan: Plan, current: Object, error: Tr
     """The report of a plan after one of its actions failed."""
     status = current.get("status") or {}
     kept = {name: status[name] for name in plan.status if name in status}
-    ready, progressing = failed(error)
-    stages = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
+    ready = failed(error)
+    stages = [c for c in plan.conditions if c.type != READY]
     if not controller.owns_ready_of(current):  # the owner of Ready reads these conditions
         told = [replace(ready, type=c.type) if c.reason == DONE else c for c in stages]
         return Plan((), tuple(told), kept)
     if not plan.conditions and not is_deleting(current):
         return Plan(status=kept)  # the plan leaves the conditions as they are
-    return Plan((), (ready, progressing, *(_unless_new(c, status) for c in stages)), kept)
+    return Plan((), (ready, *(_unless_new(c, status) for c in stages)), kept)
 
 
-def failed(error: TransientError | TerminalError | Conflict) -> tuple[Condition, Condition]:
-    """Ready and Progressing after an error of an external system."""
-    reason, message = error.reason, str(error)
-    ready = Condition(READY, False, reason, message)
-    return ready, Condition(PROGRESSING, not isinstance(error, TerminalError), reason, message)
+def failed(error: TransientError | TerminalError | Conflict) -> Condition:
+    """Ready after an error of an external system."""
+    return Condition(READY, False, error.reason, str(error))
 
 
 def _unless_new(condition: Condition, status: Object) -> Condition:
@@ -59,7 +58,7 @@ def status_of(plan: Plan, current: Object, now: float) -> dict[str, Any] | None:
     wanted: dict[str, Any] = {name: _steadied(value) for name, value in plan.status.items()}
     if plan.conditions:
         before = status.get("conditions") or ()
-        wanted["conditions"] = merged(plan.conditions, before, generation(current), stamp(now))
+        wanted["conditions"] = merged(with_progress(plan.conditions), before, generation(current), stamp(now))
         if any(c.type == READY for c in plan.conditions):
             wanted["observedGeneration"] = generation(current)
     return None if _says(status, wanted) else wanted
@@ -98,8 +97,20 @@ async def report(
     meta = current["metadata"]
     identity = {"name": meta["name"], "namespace": meta.get("namespace", ""), "uid": meta["uid"]}
     body = {"apiVersion": controller.kind.api_version, "kind": controller.kind.kind, "metadata": identity}
-    before = find(current)
+    before, former = find(current), find(current, FORMER) if _ready_of(wanted) else None
+
+    async def keep_as_fault(*conditions: Any) -> None:
+        status = {"conditions": [each for each in conditions if each]}
+        await cluster.apply_status(controller.kind, {**body, "status": status}, controller.fault_manager)
+
+    # Both managers wrote `former`, so each may own a part of it, and the API refuses the part that one of them leaves.
+    if former and manager:
+        wanted["conditions"].append(former)
+    elif former:
+        await keep_as_fault(before, former)
     lacking = await _write(cluster, controller.kind, {**body, "status": wanted}, manager or controller.manager)
+    if former and not manager:
+        await keep_as_fault()
     if lacking and not _ready_of(wanted):
         await cluster.event(current, "OtherCRDs", _told(lacking), True)
     await _tell(plan, before, current, cluster)

@@ -1,7 +1,4 @@
-"""Executes the actions that write Secrets: generated fields, rotated keys, copies, certificates.
-
-Plans contain no values of Secrets: only this module generates, reads and copies them.
-"""
+"""Executes the actions that write Secrets. Plans have no values: only this module generates, reads and copies them."""
 
 from __future__ import annotations
 
@@ -27,10 +24,11 @@ from stackwright.core.objects import (
     owner_label,
     owner_reference,
     owners,
+    secret_data,
     version_of,
 )
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Ports, TerminalError, TransientError, secret_data
+from stackwright.core.ports import Conflict, Ports, TerminalError, TransientError
 from stackwright.core.secrets import cephkeys, fernet, renewal, revisions
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
@@ -149,8 +147,8 @@ async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
     namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
-    data |= action.fixed
-    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+    obj = _secret(action.key, action.owner, {**data, **action.fixed}, {DIGEST: action.digest})
+    await ports.cluster.apply(SECRET, {**obj, "type": action.type}, manager)
 
 
 async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:

@@ -19,7 +19,7 @@ from stackwright.core.ports import Clock, Conflict, NotServed, Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import apply as ssa
 from stackwright.runtime.memory.json import copy, merge_patch
-from stackwright.runtime.memory.shape import shape_of
+from stackwright.runtime.memory.shape import default_status, shape_of
 from stackwright.runtime.memory.written import (
     completed,
     content,
@@ -62,6 +62,7 @@ class MemoryCluster:
         self._clock = clock
         self._objects: dict[Ref, Object] = {}
         self._hidden: set[Ref] = set()
+        self._without_status: set[Ref] = set()  # in etcd: a creation drops the status, and reads add its default
         self._listeners: list[Listener] = []
         self._version = 0
         self._uids = 0
@@ -224,11 +225,14 @@ class MemoryCluster:
         before = live or {}
         new["metadata"] = {**new["metadata"], **server_fields(live)}
         refuse_new_finalizers(before, new)
-        if live is not None and content(before) == content(new) and ssa.owners_of(before) == owners:
-            return _given(live)
+        same = live is not None and content(live) == content(new) and ssa.owners_of(live) == owners
+        if same and (kind, key) not in self._without_status:
+            return _given(before)
+        self._without_status.discard((kind, key))
         meta = new["metadata"]
         if live is None:
             self._uids += 1
+            self._without_status |= {(kind, key)} if new.get("status", ()) == default_status(kind) else set()
             meta |= {"uid": f"00000000-0000-4000-8000-{self._uids:012d}", "creationTimestamp": self._now()}
             if has_status(kind):
                 meta["generation"] = 1
@@ -259,6 +263,7 @@ class MemoryCluster:
     def _gone(self, kind: Kind, key: Key) -> None:
         """Remove the object, and then dependents without other owners."""
         last = self._objects.pop((kind, key))
+        self._without_status.discard((kind, key))
         self._hidden.add((kind, key))
         self._version += 1
         gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(self._version)}}

@@ -127,6 +127,11 @@ def shape_of(kind: Kind) -> Shape:
     return Shape(children={**envelope, **schema["properties"]}, schema=schema)
 
 
+def default_status(kind: Kind) -> Any:
+    """The status of an object of one of our kinds before the first report; None without one."""
+    return ((schema_of(kind) or {}).get("properties") or {}).get("status", {}).get("default")
+
+
 def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
     """The value with the schema's defaults in existing parents, as the API server stores it."""
     if isinstance(value, list):

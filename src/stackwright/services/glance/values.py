@@ -50,9 +50,9 @@ def endpoint(context: Context) -> Endpoint:
     return Endpoint("image", internal, context.public_url("glance", internal), "Image service")
 
 
-def _volume(context: Context) -> tuple[str | None, GlanceVolume | None]:
-    """Name and volume of the file store; None without one."""
-    return next(((name, store.pvc) for name, store in context.settings.stores.file.items()), (None, None))
+def _volume(context: Context) -> tuple[str, GlanceVolume | None]:
+    """Name and volume of the file store; an empty name and None without one."""
+    return next(((name, store.pvc) for name, store in context.settings.stores.file.items()), ("", None))
 
 
 def _replacement(context: Context, volume: GlanceVolume | None) -> str:

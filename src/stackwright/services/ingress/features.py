@@ -75,7 +75,8 @@ def problems(given: Mapping[str, str]) -> dict[str, str]:
             if len(text) > LONGEST or (field != KEY and "PRIVATE KEY" in text):
                 raise ValueError
             if field == KEY:
-                # The slow consistency check of RSA keys is skipped: the key must match the certificate anyway.
+                # The slow consistency check of RSA keys is skipped. Only the public numbers are compared with the
+                # certificate, so a wrong private exponent is found no earlier than in handshakes of the ingress.
                 public[field] = pem.private_key(text, checked=False).public_key()
             else:
                 public[field] = pem.certificates(text)[0].public_key()

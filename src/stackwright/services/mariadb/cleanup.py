@@ -17,9 +17,9 @@ class Cleanup(Model):
 
 
 def cleanup_values(cleanup: Cleanup) -> Values:
-    """`cron.db_purge` of a chart; without a schedule no CronJob exists."""
+    """`cron.db_purge` of a chart; with an empty schedule no CronJob exists."""
     return {
-        "schedule": cleanup.schedule if cleanup.enabled else None,
+        "schedule": cleanup.schedule if cleanup.enabled else "",
         "age": cleanup.age,
         "batch": cleanup.batch,
     }

@@ -64,6 +64,7 @@ SERVICE = Service(
     features=Features(NeutronFeatures, "The networking service."),
     from_cloud=lambda cloud: {"messaging_instance": cloud.bus("neutron")},
     node_labels=(CONTROL_PLANE, OPENVSWITCH, GATEWAY),
+    modules={OPENVSWITCH: ("openvswitch",)},
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
     # OVN keeps its own records of nodes.

@@ -51,16 +51,19 @@ class FloatingSubnet(Model):
     @model_validator(mode="after")
     def _inside(self) -> FloatingSubnet:
         network = ipaddress.ip_network(self.range)
-        for name in ("pool_start", "pool_end", "gateway"):
-            if ipaddress.ip_address(getattr(self, name)) not in network:
-                raise ValueError(f"{name} {getattr(self, name)} is not in range {self.range}")
-        first, gateway, last = (
-            int(ipaddress.ip_address(each)) for each in (self.pool_start, self.gateway, self.pool_end)
-        )
+        addresses = {name: ipaddress.ip_address(getattr(self, name)) for name in ("pool_start", "pool_end", "gateway")}
+        problems = [
+            f"{name} {getattr(self, name)} is not in range {self.range}"
+            for name, address in addresses.items()
+            if address not in network
+        ]
+        first, last, gateway = (int(each) for each in addresses.values())
         if first > last:
-            raise ValueError(f"pool_start {self.pool_start} is after pool_end {self.pool_end}")
+            problems.append(f"pool_start {self.pool_start} is after pool_end {self.pool_end}")
         if first <= gateway <= last:
-            raise ValueError(f"gateway {self.gateway} is inside the pool {self.pool_start} to {self.pool_end}")
+            problems.append(f"gateway {self.gateway} is inside the pool {self.pool_start} to {self.pool_end}")
+        if problems:
+            raise ValueError("; ".join(problems))
         return self
 
 
@@ -115,18 +118,22 @@ class NeutronFeatures(Model):
 
     @model_validator(mode="after")
     def _physnets(self) -> NeutronFeatures:
-        known = [network.physnet for network in self.external_networks]
-        if len(set(known)) != len(known):
-            raise ValueError(f"external_networks: duplicate physnet: {', '.join(known)}")
+        named = [network.physnet for network in self.external_networks]
+        known = list(dict.fromkeys(named))
+        problems = []
+        if len(known) != len(named):
+            problems.append(f"external_networks: duplicate physnet: {', '.join(named)}")
         physnet = self.floating_network.physnet
         if self.floating_network.enabled and physnet not in known:
-            raise ValueError(
+            problems.append(
                 f"floating_network.physnet: {physnet} is not in external_networks; {choices(physnet, known)}"
             )
         if "vlan" in self.tenant_network_types and not any(n.vlan_ranges for n in self.external_networks):
-            raise ValueError("tenant_network_types: vlan requires vlan_ranges in one of external_networks")
+            problems.append("tenant_network_types: vlan requires vlan_ranges in one of external_networks")
         if self.backend == "ml2" and "geneve" in self.tenant_network_types:
-            raise ValueError("tenant_network_types: geneve requires backend ml2/ovn")
+            problems.append("tenant_network_types: geneve requires backend ml2/ovn")
+        if problems:
+            raise ValueError("; ".join(problems))
         return self
 
 

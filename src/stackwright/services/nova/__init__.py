@@ -79,6 +79,7 @@ SERVICE = Service(
         "cleanup": cloud.cleanup("nova"),
     },
     node_labels=(CONTROL_PLANE, COMPUTE),
+    modules={COMPUTE: ("kvm",)},
     conf_files={"nova": "nova"},
     pod_conditions=libvirt.pod_conditions,
     agents=(NodeAgent("nova-compute", "compute", COMPUTE),),

@@ -28,7 +28,7 @@ def values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(COMPUTE, NAME),
         "secrets": {
-            "tls": {"libvirt": TLS if tls else None, "qemu": QEMU_TLS if tls else None},
+            "tls": {"libvirt": TLS if tls else "", "qemu": QEMU_TLS if tls else ""},
             "ceph": _clients(context),
         },
         "conf": {

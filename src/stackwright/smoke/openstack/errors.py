@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from stackwright.adapters.openstack.transport.client import message_of, status_of
+from stackwright.adapters.openstack.transport.client import message_of, sdk_errors, status_of
 from stackwright.smoke.tenant import CloudError
 
 C = TypeVar("C")
@@ -23,12 +23,9 @@ def explained(cls: type[C]) -> type[C]:
 def _explained(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        from keystoneauth1.exceptions import ClientException
-        from openstack.exceptions import SDKException
-
         try:
             return method(*args, **kwargs)
-        except (ClientException, SDKException, OSError) as error:
+        except sdk_errors() as error:
             status = status_of(error)
             said = f"HTTP {status}: {message_of(error)}" if status else message_of(error) or type(error).__name__
             passing = status in (404, 408, 409, 429) or status >= 500 or not status

@@ -11,10 +11,18 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.helm.command import ConcurrencyLimit, HelmCli, chart_digest, chart_digests, failure
+from stackwright.adapters.helm.command import (
+    KUBERNETES,
+    ConcurrencyLimit,
+    HelmCli,
+    chart_digest,
+    chart_digests,
+    failure,
+)
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import TerminalError, TransientError
+from stackwright.local.steps.openstack.operator import OLDEST
 
 
 def program(folder: Path, script: str) -> str:
@@ -56,6 +64,15 @@ async def test_upgrade_calls_helm_once_with_a_private_values_file(tmp_path: Path
     values = Path(words[words.index("--values") + 1])
     assert (tmp_path / "mode").read_text().strip() == oct(stat.S_IRUSR | stat.S_IWUSR)[2:]
     assert not values.exists()
+
+
+async def test_charts_are_rendered_for_a_supported_version_of_kubernetes(tmp_path: Path) -> None:
+    """Without a cluster, Helm assumes a version that may be older than a chart requires."""
+    chart(tmp_path)
+    helm = HelmCli(tmp_path / "charts", binary=program(tmp_path, 'echo "$@"'))
+    words = (await helm.render("keystone", {}, ("openstack", "keystone"))).split()
+    helm.close()
+    assert words[words.index("--kube-version") + 1] == KUBERNETES == ".".join(map(str, (*OLDEST, 0)))
 
 
 async def test_helm_has_its_own_folders_and_the_given_kubeconfig(

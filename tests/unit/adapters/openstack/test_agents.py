@@ -153,6 +153,16 @@ def test_a_compute_service_is_used_by_servers_and_migrations_and_while_it_report
     assert gathered(names, compute_uses(unused, names)) == {name: [] for name in names}
 
 
+def test_a_migration_uses_a_compute_service_until_it_has_ended() -> None:
+    """As Nova counts, which would refuse the deletion."""
+    ended = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
+    lasting = ("queued", "preparing", "running", "post-migrating", "migrating", "finished", "accepted")
+    migrations = [{"status": state, "instance_uuid": state} for state in (*ended, *lasting)]
+    name = "nova-compute@node2"
+    found = list(compute_uses(cloud(Compute(migrations=migrations)), [name]))
+    assert found == [(name, f"the migration of server {state}") for state in lasting]
+
+
 def test_a_compute_service_is_deleted_unless_it_reports_again() -> None:
     compute = Compute()
     forget_compute(cloud(compute), "nova-compute@node2")
@@ -200,6 +210,12 @@ def test_routers_move_to_the_agents_with_the_fewest_before_theirs_is_deleted() -
     hosted = {name: len(things) for name, (_, things) in network.kept.items()}
     assert hosted == {"l3_node1": 2, "l3_node3": 2, "l3_node4": 1}
     assert set[str]().union(*(things for _, things in network.kept.values())) == set("abcde")
+
+
+def test_networks_move_to_the_agents_with_the_fewest() -> None:
+    network = Network(dhcp_node1=(True, {"a"}), dhcp_node2=(False, {"b", "c", "d"}), dhcp_node3=(True, set()))
+    forget_network_agent(cloud(network=network), "neutron-dhcp-agent@node2")
+    assert {name: len(things) for name, (_, things) in network.kept.items()} == {"dhcp_node1": 2, "dhcp_node3": 2}
 
 
 def test_a_router_that_lost_its_agent_in_a_crash_gets_one() -> None:
@@ -379,6 +395,41 @@ async def test_one_answer_without_an_agent_does_not_forget_it(
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {name: f"{service} lists no agents at all"}
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {}
     assert await CloudAgents().forget(forget(service, name), ADMIN) == {}, "it is absent already"
+
+
+async def test_agents_that_leave_together_take_nothing_over_from_each_other(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
+    """One of them is still alive, and has the fewest routers."""
+    network = Network(l3_node1=(True, {"a"}), l3_node2=(False, {"b"}), l3_node3=(True, set()))
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(network=network))
+    names = ("neutron-l3-agent@node2", "neutron-l3-agent@node3")
+    assert await CloudAgents().forget(forget("networking", *names), ADMIN) == {names[1]: "it reports again"}
+    assert network.kept == {"l3_node1": (True, {"a", "b"}), "l3_node3": (True, set())}
+
+
+async def test_the_internal_endpoints_of_the_region_are_asked(
+    monkeypatch: pytest.MonkeyPatch, waits: list[float]
+) -> None:
+    asked: list[Any] = []
+
+    def connect(admin: Any, region: str, **more: str) -> Any:
+        asked.append((region, more))
+        return cloud(Compute())
+
+    monkeypatch.setattr(agents, "connect", connect)
+    for given in ({}, {"region_name": "two"}):
+        await CloudAgents().forget(forget("compute", "nova-compute@node9"), ADMIN | given)
+    internal = {"interface": "internal"}
+    assert asked == [("RegionOne", internal)] * 2 + [("two", internal)] * 2
+
+
+async def test_no_agent_is_forgotten_after_the_time_limit(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> None:
+    compute, name = Compute(), "nova-compute@node2"
+    monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
+    monkeypatch.setattr(agents, "LONGEST", -1.0)
+    assert "it takes longer" in (await CloudAgents().forget(forget("compute", name), ADMIN))[name]
+    assert set(compute.hosts) == {"node1", "node2"}
 
 
 async def test_a_service_that_does_not_answer_again_proves_nothing(

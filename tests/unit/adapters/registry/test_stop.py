@@ -136,3 +136,15 @@ def test_a_request_has_a_limit(silent: Silent) -> None:
     with pytest.raises(RegistryError, match="unreachable: it did not answer in time"):
         ask(session)
     assert time.monotonic() - start < SOON
+
+
+def test_the_limit_of_a_request_is_longer_for_a_large_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stackwright.adapters.registry.exchange._SLOWEST", 100)
+
+    def slow(request: httpx2.Request, body: bytes) -> httpx2.Response:
+        time.sleep(0.5)
+        return httpx2.Response(201)
+
+    session = Session(prefix(HOST), transport=MemoryRegistry(hook=slow).transport(), longest=0.01)
+    sent = session.request("PUT", f"{NAME}/manifests/1", [NAME], content=bytes(6000), expected=(201,))
+    assert sent.status == 201

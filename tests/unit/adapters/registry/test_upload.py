@@ -239,6 +239,31 @@ def test_an_upload_about_which_a_registry_lies_after_a_cut_begins_again(
     assert registry.methods() == ["POST", "PATCH", "GET", "HEAD", "POST", *["PATCH"] * CHUNKS, "PUT"]
 
 
+def test_an_upload_that_has_less_than_the_registry_tells_after_a_cut_begins_again(
+    registry: MemoryRegistry, push: Push, blob: Blob
+) -> None:
+    """It tells the same each time."""
+    first: list[str] = []
+    patches = 0
+
+    def lossy(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
+        nonlocal patches
+        patches += request.method == "PATCH"
+        first.extend([upload_of(request)] if request.method == "PATCH" and not first else [])
+        if request.method == "PATCH" and patches == 2:
+            raise httpx2.WriteError("cut")
+        if upload_of(request) in first and patches >= 2:
+            headers = {"Location": str(request.url), "Range": f"0-{CHUNK - 1}"}
+            return httpx2.Response(416 if request.method == "PATCH" else 204, headers=headers)
+        return None
+
+    registry.hook = lossy
+    assert push()
+    assert registry.blobs[REPOSITORY][blob.digest] == CONTENT
+    again = ["POST", *["PATCH"] * CHUNKS, "PUT"]
+    assert registry.methods() == ["POST", "PATCH", "PATCH", "GET", "PATCH", "HEAD", *again]
+
+
 def test_a_registry_need_not_say_what_it_has(registry: MemoryRegistry, push: Push, blob: Blob) -> None:
     def silent(request: httpx2.Request, body: bytes) -> httpx2.Response | None:
         answer = registry._answer(request, body)

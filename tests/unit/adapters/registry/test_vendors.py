@@ -321,6 +321,22 @@ def test_a_pause_is_as_long_as_the_registry_asks(text: str, pause: float, status
     assert pauses == [pause]
 
 
+def test_a_timeout_of_a_proxy_is_transient() -> None:
+    registry, pauses = MemoryRegistry(), list[float]()
+    made = session(registry, pauses)
+    overloaded(registry, {}, 408)
+    assert made.request("HEAD", f"{NAME}/manifests/1", [NAME], expected=(404,)).status == 404
+    assert pauses == [1]
+
+
+def test_a_pause_until_a_date_is_by_our_clock_if_the_registry_does_not_tell_its_own() -> None:
+    registry, pauses = MemoryRegistry(), list[float]()
+    made = session(registry, pauses)
+    overloaded(registry, {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=250))}, 503)
+    assert made.request("HEAD", f"{NAME}/manifests/1", [NAME], expected=(404,)).status == 404
+    assert 100 < pauses[0] <= 250, "and not the usual one"
+
+
 @pytest.mark.parametrize(
     ("text", "date"),
     [

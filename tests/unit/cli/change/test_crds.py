@@ -7,7 +7,7 @@ import yaml
 from stackwright.cli.change.crds import files, write
 from support.paths import ROOT
 
-CHART = ROOT / "charts" / "stackwright" / "crds"
+CHART = ROOT / "charts" / "stackwright" / "files" / "crds"
 
 
 def test_the_charts_crds_are_those_of_the_models() -> None:

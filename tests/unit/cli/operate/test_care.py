@@ -66,6 +66,15 @@ def test_a_restart_of_an_unknown_name_lists_the_known_ones(cluster: MemoryCluste
     assert "found: nova" in result.stderr
 
 
+@pytest.mark.parametrize("word", ["-", ""])
+def test_a_workload_without_our_labels_is_restarted_by_its_name_only(cluster: MemoryCluster, word: str) -> None:
+    other = {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}}}
+    cluster.put(DEPLOYMENT, {"metadata": {"namespace": SPACE, "name": "web"}, "spec": other})
+    assert called("restart", word, "--no-wait").exit_code != 0
+    assert cluster.writes == []
+    assert called("restart", "web", "--no-wait").exit_code == 0
+
+
 def test_a_restart_that_never_gets_ready_ends_with_its_name(cluster: MemoryCluster) -> None:
     cluster.put(DEPLOYMENT, workload("nova-api", "api"))
     result = called("restart", "nova", "--timeout", "0")

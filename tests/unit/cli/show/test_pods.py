@@ -63,7 +63,7 @@ def test_an_unstarted_container_is_reported_with_its_cause() -> None:
     waiting = pod("a", "x", "one", ready=False, waiting={"reason": "ImagePullBackOff"})
     found, silent = streams_of([waiting], None)
     assert not found
-    assert "ImagePullBackOff" in silent[0]
+    assert "ImagePullFailed" in silent[0]
 
 
 @pytest.mark.parametrize(

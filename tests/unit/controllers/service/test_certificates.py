@@ -9,9 +9,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, EXPIRES
+from stackwright.core.objects import DIGEST, EXPIRES, secret_data
 from stackwright.core.plan import Apply
-from stackwright.core.ports import secret_data
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.writes import EnsureCertificate, GatherSecret
 from stackwright.runtime import x509

@@ -5,8 +5,8 @@ import pytest
 from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.cloud.registry import CONTRACT_KINDS
+from stackwright.core.objects import secret_data
 from stackwright.core.plan import Apply, Delete
-from stackwright.core.ports import secret_data
 from stackwright.services import glance, keystone, mariadb, neutron, nova, rabbitmq
 from stackwright.services.context import Context, Settings
 from stackwright.services.glance import values as glance_values

@@ -57,12 +57,40 @@ def test_nodes_without_the_images_are_awaited(found, nodes, images, expected):
     assert precache.lacking(found, nodes, images) == expected
 
 
-def test_its_pods_have_each_image_once_and_mount_none():
-    made = precache.daemonset(CLOUD, {"b", "a", "c"}, "pause")
-    pod = made["spec"]["template"]["spec"]
+def pod_of(made):
+    return made["spec"]["template"]["spec"]
+
+
+@pytest.mark.parametrize("how", ["mounted", "unmounted"])
+def test_its_pods_have_each_image_once_and_mount_all_or_none(how):
+    pod = pod_of(precache.daemonset(CLOUD, {"b", "a", "c"}, "pause", how=how))
     assert [volume["image"]["reference"] for volume in pod["volumes"]] == ["a", "b", "c"]
     (container,) = pod["containers"]
-    assert container["image"] == "pause" and "volumeMounts" not in container
+    assert container["image"] == "pause" and "initContainers" not in pod
+    mounts = container.get("volumeMounts", [])
+    assert [mount["name"] for mount in mounts] == (
+        [each["name"] for each in pod["volumes"]] if how == "mounted" else []
+    )
+    assert len({mount["mountPath"] for mount in mounts}) == len(mounts)
+    assert all(mount["readOnly"] for mount in mounts)
+
+
+def test_clusters_without_image_volumes_run_a_program_of_each_image():
+    pod = pod_of(precache.daemonset(CLOUD, {"b", "a"}, "pause", how="init", idle={"b": ("/b", "-h"), "c": ("/c",)}))
+    assert "volumes" not in pod and "volumeMounts" not in pod["containers"][0]
+    assert [(each["image"], each["command"]) for each in pod["initContainers"]] == [
+        ("a", ["true"]),
+        ("b", ["/b", "-h"]),
+    ]
+    assert all(each["securityContext"] == pod["containers"][0]["securityContext"] for each in pod["initContainers"])
+
+
+@pytest.mark.parametrize("how", ["mounted", "unmounted", "init"])
+def test_each_form_holds_the_same_images(how):
+    made = {**precache.daemonset(CLOUD, {"b", "a"}, "pause", how=how), "status": on(1)}
+    assert precache.references(made) == {"a", "b", "pause"}
+    assert precache.lacking(made, [CONTROL], ["a", "b"]) == ""
+    assert precache.lacking(made, [CONTROL], ["c"]) == "DaemonSet image-precaching to name c"
 
 
 def test_the_same_images_in_any_order_are_the_same_object():

@@ -27,7 +27,7 @@ PODS = {
                 )
             ],
         ),
-        'Pod p-0, container main: ImagePullBackOff (image example.org/x:1): Back-off pulling image "example.org/x:1"',
+        "Pod p-0, container main: ImagePullFailed: node node-1 cannot pull example.org/x:1",
     ),
     "crash loop": (
         pod(

@@ -24,6 +24,11 @@ def test_the_sandbox_image_is_ours_and_never_removed() -> None:
     assert plugins["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"] == PAUSE
 
 
+def test_registries_are_configured_in_the_usual_folder() -> None:
+    registry = containerd(Machine())["io.containerd.cri.v1.images"]["registry"]
+    assert registry == {"config_path": "/etc/containerd/certs.d"}
+
+
 def test_scores_are_restricted_only_where_the_capability_is_missing() -> None:
     assert containerd(Machine(may_raise_limits=False))[RUNTIME]["restrict_oom_score_adj"] is True
     assert containerd(Machine(may_raise_limits=True))[RUNTIME]["restrict_oom_score_adj"] is False

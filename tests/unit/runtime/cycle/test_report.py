@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import Condition, blocked, done, needs_user, summary, waiting
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Finalizer, Plan
 from stackwright.core.ports import TerminalError, TransientError, UndeclaredStatus
@@ -15,10 +15,11 @@ from stackwright.services.memcached.kind import Memcached
 CONTROLLER = Controller("test", "osdpl", Memcached.KIND, (), None, None)
 ANOTHER = replace(CONTROLLER, owns_ready=False)
 KEY = ("n", "x")
+PROGRESS = ("Ready", "Reconciling", "Stalled")
 
 
 def plan(*stages, **status):
-    return Plan((), (*summary(stages), *stages), status)
+    return Plan((), (summary(stages), *stages), status)
 
 
 @pytest.fixture
@@ -85,9 +86,9 @@ async def test_conditions_of_another_controller_are_kept(cluster):
         0,
     )
     await write(cluster, plan(done("A")))
-    assert conditions(cluster).keys() == {"Nodes", "Ready", "Progressing", "A"}
+    assert conditions(cluster).keys() == {"Nodes", *PROGRESS, "A"}
     await write(cluster, plan(waiting("B", "for b")))
-    assert conditions(cluster).keys() == {"Nodes", "Ready", "Progressing", "B"}
+    assert conditions(cluster).keys() == {"Nodes", *PROGRESS, "B"}
 
 
 async def test_empty_fields_that_were_never_written_are_not_worth_a_write(cluster):
@@ -120,15 +121,14 @@ def test_after_a_failure_ready_has_its_message_and_other_fields_are_kept():
         CONTROLLER, plan(done("A"), state="APPLIED", release="epoxy"), current, TransientError("the API sleeps")
     )
     assert failed.status == {"state": "WAITING"}
-    ready, progressing, stage = failed.conditions
+    ready, stage = failed.conditions
     assert ready == Condition("Ready", False, "Waiting", "the API sleeps")
-    assert progressing == Condition("Progressing", True, "Waiting", "the API sleeps")
     assert stage.status is False, "the failed action would have made it true"
 
 
 def test_after_a_refusal_a_human_must_act():
-    ready, progressing, _ = after_failure(CONTROLLER, plan(done("A")), {"metadata": {}}, TerminalError("no")).conditions
-    assert (ready.reason, ready.message, progressing.status) == ("BlockedRefused", "no", False)
+    ready, _ = after_failure(CONTROLLER, plan(done("A")), {"metadata": {}}, TerminalError("no")).conditions
+    assert (ready.reason, ready.message, needs_user(ready.reason)) == ("BlockedRefused", "no", True)
 
 
 def test_a_finished_stage_stays_done_after_a_failure():
@@ -141,7 +141,7 @@ def test_after_a_failure_observed_conditions_are_reported_unchanged():
     told = after_failure(
         CONTROLLER, plan(done("A", reason="Serving"), done("B")), {"metadata": {}}, TransientError("x")
     ).conditions
-    assert [(stage.status, stage.reason) for stage in told[2:]] == [(True, "Serving"), (False, "Waiting")]
+    assert [(stage.status, stage.reason) for stage in told[1:]] == [(True, "Serving"), (False, "Waiting")]
 
 
 def test_a_controller_that_does_not_speak_of_ready_does_not_begin_with_a_failure():
@@ -172,9 +172,47 @@ class OlderCluster(MemoryCluster):
 async def test_fields_that_an_older_crd_lacks_are_named_also_without_ready(with_ready):
     cluster = OlderCluster(clock=FrozenClock())
     cluster.put(Memcached.KIND, {"metadata": {"namespace": "n", "name": "x"}, "spec": {}})
-    conditions = summary([waiting("A", "for a")]) if with_ready else ()
+    conditions = (summary([waiting("A", "for a")]),) if with_ready else ()
     assert await write(cluster, Plan((), conditions, {"progress": "1/2", "state": "APPLYING"}))
     status = cluster.peek(Memcached.KIND, KEY)["status"]
     assert status["state"] == "APPLYING" and "progress" not in status
     told = [status["conditions"][0]["message"]] if with_ready else [text for *_, text, _ in cluster.events]
     assert "lack the fields progress: apply what `stackwright crds` prints" in told[0]
+
+
+FAULT = Condition("Ready", False, "InternalError", "a fault")
+
+
+def former(progressing, reason):
+    """The conditions of a version that reported Progressing."""
+    rest = {"reason": reason, "message": reason, "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    return [{"type": "Ready", "status": "False", **rest}, {"type": "Progressing", "status": progressing, **rest}]
+
+
+async def write_former(cluster, progressing, reason, manager):
+    obj = {"metadata": {"namespace": "n", "name": "x"}, "status": {"conditions": former(progressing, reason)}}
+    await cluster.apply_status(Memcached.KIND, obj, manager)
+
+
+@pytest.mark.parametrize("fault_is_last", [False, True])
+async def test_progressing_of_a_former_version_goes_although_both_managers_wrote_it(cluster, fault_is_last):
+    """Each manager then owns a part of the condition, and a part without its status is invalid."""
+    await write_former(cluster, "True", "Waiting", CONTROLLER.manager)
+    await write_former(cluster, "False", "InternalError", CONTROLLER.fault_manager)
+    if not fault_is_last:
+        await write_former(cluster, "True", "Waiting", CONTROLLER.manager)
+    assert await write(cluster, plan(waiting("A", "for a")))
+    assert list(conditions(cluster)) == [*PROGRESS, "A"]
+    assert await write(cluster, plan(done("A")))
+    assert list(conditions(cluster)) == [*PROGRESS, "A"]
+
+
+async def test_a_fault_is_reported_beside_progressing_of_a_former_version(cluster):
+    await write_former(cluster, "True", "Waiting", CONTROLLER.manager)
+    await write_former(cluster, "False", "InternalError", CONTROLLER.fault_manager)
+    told = Plan(conditions=(FAULT,))
+    assert await report(CONTROLLER, told, cluster.peek(Memcached.KIND, KEY), cluster, 0.0, CONTROLLER.fault_manager)
+    assert conditions(cluster)["Ready"]["message"] == "a fault"
+    assert conditions(cluster)["Reconciling"]["status"] == "True"
+    assert await write(cluster, plan(done("A")))
+    assert list(conditions(cluster)) == [*PROGRESS, "A"]

@@ -15,14 +15,15 @@ from cryptography import x509 as library
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from stackwright import main
-from stackwright.api.kinds import SECRET
+from stackwright.api.kinds import LEASE, SECRET
+from stackwright.core.objects import secret_data
 from stackwright.core.plan import Object
-from stackwright.core.ports import TransientError, secret_data
+from stackwright.core.ports import TransientError
 from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.webhook.admission import Admission
-from stackwright.runtime.webhook.certificate import CONFIGURATION, EVERY, NAME, SECRET_NAME, SETTLE, Certificate
+from stackwright.runtime.webhook.certificate import CONFIGURATION, EVERY, FOLLOW, NAME, SECRET_NAME, SETTLE, Certificate
 
 DAY = 24 * 3600.0
 NAMESPACE = "stackwright"
@@ -118,6 +119,38 @@ async def test_the_certificate_is_created_once_and_reused_after_a_restart(world:
     await world.own.ensure()
     assert world.accepts(world.trusted())
     assert len(world.cluster.writes) == before
+
+
+@pytest.mark.looptime
+async def test_an_operator_that_waits_for_the_lease_serves_the_same_certificate_and_writes_nothing(
+    world: World, tmp_path: Path
+) -> None:
+    """API servers accept it at any time, also while the holder renews it, although they notice changes late."""
+    (folder := tmp_path / "waits").mkdir()
+    waits = Certificate(world.cluster, NAMESPACE, folder, world.clock)
+    following = asyncio.create_task(waits.keep())
+    await asyncio.sleep(60)
+    assert not waits.served and not world.cluster.writes
+    await world.own.ensure()
+    await asyncio.sleep(FOLLOW + 0.1)
+    assert waits.served
+    first = world.kept()["tls.crt"]
+    keeping = asyncio.create_task(world.own.keep())
+    world.clock.offset += x509.LIFE.total_seconds() - renewal.BEFORE - EVERY / 2
+    read = [world.trusted()]
+    for _ in range(int(EVERY + SETTLE + 60)):
+        await asyncio.sleep(1)
+        read = [*read, world.trusted()][-int(LATENCY) :]
+        shown = served(waits.context)
+        assert all(accepted(shown, bundle, world.clock.now()) for trusted in read for bundle in trusted)
+    assert world.kept()["tls.crt"] != first
+    assert library.load_pem_x509_certificate(world.kept()["tls.crt"].encode()) == served(waits.context)
+    written = len(world.cluster.writes)
+    await waits.ensure()
+    assert len(world.cluster.writes) == written, "as holder it finds nothing to do"
+    for task in (following, keeping):
+        task.cancel()
+    await asyncio.gather(following, keeping, return_exceptions=True)
 
 
 @pytest.mark.looptime
@@ -258,6 +291,8 @@ async def connected(port: int) -> tuple[bytes, asyncio.StreamReader, asyncio.Str
 async def test_the_operator_renews_its_certificate_later_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tasks next to the watches end with `operate`; the renewal of the certificate is one of them."""
     ran: list[str] = []
+    cluster = MemoryCluster()
+    cluster.put(LEASE, {"metadata": {"namespace": "stackwright", "name": "stackwright-operator"}})
 
     class Own:
         certificate = key = context = None
@@ -269,20 +304,21 @@ async def test_the_operator_renews_its_certificate_later_too(monkeypatch: pytest
 
         async def keep(self) -> None:
             ran.append("keep")
+            await asyncio.sleep(60)
 
-    async def serve(loop: Any, source: Any, health_port: Any, *beside: Any) -> None:
-        for each in beside:
-            await each
+    async def serve(*given: Any) -> None:
+        await asyncio.sleep(0)
 
     monkeypatch.setattr("stackwright.runtime.webhook.certificate.Certificate", Own)
-    monkeypatch.setattr(main, "_connect", lambda kubeconfig: MemoryCluster())
+    monkeypatch.setattr(main, "_connect", lambda *given: cluster)
     monkeypatch.setattr(main, "_serve", serve)
 
     async def listen(admission: Admission, port: int) -> None:
         ran.append(f"port {port}")
+        await asyncio.sleep(60)
 
     monkeypatch.setattr(Admission, "serve", listen)
     monkeypatch.setattr(main, "KopfSource", lambda *given: None)
     monkeypatch.setattr(main, "runtime", lambda *given: None)
     await main.operate(main.Options(webhook_port=1, metrics_port=None, health_port=None))
-    assert ran == ["ensure", "keep", "port 1"]
+    assert sorted(ran) == ["ensure", "keep", "port 1"]

@@ -29,13 +29,13 @@ from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
+from stackwright.core.objects import NO_TEXT, secret_data
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
 from stackwright.core.plan import Key
-from stackwright.core.ports import NO_TEXT, secret_data
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -103,6 +103,14 @@ def bound(session: Any) -> None:
         session.mount(scheme, Bounded())
 
 
+def sdk_errors() -> tuple[type[Exception], ...]:
+    """What a request by the SDK raises, for `except`; imported late, as the SDK."""
+    from keystoneauth1.exceptions import ClientException
+    from openstack.exceptions import SDKException
+
+    return ClientException, SDKException, OSError
+
+
 def status_of(error: Exception) -> int:
     """HTTP status of an SDK error; 0 if it has none."""
     return int(getattr(error, "http_status", None) or getattr(error, "status_code", None) or 0)

@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from stackwright.api.errors import shortened
+
 LONGEST = 64 * 1024  # characters of a clouds.yaml
 SHOWN = 60  # characters of a name in a message
 AUTH = frozenset(
@@ -124,5 +126,4 @@ def _is_vast(value: object) -> bool:
 def _name(name: object) -> str:
     """A name as one short, printable line."""
     text = "a number" if _is_vast(name) else str(name)
-    text = text if text.isprintable() else ascii(text)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return shortened(text if text.isprintable() else ascii(text), SHOWN)

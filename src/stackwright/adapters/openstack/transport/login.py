@@ -19,10 +19,10 @@ from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
 from stackwright.adapters.threads import contained, in_thread
+from stackwright.core.objects import secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import secret_data
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from stackwright.adapters.openstack.transport.client import sdk_errors
 from stackwright.adapters.threads import LibraryFailed
 
 if TYPE_CHECKING:
@@ -163,12 +164,9 @@ def _adapter(shape: type[Shape]) -> TypeAdapter[Any]:
 @contextmanager
 def answering() -> Iterator[None]:
     """Context for calls of the library only: any exception but the library's own becomes LibraryFailed."""
-    from keystoneauth1.exceptions import ClientException
-    from openstack.exceptions import SDKException
-
     try:
         yield
-    except (ClientException, SDKException, OSError):
+    except sdk_errors():
         raise
     except Exception as error:
         raise LibraryFailed(f"not a response of OpenStack ({type(error).__name__})") from error

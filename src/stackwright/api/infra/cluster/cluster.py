@@ -145,6 +145,7 @@ class OpenStackClusterTemplate(InfraResource):
         columns=(AGE,), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     TEMPLATE: ClassVar[bool] = True
+    REPORTED: ClassVar[bool] = False
     CHANGES: ClassVar[tuple[Change, ...]] = (
         Change("spec.template", ANOTHER, "", lambda old, new: at(old, "spec.template") != at(new, "spec.template")),
     )

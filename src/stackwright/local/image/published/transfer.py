@@ -92,11 +92,12 @@ def export(layout: Layout, images: Iterable[CompleteImage], path: Path, report: 
 
 
 def check_target(path: Path) -> None:
-    """Raises LocalError for what an export must not replace, such as a device, a pipe or a link."""
+    """Raises LocalError for a missing folder, and for what an export must not replace: a device, a pipe, a link."""
     try:
-        regular = stat.S_ISREG(path.lstat().st_mode)
+        path.parent.stat()
+        regular = not path.is_symlink() and (path.is_file() or not path.exists())
     except FileNotFoundError:
-        return
+        raise LocalError(f"{path} cannot be written: the folder {path.parent} does not exist.") from None
     except OSError as error:
         raise _unwritable(path, error) from None
     if not regular:

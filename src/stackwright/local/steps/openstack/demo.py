@@ -10,8 +10,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from stackwright.core.objects import secret_data
 from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
-from stackwright.core.ports import secret_data
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster
 from stackwright.local.steps.context import Context

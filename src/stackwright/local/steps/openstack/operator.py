@@ -1,4 +1,4 @@
-"""Install the CustomResourceDefinitions and the operator from its chart, with local or published images."""
+"""Install the operator and its CustomResourceDefinitions from its chart, with local or published images."""
 
 from __future__ import annotations
 
@@ -19,6 +19,12 @@ RELEASE = "stackwright"
 NAMESPACE = "stackwright"
 LIMIT = 120.0
 OLDEST = (1, 35)  # version of Kubernetes
+CRDS = "customresourcedefinitions"
+OWNERS = (
+    r'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.labels.cluster\.x-k8s\.io/provider}'
+    r'{"\t"}{.metadata.labels.app\.kubernetes\.io/managed-by}{"\t"}{.metadata.annotations.meta\.helm\.sh/release-name}'
+    r'{"\t"}{.metadata.annotations.meta\.helm\.sh/release-namespace}{"\n"}{end}'
+)
 # Used in a dry run only, for which the API server calls the operator's webhook.
 PROBE = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",
@@ -34,7 +40,12 @@ def chart() -> Path:
 
 def values(ctx: Context) -> dict[str, Any]:
     references = ctx.references()
-    return {"images": {"tags": {"stackwright": references["operator"]}, "references": references}}
+    images: dict[str, Any] = {"tags": {"stackwright": references["operator"]}, "references": references}
+    if not ctx.kubeconfig:
+        # containerd mounts the images of the prepared store by their ids (local/image/store.py), but no pod of a local
+        # cluster has done so yet.
+        images |= {"mount_volumes": False}
+    return {"images": images}
 
 
 def deployed(ctx: Context) -> bool:
@@ -59,6 +70,27 @@ def _check_version(ctx: Context) -> None:
         raise LocalError(f"The cluster runs Kubernetes {found}; {oldest} or later is required")
 
 
+def take_over(ctx: Context) -> None:
+    """Give the release the CustomResourceDefinitions that earlier versions installed beside it.
+
+    Those of another release, program or provider of Cluster API are left as they are; Helm then refuses them by name.
+    """
+    names = sorted(path.stem for path in (chart() / "files/crds").glob("*.yaml"))
+    found = charts.kubectl(ctx, "get", CRDS, *names, "--ignore-not-found", "--output", OWNERS)
+    ours = [name for name, *owner in (line.split("\t") for line in found.splitlines()) if _is_free(*owner)]
+    if ours:
+        place = {"meta.helm.sh/release-name": RELEASE, "meta.helm.sh/release-namespace": NAMESPACE}
+        charts.kubectl(ctx, "annotate", CRDS, *ours, "--overwrite", *(f"{key}={text}" for key, text in place.items()))
+        charts.kubectl(ctx, "label", CRDS, *ours, "--overwrite", "app.kubernetes.io/managed-by=Helm")
+
+
+def _is_free(provider: str, managed_by: str, release: str, namespace: str) -> bool:
+    """Also if a killed `up` wrote a part of what makes a release the owner."""
+    owner = (managed_by, release, namespace)
+    whole = ("Helm", RELEASE, NAMESPACE)
+    return not provider and owner != whole and all(got in ("", ours) for got, ours in zip(owner, whole, strict=True))
+
+
 def done(ctx: Context) -> bool:
     return deployed(ctx) and unready(ctx) is None
 
@@ -67,11 +99,8 @@ def run(ctx: Context, report: Report) -> None:
     if not deployed(ctx):
         if ctx.kubeconfig:
             _check_version(ctx)
-        # Helm installs the CRDs of a chart only once; a newer operator may have newer ones.
         report("the CustomResourceDefinitions")
-        words = ("--filename", str(chart() / "crds"))
-        charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", *words)
-        charts.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=30s", *words)
+        take_over(ctx)
         report("waiting for the pod of the operator")
         charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx))
     wait_for("the admission webhook of the operator", partial(unready, ctx), limit=LIMIT, report=report)

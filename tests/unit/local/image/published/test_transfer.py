@@ -581,6 +581,14 @@ def test_a_target_that_is_refused_ends_with_1_before_images_are_built(
     assert f"{commands} cannot be written: it exists and is not a regular file. Name another file." in done.output
 
 
+def test_a_missing_folder_is_named_before_images_are_built(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "complete", None)
+    file = commands.parent / "none" / "images.tar"
+    done = call("export", file)
+    assert done.exit_code == 1
+    assert f"{file} cannot be written: the folder {file.parent} does not exist." in done.output
+
+
 def test_a_file_that_is_refused_ends_with_1(commands: Path) -> None:
     commands.write_text("\x1b[31mno tar file")
     done = call("import", commands)

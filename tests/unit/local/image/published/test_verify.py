@@ -276,7 +276,7 @@ def test_a_cloud_that_the_operator_would_not_create_is_refused(spec: dict[str, A
 def command(
     layout: Layout, registry: MemoryRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Any]:
-    """The command in a version that has these two images, whose registry is in memory."""
+    """The command in a version that has these two images and no charts, whose registry is in memory."""
     given = partial(Session, transport=registry.transport(), sleep=lambda _: None)
     monkeypatch.setattr(connection, "Session", given)
     monkeypatch.setenv("STACKWRIGHT_CACHE", str(tmp_path))
@@ -288,7 +288,7 @@ def command(
         return {title.partition(":")[0]: f"{place}/{title}" for title in TITLES}
 
     monkeypatch.setattr(images, "references", references)
-    return lambda *words: CliRunner().invoke(app, ["verify", f"{HOST}/sw", *words])
+    return lambda *words: CliRunner().invoke(app, ["verify", f"{HOST}/sw", "--no-charts", *words])
 
 
 def test_the_command_ends_with_0_if_nothing_is_missing(command: Callable[..., Any]) -> None:

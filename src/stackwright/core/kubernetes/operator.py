@@ -1,0 +1,36 @@
+"""Which namespaces an operator manages, as its Deployment says. Pure.
+
+The operator may write nothing into other namespaces, so objects there have no status that would say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stackwright.core.objects import mapping
+
+OPTION = "--namespaces="  # of `stackwright operator`
+SHOWN = 10  # namespaces
+REMEDY = "Add it to the value `namespaces` of the operator's chart, or use a namespace that it manages."
+
+
+def managed(deployment: Mapping[str, Any]) -> tuple[str, ...]:
+    """The namespaces that an operator is limited to; none: it manages all."""
+    pod = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+    words = [str(word) for each in pod.get("containers") or () for word in mapping(each).get("args") or ()]
+    given = next((word.removeprefix(OPTION) for word in words if word.startswith(OPTION)), "")
+    return tuple(name for name in given.split(",") if name)
+
+
+def unmanaged(operators: Iterable[Mapping[str, Any]], namespace: str) -> str:
+    """Why the operator of a cluster does nothing in a namespace; empty if it manages it, or without an operator.
+
+    operators  their Deployments, of which a cluster has one
+    """
+    for each in operators:
+        names = managed(each)
+        if names and namespace not in names:
+            there = ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+            return f"The operator does not manage the namespace {namespace}, only {there}."
+    return ""

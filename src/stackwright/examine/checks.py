@@ -1,0 +1,40 @@
+"""All checks of what was read. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackwright.core.kubernetes.operator import REMEDY
+from stackwright.core.kubernetes.operator import unmanaged as why_unmanaged
+from stackwright.core.plan import Object
+from stackwright.examine import capacity, nodes, rights, rivals, server, storage
+from stackwright.examine.demand import Demand
+from stackwright.examine.observe import Observed
+from stackwright.local.cluster.doctor import Finding
+
+
+def check(seen: Observed, demand: Demand) -> list[Finding]:
+    return [
+        *server.version(seen),
+        *server.image_volumes(seen),
+        *rights.check(seen.lacking),
+        *storage.check(seen, demand),
+        *nodes.check(seen, demand),
+        *capacity.check(seen, demand),
+        *server.dns(seen, demand),
+        *server.pod_security(seen, demand),
+        *rivals.check(seen, demand),
+        *stuck(demand),
+    ]
+
+
+def unmanaged(operator: Object | None, namespaces: Iterable[str]) -> list[Finding]:
+    """Namespaces of objects with which the installed operator does nothing."""
+    found = [(name, why_unmanaged([operator], name)) for name in sorted(set(namespaces))] if operator else []
+    return [Finding(f"namespace {name}", "problem", why, REMEDY) for name, why in found if why]
+
+
+def stuck(demand: Demand) -> list[Finding]:
+    """Objects that would not become ready on any cluster."""
+    remedy = "Correct the manifest; `stackwright plan -f FILE` shows all steps."
+    return [Finding(name, "problem", cause, remedy) for name, cause in demand.stuck.items()]

@@ -1,0 +1,161 @@
+"""Reads what the checks need. What the user may not read is None: a check then says so, and the others go on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from stackwright.api.kinds import (
+    CONFIGMAP,
+    CRD,
+    DEPLOYMENT,
+    INGRESS_CLASS,
+    MUTATING_WEBHOOK,
+    NAMESPACE,
+    NODE,
+    POD,
+    SERVICE,
+    STORAGE_CLASS,
+    VALIDATING_WEBHOOK,
+)
+from stackwright.api.meta import Kind
+from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Conflict, NotServed, Reader, TerminalError, TransientError, Unavailable
+from stackwright.examine.rights import EVERYTHING, Right
+from stackwright.local.steps.openstack.operator import NAMESPACE as OPERATOR
+from stackwright.local.steps.openstack.operator import RELEASE
+
+SYSTEM = "kube-system"
+DNS = {"k8s-app": "kube-dns"}  # the label of the Service of every cluster DNS, also of CoreDNS
+LISTED = (NODE, POD, STORAGE_CLASS, INGRESS_CLASS, VALIDATING_WEBHOOK, MUTATING_WEBHOOK, NAMESPACE, SERVICE)
+AT_ONCE = 10  # requests
+MANAGER = "stackwright-doctor"
+# A server without image volumes drops the unknown source of the volume, and refuses a volume without one.
+IMAGE_VOLUME: Object = {
+    "metadata": {"name": "stackwright-doctor", "namespace": "default"},
+    "spec": {
+        "containers": [{"name": "none", "image": "none"}],
+        "volumes": [{"name": "image", "image": {"reference": "none"}}],
+    },
+}
+
+
+class Examined(Reader, Protocol):
+    """A cluster, as far as it is examined: nothing is written."""
+
+    async def version(self) -> str: ...
+
+    async def is_allowed(self, attributes: Mapping[str, str]) -> bool: ...
+
+    async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Observed:
+    """version        of the API server
+    image_volumes  why the API server refuses image volumes; empty: it accepts them; None: unknown
+    lacking        rights that the user lacks; None: unknown
+    lists          kind → all its objects; None: the user may not list them
+    kinds          our kinds of which the cluster has a CRD: name of the CRD → CRD
+    clouds         OpenStackDeployments and OpenStackControlPlanes of all namespaces
+    operator       the Deployment of the operator
+    corefile       the configuration of the cluster's DNS; empty: unknown
+    """
+
+    version: str = ""
+    image_volumes: str | None = None
+    lacking: Sequence[Right] | None = ()
+    lists: Mapping[Kind, Sequence[Object] | None] = field(default_factory=dict)
+    kinds: Mapping[str, Object] = field(default_factory=dict)
+    clouds: Sequence[Object] = ()
+    operator: Object | None = None
+    corefile: str = ""
+
+    def all(self, kind: Kind) -> Sequence[Object]:
+        """The objects of a kind; none if the user may not list them."""
+        return self.lists.get(kind) or ()
+
+    def knows(self, kind: Kind) -> bool:
+        return self.lists.get(kind) is not None
+
+
+async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
+    """Raises TransientError if the API does not respond."""
+    version = await cluster.version()
+    slots = asyncio.Semaphore(AT_ONCE)
+    ours = sorted({(resource.KIND.plural, resource.KIND.group) for resource in RESOURCES})
+
+    async def listed(kind: Kind) -> list[Object] | None:
+        async with slots:
+            try:
+                return await cluster.list(kind)
+            except NotServed:
+                return []
+            except Unavailable:
+                raise
+            except (TerminalError, TransientError):
+                return None
+
+    async def read(kind: Kind, key: Key) -> Object | None:
+        async with slots:
+            try:
+                return await cluster.get(kind, key)
+            except Unavailable:
+                raise
+            except (TerminalError, TransientError):
+                return None
+
+    lists = await asyncio.gather(*(listed(kind) for kind in LISTED))
+    crds = await asyncio.gather(*(read(CRD, ("", f"{plural}.{group}")) for plural, group in ours))
+    clouds = await asyncio.gather(*(listed(resource.KIND) for resource in CLOUD_KINDS))
+    corefile = await read(CONFIGMAP, (SYSTEM, "coredns"))
+    return Observed(
+        version=version,
+        image_volumes=await _image_volumes(cluster),
+        lacking=await _lacking(cluster, rights, slots),
+        lists=dict(zip(LISTED, lists, strict=True)),
+        kinds={crd["metadata"]["name"]: crd for crd in crds if crd},
+        clouds=[
+            {**obj, "kind": resource.KIND.kind}
+            for resource, found in zip(CLOUD_KINDS, clouds, strict=True)
+            for obj in found or ()
+        ],
+        operator=await read(DEPLOYMENT, (OPERATOR, RELEASE)),
+        corefile=str(((corefile or {}).get("data") or {}).get("Corefile") or ""),
+    )
+
+
+async def _image_volumes(cluster: Examined) -> str | None:
+    try:
+        await cluster.dry_run(POD, IMAGE_VOLUME, MANAGER)
+    except (TerminalError, TransientError, Conflict) as error:
+        return str(error) if "volumes[0]" in str(error) else None
+    return ""
+
+
+async def _lacking(cluster: Examined, rights: Iterable[Right], slots: asyncio.Semaphore) -> list[Right] | None:
+    """Those that the user lacks. One question is enough for an administrator."""
+
+    async def held(asked: Collection[Right]) -> set[Right]:
+        async def holds(right: Right) -> bool:
+            async with slots:
+                return await cluster.is_allowed(right.attributes)
+
+        answers = await asyncio.gather(*map(holds, asked))
+        return {right for right, answer in zip(asked, answers, strict=True) if answer}
+
+    try:
+        if await held([EVERYTHING]):
+            return []
+        asked = list(rights)
+        there = await held(asked)
+        lacking = [right for right in asked if right not in there]
+        there = await held({other for right in lacking for other in right.instead})
+    except Unavailable:
+        raise
+    except (TerminalError, TransientError):
+        return None
+    return [right for right in lacking if not right.instead or not there.issuperset(right.instead)]

@@ -1,0 +1,84 @@
+"""Runs the DaemonSet of the examination for a limited time, and deletes it in every case, also after Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD
+from stackwright.core.objects import label
+from stackwright.core.plan import Object
+from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
+from stackwright.examine.demand import Demand
+from stackwright.examine.nodes import has
+from stackwright.examine.observe import MANAGER
+from stackwright.examine.probe import pod
+from stackwright.examine.probe.reports import findings, reported
+from stackwright.local.cluster.doctor import Finding
+
+PREFIX = "stackwright-doctor-"
+TRIES = 60
+EVERY = 2.0  # seconds between two tries
+ERRORS = (TerminalError, TransientError, Conflict)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """tries  the number of looks at the pods, with `sleep` between them"""
+
+    tries: int = TRIES
+    every: float = EVERY
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+async def examine(
+    cluster: Cluster,
+    nodes: Sequence[Object],
+    image: str,
+    demand: Demand,
+    say: Callable[[str], None],
+    pace: Pace = Pace(),
+) -> list[Finding]:
+    """Findings about the nodes with Linux. An error of the API is a finding, too."""
+    space = f"{PREFIX}{uuid.uuid4().hex[:8]}"
+    places = [each for each in demand.labels if any(has(node, each) for node in nodes)]
+    linux = [node for node in nodes if label(node, "kubernetes.io/os") == "linux"]
+    try:
+        await cluster.apply(NAMESPACE, pod.namespace(space), MANAGER)
+    except TerminalError as error:  # nothing was created
+        return [_failed(str(error), "Use a cluster administrator.")]
+    except (TransientError, Conflict):
+        pass  # it may exist all the same
+    found: list[Finding] = []
+    try:
+        script = Path(__file__).with_name("script.py").read_text()
+        await cluster.apply(DAEMONSET, pod.daemonset(space, image, script, places), MANAGER)
+        found = findings(linux, await _watch(cluster, space, len(linux), say, pace), demand)
+    except ERRORS as error:
+        found = [_failed(str(error), "Repeat the command.")]
+    finally:
+        try:
+            await cluster.delete(NAMESPACE, ("", space))
+        except ERRORS as error:
+            text = f"The namespace {space} was not deleted: {error}"
+            found.append(Finding("nodes", "problem", text, f"`kubectl delete namespace {space}`"))
+    return found
+
+
+def _failed(error: str, remedy: str) -> Finding:
+    return Finding("nodes", "problem", f"They were not examined: {error}", remedy)
+
+
+async def _watch(cluster: Cluster, space: str, nodes: int, say: Callable[[str], None], pace: Pace) -> list[Object]:
+    """The pods, when they have reported, or when the time is over."""
+    for turn in range(pace.tries):
+        if turn:
+            await pace.sleep(pace.every)
+        pods = await cluster.list(POD, space)
+        say(f"{len(reported(pods))} of {nodes} nodes reported")
+        if len(reported(pods)) >= nodes:
+            break
+    return pods

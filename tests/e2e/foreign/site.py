@@ -1,0 +1,97 @@
+"""A Kubernetes cluster of somebody else, with a registry: what its administrator does with helm and kubectl."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import CLI, Cloud, run
+
+from stackwright.local import tools
+from stackwright.local.config import MACHINE_ADDRESS
+from support.registry.debian import Server, auth_file, docker_registry
+
+TRUSTED = Path("/etc/containerd/certs.d")  # of the nodes, which share /etc with the machine
+OPERATOR = "stackwright"
+CLUSTER_KINDS = (
+    "crds,clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations"
+    ",validatingadmissionpolicies,validatingadmissionpolicybindings,storageclasses,csidrivers,pv,namespaces"
+    ",ingressclasses,priorityclasses,nodes"
+)
+NAMESPACED_KINDS = "all,secrets,configmaps,serviceaccounts,roles,rolebindings,networkpolicies,pvc,pdb"
+
+
+@dataclass
+class Site:
+    """prefix  of the images in the registry. chart  of the operator, in the registry"""
+
+    cloud: Cloud
+    registry: Server
+    folder: Path
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.registry.host}/sw"
+
+    @property
+    def chart(self) -> str:
+        return f"oci://{self.prefix}/charts/stackwright"
+
+    @property
+    def login(self) -> tuple[str, ...]:
+        """Helm's options for this registry."""
+        return ("--registry-config", str(self._auth), "--ca-file", str(self.registry.ca))
+
+    @property
+    def _auth(self) -> Path:
+        return auth_file(self.folder / "auth.json", self.registry.host)
+
+    def push(self) -> str:
+        env = {"REGISTRY_AUTH_FILE": str(self._auth)}
+        done = run(CLI, "images", "push", self.prefix, "--ca", self.registry.ca, env=env, limit=900)
+        assert done.code == 0, done.out
+        return done.out
+
+    def helm(self, *words: str, limit: float = 300) -> str:
+        """Helm of a user without Stackwright."""
+        env = {name: str(self.folder / name) for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}
+        env["KUBECONFIG"] = str(self.cloud.cluster.kubeconfig)
+        done = run(tools.binary("helm"), *words, env=env, limit=limit)
+        assert done.code == 0, f"helm {' '.join(words)} exited with {done.code}:\n{done.out}"
+        return done.out
+
+    def pull_secret(self, namespace: str) -> None:
+        """As `kubectl create secret docker-registry`, without a password among the arguments."""
+        words = ("create", "secret", "generic", "registry", "-n", namespace, "--type=kubernetes.io/dockerconfigjson")
+        self.cloud.kubectl(*words, f"--from-file=.dockerconfigjson={self._auth}")
+
+    def objects(self) -> set[str]:
+        """Namespace and name of all objects that an installation could leave, and the labels of nodes."""
+        found = set(self.cloud.kubectl("get", CLUSTER_KINDS, "--output", "name").split())
+        words = (
+            "--output",
+            "go-template={{range .items}}{{.metadata.namespace}} {{.kind}} {{.metadata.name}}\n{{end}}",
+        )
+        found |= set(self.cloud.kubectl("get", NAMESPACED_KINDS, "--all-namespaces", *words).splitlines())
+        labels = {
+            f"{node['metadata']['name']} {key}"
+            for node in self.cloud.get("nodes")["items"]
+            for key in node["metadata"]["labels"]
+        }
+        return found | labels
+
+
+@contextmanager
+def site(cloud: Cloud, folder: Path) -> Iterator[Site]:
+    """A registry that the cluster's nodes reach and trust."""
+    with docker_registry(folder, MACHINE_ADDRESS) as registry:
+        trusted = TRUSTED / registry.host
+        trusted.mkdir(parents=True)
+        try:
+            shutil.copy(registry.ca, trusted / "ca.crt")
+            yield Site(cloud, registry, folder)
+        finally:
+            shutil.rmtree(trusted)
