@@ -346,5 +346,6 @@ async def test_a_call_that_reached_its_own_deadline_does_not_count_against_the_s
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     asked.when = lambda: threading.Event().wait(left())
     await trouble(project, asked)
+    monkeypatch.setattr(project_connection, "LONGEST", 30)  # a busy machine may take more than 0.2 s
     asked.when, asked.fail = lambda: None, None
     assert await project.do("compute", asked) == "done"
