@@ -62,8 +62,10 @@ def storage_cloud(machine: Cloud) -> FullCloud:
 
 
 @pytest.fixture(scope="session")
-def bare_cluster(machine: Cloud) -> Cloud:
-    return clouds.bare(machine)
+def bare_cluster(machine: Cloud) -> Iterator[Cloud]:
+    """Deleted at the end: kubelet uses no image that it pulled with a password for pods without it."""
+    yield clouds.bare(machine)
+    machine.stackwright("down", "--purge", "--yes", limit=300)
 
 
 @pytest.fixture(scope="session")
