@@ -15,7 +15,7 @@ from vms import Vms
 from stackwright.smoke.checks import names
 from stackwright.smoke.icmp import ping
 
-AGAIN_LIMIT = 30  # seconds; it takes 5 on an idle machine
+AGAIN_LIMIT = 10
 
 
 def test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floating_ip(
