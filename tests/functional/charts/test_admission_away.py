@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
-import yaml
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
@@ -19,11 +17,9 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import ADMITTED
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, TerminalError, TransientError
-from stackwright.local.tools import binary
 from stackwright.runtime.webhook.certificate import CONFIGURATION
-from support.paths import ROOT
+from tests.functional.charts.test_protection import rendered
 
-CHART = ROOT / "charts/stackwright"
 SPACE, FINALIZER, NEVER = "away", "test.stackwright.dev/hold", "2030-01-01T00:00:00Z"
 SPECS: dict[Kind, Object] = {
     OpenStackDeployment.KIND: {"openstack_version": "epoxy", "preset": "core", "size": "single", "draft": True},
@@ -33,19 +29,7 @@ SPECS: dict[Kind, Object] = {
 
 
 def configuration() -> Object:
-    command = [
-        str(binary("helm")),
-        "template",
-        "x",
-        str(CHART),
-        "--kube-version=1.35.0",
-        "--show-only",
-        "templates/webhook.yaml",
-    ]
-    command += ["--set", "images.tags.stackwright=unused"]
-    rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    objects: list[Any] = [obj for obj in yaml.safe_load_all(rendered) if obj]
-    (found,) = (obj for obj in objects if obj["kind"] == CONFIGURATION.kind)
+    (found,) = (obj for obj in rendered("webhook") if obj["kind"] == CONFIGURATION.kind)
     return dict(found)
 
 

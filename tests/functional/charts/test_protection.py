@@ -37,20 +37,18 @@ NOTE = "stackwright.dev/deletion-protection"
 SPACE = "protection"
 
 
+def rendered(*templates: str) -> list[Any]:
+    """The objects of these templates of the operator's chart."""
+    command = [str(binary("helm")), "template", "x", str(CHART), "--kube-version=1.35.0", "--namespace=stackwright"]
+    command += ["--set", "images.tags.stackwright=unused"]
+    command += [f"--show-only=templates/{name}.yaml" for name in templates]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [obj for obj in yaml.safe_load_all(text) if obj]
+
+
 @pytest_asyncio.fixture
 async def policy(cluster: KubernetesCluster) -> AsyncIterator[KubernetesCluster]:
-    command = [
-        str(binary("helm")),
-        "template",
-        "x",
-        str(CHART),
-        "--kube-version=1.35.0",
-        "--show-only",
-        "templates/protection.yaml",
-    ]
-    command += ["--set", "images.tags.stackwright=unused"]
-    rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    objects = [obj for obj in yaml.safe_load_all(rendered) if obj]
+    objects = rendered("protection")
     assert len(objects) == 6
     for obj in objects:
         await cluster.apply(KINDS[obj["kind"]], obj, "test")

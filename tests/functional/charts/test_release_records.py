@@ -12,14 +12,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest_asyncio
-import yaml
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.local.tools import binary
-from tests.functional.charts.test_protection import CHART, KINDS
+from tests.functional.charts.test_protection import KINDS, rendered
 
 RBAC = "rbac.authorization.k8s.io"
 TENANT, OPERATOR = "tenant", "system:serviceaccount:stackwright:stackwright"
@@ -31,24 +30,11 @@ Write = Callable[..., str]
 async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
     """A namespace with a HelmBundle of release x, and a tenant with all rights on Secrets there."""
     name = f"records-{uuid.uuid4().hex[:8]}"
-    command = [
-        str(binary("helm")),
-        "template",
-        "x",
-        str(CHART),
-        "--kube-version=1.35.0",
-        "--set",
-        "images.tags.stackwright=unused",
-    ]
-    shown = ["--show-only", "templates/records.yaml", "--show-only", "templates/rbac.yaml"]
-    rendered = subprocess.run(
-        [*command, *shown, "--namespace", "stackwright"], capture_output=True, text=True, check=True
-    )
     kinds = KINDS | {
         kind: Kind(RBAC, "v1", kind, plural, namespaced=False)
         for kind, plural in (("ClusterRole", "clusterroles"), ("ClusterRoleBinding", "clusterrolebindings"))
     }
-    objects = [each for each in yaml.safe_load_all(rendered.stdout) if each and each["kind"] in kinds]
+    objects = [each for each in rendered("records", "rbac") if each["kind"] in kinds]
     assert len(objects) >= 4
     for obj in objects:
         await cluster.apply(kinds[obj["kind"]], obj, "test")
