@@ -14,7 +14,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
-from stackwright.cli.common import nothing, say
+from stackwright.cli.common import TimeoutOption, nothing, say
 from stackwright.cli.confirm import YesOption
 from stackwright.cli.output import Data
 
@@ -34,9 +34,7 @@ def apply(
     ],
     namespace: OnlyNamespaceOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all objects are ready.")] = False,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
-    ] = 600,
+    timeout: TimeoutOption = 600,
     yes: YesOption = False,
     output: Annotated[
         Data | None,
