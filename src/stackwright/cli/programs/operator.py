@@ -40,6 +40,12 @@ def operator(
     namespaces: Annotated[
         str, typer.Option(help="Namespaces that it manages, separated by commas; default: all of the cluster.")
     ] = "",
+    lease_lock: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File that all processes of the pod share; the last one to end releases the Lease."
+        ),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="Log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
@@ -69,6 +75,7 @@ def operator(
         webhook_certificate,
         webhook_trust,
         _namespaces(namespaces),
+        lease_lock,
     )
     run(operate(options, end_process))
 
