@@ -16,10 +16,9 @@ from typing import Any
 
 import yaml
 
-from stackwright.api.errors import shortened
+from stackwright.api.errors import name_of
 
 LONGEST = 64 * 1024  # characters of a clouds.yaml
-SHOWN = 60  # characters of a name in a message
 AUTH = frozenset(
     {
         "auth_url", "username", "user_id", "password", "token", "system_scope", "trust_id", "tenant_name",
@@ -141,5 +140,4 @@ def _is_vast(value: object) -> bool:
 
 def _name(name: object) -> str:
     """A name as one short, printable line."""
-    text = "a number" if _is_vast(name) else str(name)
-    return shortened(text if text.isprintable() else ascii(text), SHOWN)
+    return "a number" if _is_vast(name) else name_of(name)

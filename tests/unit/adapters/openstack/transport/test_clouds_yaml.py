@@ -277,3 +277,13 @@ def test_a_number_without_end_is_refused_by_name(where: str) -> None:
     with pytest.raises(TransientCloudError, match="takes a string") as raised:
         login_of(CLOUD, data)
     assert raised.value.reason == "CredentialsInvalid"
+
+
+def test_a_name_that_may_contain_a_secret_is_not_repeated() -> None:
+    for entry in ({"auth": {**AUTH, "password=pw-x": None}}, {"auth": AUTH, "password: pw-x": 1}):
+        data = {"clouds.yaml": json.dumps({"clouds": {"mine": entry, "password=pw-x": {}}})}
+        for cloud in ("mine", "other"):
+            with pytest.raises(TransientCloudError) as told:
+                login_of(CloudRef(CLOUD.secret, cloud), data)
+            assert "***" in str(told.value)
+            assert "pw-x" not in str(told.value)
