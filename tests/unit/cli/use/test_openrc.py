@@ -173,6 +173,7 @@ def test_a_file_that_is_no_clouds_yaml_is_not_changed(home: Path) -> None:
         result = called("openrc", "--write")
         assert result.exit_code == 1
         assert "was not changed" in result.stderr
+        assert "codec" not in result.stderr
         assert path.read_bytes() == content
 
 

@@ -20,7 +20,7 @@ from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
 from stackwright.adapters.threads import contained, in_thread
-from stackwright.core.objects import secret_data
+from stackwright.core.objects import TEXT, is_text, secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.plan import Key, Object
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Seconds. Until then, new resources may still be created in the project of the previous credentials.
 READ_AGAIN = 2.0
+USED = ("clouds.yaml", "cacert")  # fields of a Secret
 FORGET = 600.0  # seconds after its last reading for which the result of a Secret is kept
 Secrets = Callable[[Key], Awaitable[Object | None]]
 Count = Callable[[str, str], None]  # called for each response, with method and status
@@ -101,8 +102,7 @@ class Logins:
 
 
 def _digest(data: Mapping[str, str]) -> bytes:
-    parts = (data.get("clouds.yaml"), data.get("cacert"))
-    return hashlib.sha256(json.dumps([bool(data), *parts]).encode()).digest()
+    return hashlib.sha256(json.dumps([bool(data), *map(data.get, USED)]).encode()).digest()
 
 
 def _result(cloud: CloudRef, data: Mapping[str, str]) -> Login | TransientCloudError:
@@ -116,16 +116,13 @@ def login_of(cloud: CloudRef, data: Mapping[str, str]) -> Login:
     where = f"Secret {'/'.join(cloud.secret)}"
     if not data:
         raise TransientCloudError(Reason.CREDENTIALS_MISSING, f"{where} does not exist")
+    for field in USED:
+        if not is_text(data.get(field, "")):
+            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{field} in {where}: {TEXT}")
     try:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:
         raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"clouds.yaml in {where}: {error}") from None
-    try:
-        data.get("cacert", "").encode()
-    except UnicodeEncodeError:
-        raise TransientCloudError(
-            Reason.CREDENTIALS_INVALID, f"cacert in {where}: must be a certificate in PEM format"
-        ) from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
     return login_by(entry, data.get("cacert", ""))
 

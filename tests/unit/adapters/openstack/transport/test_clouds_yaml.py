@@ -19,6 +19,7 @@ from stackwright.adapters.openstack.transport.clouds_yaml import DEEPEST, LONGES
 from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.threads import LibraryFailed, in_thread
+from stackwright.core.objects import secret_data
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 
@@ -149,6 +150,14 @@ def test_a_text_with_colons_is_no_number() -> None:
     """In YAML 1.1 it is one of base 60, and 64 KiB of it take half a second to compute."""
     auth = "auth: {password: 12:34:56, auth_url: x}"
     assert entry_of(f"clouds: {{mine: {{{auth}}}}}", "mine")["auth"]["password"] == "12:34:56"
+
+
+@pytest.mark.parametrize("field", ["clouds.yaml", "cacert"])
+def test_bytes_that_are_no_text_are_named(field: str) -> None:
+    data = secret_data({"data": {field: base64.b64encode(b"clouds: \xff").decode()}})
+    with pytest.raises(TransientCloudError, match=rf"^{field} in Secret ns/clouds: must be UTF-8 text$") as told:
+        login_of(CLOUD, {"clouds.yaml": text(), **data})
+    assert told.value.reason == "CredentialsInvalid"
 
 
 class Counted:
