@@ -192,6 +192,23 @@ def test_a_name_that_is_long_or_has_several_lines_is_cut():
     assert len(found) < 600
 
 
+LEAKS = ["password=pw-x", "password = pw-x", "password:pw-x", "user pw-x", "'pw-x'", "pw-x\n", f"{PEM} pw-x"]
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_name_that_may_contain_a_secret_is_not_repeated(name):
+    """The typing error `password=pw-x:` makes a field of it."""
+    assert errors({**GOOD, name: 1})[0].startswith("spec.***: unknown field; ")
+    assert not any("pw-x" in each for each in errors({**GOOD, "features": {name: {name: 1}, "nova": {name: 1}}}))
+
+
+@pytest.mark.parametrize(
+    "name", ["db_password", "app.kubernetes.io/name", "identity:get", "filter:cors", "~replicas", "größe"]
+)
+def test_a_name_of_a_field_or_option_is_repeated(name):
+    assert errors({**GOOD, name: 1})[0].startswith(f"spec.{name}: unknown field; ")
+
+
 @pytest.mark.parametrize("line", ["password pw-x", "= pw-x", "[a\nb pw-x"])
 def test_an_error_in_options_does_not_repeat_them(line):
     text = f"[DEFAULT]\ndebug = true\n{line}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stackwright.api.fields.naming import GROUP, RESOURCE
 from stackwright.api.meta import Kind
 from stackwright.core.objects import label
 from stackwright.core.plan import Object
@@ -26,14 +27,11 @@ def kind_of(api_version: str, name: str) -> Kind | None:
     The infrastructure provider is ours, so an unknown kind of that group is an error of the user.
     """
     group, _, version = api_version.rpartition("/")
-    if (
-        group == INFRASTRUCTURE
-        or not (group == CORE or group.endswith(f".{CORE}"))
-        or not name.isalnum()
-        or not version.isalnum()
-    ):
+    known = group == CORE or (group.endswith(f".{CORE}") and group != INFRASTRUCTURE)
+    word = name.lower()
+    if not (known and GROUP.matches(group) and RESOURCE.matches(version) and RESOURCE.matches(word)):
         return None
-    return Kind(group, version, name, plural(name.lower()), namespaced=name not in WITHOUT_NAMESPACE)
+    return Kind(group, version, name, plural(word), namespaced=name not in WITHOUT_NAMESPACE)
 
 
 def plural(word: str) -> str:

@@ -19,7 +19,9 @@ from stackwright.core.objects import (
     MANAGED,
     OPTIONS,
     OWNER,
+    TEXT,
     annotation,
+    is_text,
     key_of,
     owner_label,
     owner_reference,
@@ -200,7 +202,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
             made, end = x509.issue(
                 secret_data(authority), action.names, action.addresses, now, action.subject, action.server_only
             )
-        except (KeyError, ValueError) as error:
+        except ValueError as error:
             raise TerminalError(f"Secret {'/'.join(action.authority)} contains no usable CA: {error}") from None
         expires = str(int(end))
     notes = {DIGEST: action.digest, EXPIRES: expires, AUTHORITY: version_of(authority)}
@@ -273,7 +275,7 @@ async def _value(secret: Key, key: str, ports: Ports) -> str:
     try:
         return base64.b64decode(data[key]).decode()
     except UnicodeDecodeError:
-        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: must be UTF-8 text") from None
+        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {TEXT}") from None
 
 
 def _secret(
@@ -283,6 +285,8 @@ def _secret(
     notes: dict[str, str],
     labels: dict[str, str] | None = None,
 ) -> Object:
+    if wrong := [name for name, value in data.items() if not is_text(value)]:
+        raise TerminalError(f"field {', '.join(wrong)} of Secret {'/'.join(key)}: {TEXT}")
     return {
         "apiVersion": "v1",
         "kind": "Secret",

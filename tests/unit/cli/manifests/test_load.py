@@ -276,7 +276,7 @@ def test_values_that_the_api_server_would_reject_are_reported(
     ("more", "told"),
     [
         ("data: {a: 1}\n", "data.a: takes text; quote it"),
-        ("data: {a b: c}\n", "data: 'a b' is not a valid key"),
+        ("data: {a b: c}\n", "data: '***' is not a valid key"),
         ("spec: {}\n", "spec: unknown field; allowed: apiVersion, kind, metadata, data, binaryData, immutable"),
         ("binaryData: {a: hidden!}\n", "binaryData.a: takes base64"),
     ],

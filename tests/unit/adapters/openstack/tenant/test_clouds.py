@@ -550,7 +550,7 @@ def test_only_used_fields_of_results_are_kept() -> None:
 )
 def test_missing_credentials_are_named(data: dict[str, str], reason: str, part: str) -> None:
     with pytest.raises(TransientCloudError) as raised:
-        login_of(CLOUD, data, 0)
+        login_of(CLOUD, data)
     assert raised.value.reason == reason
     assert part in str(raised.value)
 
@@ -558,9 +558,9 @@ def test_missing_credentials_are_named(data: dict[str, str], reason: str, part: 
 def test_a_connection_has_one_region_and_one_ca() -> None:
     text = yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, "region_name": "one"}}})
     found = {
-        login_of(CLOUD, {"clouds.yaml": text}, 0).digest,
-        login_of(CLOUD, {"clouds.yaml": text, "cacert": "PEM"}, 0).digest,
-        login_of(CloudRef(CLOUD.secret, "mine", "two"), {"clouds.yaml": text}, 0).digest,
+        login_of(CLOUD, {"clouds.yaml": text}).digest,
+        login_of(CLOUD, {"clouds.yaml": text, "cacert": "PEM"}).digest,
+        login_of(CloudRef(CLOUD.secret, "mine", "two"), {"clouds.yaml": text}).digest,
     }
     assert len(found) == 3
 
