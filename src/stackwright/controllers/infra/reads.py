@@ -12,8 +12,8 @@ from stackwright.api.fields.naming import OBJECT
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to
-from stackwright.controllers.infra.origin import ORIGIN, origin_here
-from stackwright.core.objects import annotation, key_of, label
+from stackwright.controllers.infra.origin import ORIGIN, is_moved, origin_here
+from stackwright.core.objects import annotation, has_finalizer, key_of, label
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotServed, Reader
@@ -73,9 +73,18 @@ async def origin_of(reader: Reader, obj: Object) -> str:
     """
     if written := annotation(obj, ORIGIN):
         return written
+    return origin_here(await _cluster(reader), obj)
+
+
+async def is_begun(reader: Reader, obj: Object) -> bool:
+    """Whether resources may have been created for an object: it has our finalizer, or it comes from another cluster."""
+    return has_finalizer(obj) or (bool(annotation(obj, ORIGIN)) and is_moved(await _cluster(reader), obj))
+
+
+async def _cluster(reader: Reader) -> str:
     found = await reader.get(NAMESPACE, ("", SYSTEM))
     if found is None:
         raise TransientCloudError(
             Reason.NO_CLUSTER_IDENTITY, f"Namespace {SYSTEM} does not exist; its UID identifies the cluster"
         )
-    return origin_here(found["metadata"]["uid"], obj)
+    return str(found["metadata"]["uid"])

@@ -28,7 +28,7 @@ from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
+from stackwright.core.objects import OWNER, is_deleting, key_of, label, owner_label
 from stackwright.core.openstack.clouds import Clouds, Subscription, query
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceType, ids, marked_by
 from stackwright.core.plan import Key, Object
@@ -136,7 +136,7 @@ def _asker(seen: Observed) -> Subscription:
     sought = {SERVER_KEY: seen.known} if seen.known and SERVER_KEY not in record else {}
     known = ids({**sought, **record}.items()) | pooled
     kinds: tuple[ResourceType, ...] = (*KINDS, "floating-ip") if pooled else KINDS
-    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, has_finalizer(seen.obj))
+    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, seen.begun)
 
 
 async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:

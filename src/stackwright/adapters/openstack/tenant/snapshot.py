@@ -77,9 +77,11 @@ class Snapshot:
         if began < self.taken.get(what, began):
             return set()
         listed = {(what, thing.id): thing for thing in found}
-        gone = {key for key in self.things if key[0] == what and key not in listed}
+        known = {key for key in self.things if key[0] == what}
+        gone = known - listed.keys()
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
-        stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
+        stays = {key for key in known if not self._goes(self.things[key])}
+        self.doubts.compare(what, known, listed, began)
         self.doubts.weigh(what, stays - (gone - changed), listed, began)
         self.doubts.single.difference_update(listed)
         self.doubts.gone |= {key for key in changed if self.things[key].state == DELETED}
