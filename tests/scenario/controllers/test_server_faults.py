@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.controllers.infra.clusterapi import IMAGE
 from stackwright.controllers.infra.origin import identity
-from stackwright.controllers.server.observe import IMAGE
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import SERVER_KEY, mark
 from support import openstack

@@ -16,6 +16,8 @@ from stackwright.api.fields import naming
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.wording import choices
+from stackwright.controllers.infra.clusterapi import written_shape
+from stackwright.core.shapes import ListOf, Struct, misfits
 
 Object = Mapping[str, Any]
 _SPEC = ("spec", "status")
@@ -23,6 +25,12 @@ _FIELDS = {
     NAMESPACE.kind: _SPEC,
     SECRET.kind: ("data", "stringData", "type", "immutable"),
     CONFIGMAP.kind: ("data", "binaryData", "immutable"),
+}
+# The types of the other fields; `_data` checks those that may be secret.
+_SHAPES = {
+    NAMESPACE.kind: Struct({"spec": Struct({"finalizers": ListOf(str)})}),
+    SECRET.kind: Struct({"type": str, "immutable": bool}),
+    CONFIGMAP.kind: Struct({"immutable": bool}),
 }
 _BINARY = {("Secret", "data"), ("ConfigMap", "binaryData")}
 _WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -59,6 +67,11 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
         if field in document and field in fields:
             errors += _data(kind.kind, field, document[field])
     return errors
+
+
+def companion_errors(document: Object, kind: Kind) -> list[str]:
+    """Errors in the types of fields, for kinds that are not ours; the API server checks the rest."""
+    return list(misfits(document, _SHAPES.get(kind.kind) or written_shape(kind), ""))
 
 
 def _metadata(meta: Any, kind: Kind) -> list[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MANAGER = "kubectl"
 LARGEST = 16 << 20  # bytes of a file; etcd takes 1.5 MiB for an object
 Object = dict[str, Any]
-# Other kinds that a manifest may contain; the API server validates their content.
+# Other kinds that a manifest may contain. The API server validates their content; here only the types are checked.
 COMPANIONS = {kind.kind: kind for kind in (NAMESPACE, SECRET, CONFIGMAP)}
 
 
@@ -143,7 +143,7 @@ def _documents(path: Path) -> Iterator[Any]:
 def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     """One document: the manifest, or its errors."""
     from stackwright.api.errors import printable
-    from stackwright.cli.manifests.envelope import envelope_errors
+    from stackwright.cli.manifests.envelope import companion_errors, envelope_errors
 
     if not isinstance(document, dict):
         return None, ["is not a mapping; write apiVersion, kind, metadata and spec"]
@@ -155,6 +155,8 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     if kind.kind in BY_KIND:
         document = _without_nulls(document, kind)
         errors += _spec_errors(document, kind.kind)
+    else:
+        errors += companion_errors(document, kind)
     if errors:
         return None, [printable(error) for error in errors]
     meta = dict(document["metadata"])

@@ -14,9 +14,8 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.meta import Kind
 from stackwright.controllers.infra.cloud_observation import CloudObservation
-from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, IMAGE, claim_name, owner_named
 from stackwright.controllers.infra.managed_resources import Record, is_gone
 from stackwright.controllers.infra.managed_resources import record_of as pool_record_of
 from stackwright.controllers.infra.observe import observe_cloud, viewing
@@ -37,7 +36,6 @@ from stackwright.core.ports import Reader
 NAME = "server"
 KINDS: tuple[ResourceType, ...] = ("server", "port", "trunk", "volume")
 KIND = OpenStackServer.KIND
-IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 
 
 @dataclass(frozen=True)
