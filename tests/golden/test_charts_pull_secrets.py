@@ -75,6 +75,7 @@ def test_a_name_that_no_secret_can_have_is_refused(name):
     [
         ({}, None),
         ({"volumes": "true"}, None),
+        ({"volumes": "auto"}, "init"),  # in the oldest Kubernetes
         ({"volumes": "false"}, "init"),
         ({"mount_volumes": "false"}, "unmounted"),
         ({"volumes": "false", "mount_volumes": "false"}, "init"),
@@ -86,6 +87,13 @@ def test_the_operator_knows_how_to_pull_images_ahead(values, expected):
     text = found["data"].get("pulls.json")
     assert (json.loads(text) if text else None) == ({"precaching": expected} if expected else None)
     assert Settings(**pulls(text or "")).precaching == (expected or "mounted")
+
+
+@pytest.mark.parametrize("version", ["1.35.0", "v1.35.1-gke.3", "1.36.2"])
+def test_image_volumes_are_used_where_kubernetes_enables_them(version):
+    more = ("--set", "images.volumes=auto", "--kube-version", version)
+    (found,) = [each for each in rendered("stackwright", *more) if each["kind"] == "ConfigMap"]
+    assert "pulls.json" not in found["data"]
 
 
 @pytest.mark.parametrize("how", [precache.MOUNTED, precache.UNMOUNTED, precache.INIT])

@@ -1,7 +1,8 @@
 """The programs of the cluster, built once from pinned Go modules under `tools/`, and cached by digest.
 
-A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` exists
-only if the build is complete. `binary("kubectl")` returns the path of a program; several can share a binary (`kube`).
+A tool's digest covers its module file and sums, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/`
+exists only if the build is complete. `binary("kubectl")` returns the path of a program; several can share a binary
+(`kube`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -39,6 +40,8 @@ class Tool:
     version_of: str = ""
     """The required module whose version the binary reports."""
     version_variables: tuple[str, ...] = ()
+    module_file: str = "go.mod"
+    """With its sums beside it: `go.sum`."""
 
     def names(self) -> set[str]:
         return {*self.packages, *(name for name, _ in self.aliases)}
@@ -50,15 +53,16 @@ KUBE_NAMES = (
 )  # fmt: skip
 _HELM = "helm.sh/helm/v3"
 _CONTAINERD = "github.com/containerd/containerd/v2"
+_KUBERNETES = Tool(
+    "kubernetes",
+    {KUBE: "."},
+    tuple((name, KUBE) for name in KUBE_NAMES),
+    "k8s.io/kubernetes",
+    ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
+)
 HELM = Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",))
 TOOLS = (
-    Tool(
-        "kubernetes",
-        {KUBE: "."},
-        tuple((name, KUBE) for name in KUBE_NAMES),
-        "k8s.io/kubernetes",
-        ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
-    ),
+    _KUBERNETES,
     Tool("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
     Tool(
         "containerd",
@@ -72,9 +76,17 @@ TOOLS = (
     Tool("ingress", {"ingress": "."}),
 )  # fmt: skip
 
+# The oldest Kubernetes that the charts are for, only for tests.
+OLDEST_KUBERNETES = replace(_KUBERNETES, module_file="oldest.mod")
+
 # Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
 GITOPS = Tool("gitops", {"gitops": "."})  # what Argo CD and Flux say about objects, only for a test
+
+
+def tools_of(cluster: LocalCluster) -> tuple[Tool, ...]:
+    """The programs of this cluster."""
+    return (OLDEST_KUBERNETES, *TOOLS[1:]) if cluster.oldest_kubernetes else TOOLS
 
 
 def source(tool: Tool) -> Path:
@@ -87,7 +99,7 @@ def ldflags(tool: Tool, go_mod: str) -> str:
     if tool.version_of:
         found = re.search(rf"^\s*(?:require )?{re.escape(tool.version_of)} (v[^\s/]+)", go_mod, re.MULTILINE)
         if found is None:
-            raise LocalError(f"tools/{tool.module}/go.mod does not require {tool.version_of}")
+            raise LocalError(f"tools/{tool.module}/{tool.module_file} does not require {tool.version_of}")
         flags += "".join(f" -X {variable}={found[1]}" for variable in tool.version_variables)
         if tool.module == "kubernetes":
             major, minor, _ = found[1].removeprefix("v").split(".", 2)
@@ -100,28 +112,30 @@ def digest(tool: Tool) -> str:
     folder = source(tool)
     total = hashlib.sha256()
     sources = (path for path in folder.glob("*.go") if not path.name.endswith("_test.go"))
-    for path in sorted([folder / "go.mod", folder / "go.sum", *sources]):
+    module = folder / tool.module_file
+    for path in sorted([module, module.with_suffix(".sum"), *sources]):
         total.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    total.update(repr((sorted(tool.packages.items()), ldflags(tool, (folder / "go.mod").read_text()))).encode())
+    total.update(repr((sorted(tool.packages.items()), ldflags(tool, module.read_text()))).encode())
     return total.hexdigest()[:12]
 
 
 @cache
 def folder(cluster: LocalCluster, module: str) -> Path:
-    tool = next(tool for tool in (*TOOLS, CORE_MANAGER, GITOPS) if tool.module == module)
+    tool = next(tool for tool in (*tools_of(cluster), CORE_MANAGER, GITOPS) if tool.module == module)
     return cluster.cache / "tools" / f"{module}-{digest(tool)}"
 
 
 def binary(name: str, cluster: LocalCluster | None = None) -> Path:
     """Path of a program, built or not."""
-    for tool in TOOLS:
+    cluster = cluster or LocalCluster.discover()
+    for tool in tools_of(cluster):
         if name in tool.names():
-            return folder(cluster or LocalCluster.discover(), tool.module) / name
+            return folder(cluster, tool.module) / name
     raise KeyError(name)
 
 
 def missing(cluster: LocalCluster) -> list[Tool]:
-    return [tool for tool in TOOLS if not folder(cluster, tool.module).is_dir()]
+    return [tool for tool in tools_of(cluster) if not folder(cluster, tool.module).is_dir()]
 
 
 def build_all(cluster: LocalCluster, report: Report = quiet, modules: Sequence[str] = ()) -> None:
@@ -170,12 +184,13 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     where = source(tool)
-    flags = ldflags(tool, (where / "go.mod").read_text())
+    flags = ldflags(tool, (where / tool.module_file).read_text())
+    module = [] if tool.module_file == "go.mod" else [f"-modfile={tool.module_file}"]
     # GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release.
     env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
     for name, package in tool.packages.items():
         report(f"building {name} from tools/{tool.module} (takes minutes)")
-        command: list[str | Path] = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
+        command: list[str | Path] = [go, "build", *module, "-trimpath", "-ldflags", flags, "-o", new / name, package]
         run(bound(command), limit=BUILD_LIMIT, env=env, cwd=where)
     for alias, target in tool.aliases:
         (new / alias).symlink_to(target)

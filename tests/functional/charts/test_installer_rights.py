@@ -57,7 +57,7 @@ def run(
 
 
 def test_who_has_exactly_the_needed_rights_may_install(kubeconfig: Path, helm: Program, kubectl: Program) -> None:
-    rendered = helm("template", *PLACE, "--kube-version=1.35.0", "--set=crds.install=false").stdout
+    rendered = helm("template", *PLACE, "--kube-version=1.32.0", "--set=crds.install=false").stdout
     rights = needed(objects(rendered) or ())
     plain = [replace(right, instead=()) for right in rights]
     asyncio.run(

@@ -39,7 +39,7 @@ SPACE = "protection"
 
 def rendered(*templates: str) -> list[Any]:
     """The objects of these templates of the operator's chart."""
-    command = [str(binary("helm")), "template", "x", str(CHART), "--kube-version=1.35.0", "--namespace=stackwright"]
+    command = [str(binary("helm")), "template", "x", str(CHART), "--kube-version=1.32.0", "--namespace=stackwright"]
     command += ["--set", "images.tags.stackwright=unused"]
     command += [f"--show-only=templates/{name}.yaml" for name in templates]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout

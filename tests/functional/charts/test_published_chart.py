@@ -147,7 +147,7 @@ def by_kubectl(ctx: Context, helm: Call, tmp_path: Path) -> None:
     """As docs/howto/install.md says."""
     path, only = tmp_path / "kinds.yaml", ("--show-only", "templates/crds.yaml")
     path.write_text(
-        helm("template", "stackwright", CHART, *only, "--kube-version=1.35.0", "--set=images.tags.stackwright=x")
+        helm("template", "stackwright", CHART, *only, "--kube-version=1.32.0", "--set=images.tags.stackwright=x")
     )
     names = charts.kubectl(ctx, "get", "--filename", str(path), "--ignore-not-found", "--output", "name").split()
     place = ("meta.helm.sh/release-name=stackwright", "meta.helm.sh/release-namespace=stackwright")

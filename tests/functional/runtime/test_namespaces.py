@@ -53,7 +53,7 @@ def kubectl(kubeconfig: str, *words: str, given: str = "") -> str:
 @contextmanager
 def installed(kubeconfig: str) -> Iterator[list[dict[str, Any]]]:
     """The service account and the roles of the chart."""
-    words = ["template", "x", str(ROOT / "charts/stackwright"), "--kube-version=1.35.0", f"--namespace={OWN}"]
+    words = ["template", "x", str(ROOT / "charts/stackwright"), "--kube-version=1.32.0", f"--namespace={OWN}"]
     values = f"images.tags.stackwright=unused,crds.install=false,namespaces={{{','.join(MANAGED)}}}"
     done = subprocess.run([str(binary("helm")), *words, "--set", values], capture_output=True, text=True, check=True)
     objects = [each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] in RIGHTS]
