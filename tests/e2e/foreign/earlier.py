@@ -17,7 +17,7 @@ def tree(folder: Path) -> Path | None:
     archive = folder / "earlier.tar"
     done = run("git", "-C", ROOT, "archive", f"--output={archive}", COMMIT)
     if done.code:
-        print(f"The history lacks the commit {COMMIT}: {done.out}")
+        print(f"The history lacks the commit {COMMIT}, so no operator of it is upgraded: {done.out}")
         return None
     with tarfile.open(archive) as packed:
         packed.extractall(folder / "earlier", filter="data")
