@@ -32,6 +32,7 @@ from stackwright.local.steps.openstack import charts, operator
 from support.control_plane import control_plane
 from support.paths import ROOT
 from support.registry.debian import auth_file, docker_registry
+from support.registry.helm import environment
 from support.registry.memory import PASSWORD, USER
 
 TITLES = {"operator": "operator:0123456789ab", "keystone": "keystone:123456789abc"}
@@ -61,13 +62,12 @@ def ctx(tmp_path: Path) -> Iterator[Context]:
 @pytest.fixture
 def helm(ctx: Context, tmp_path: Path) -> Call:
     """Helm of a user without Stackwright."""
-    env = {name: str(tmp_path / name) for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}
 
     def call(*words: str | Path) -> str:
         argv = [str(tools.binary("helm")), *map(str, words)]
         done = subprocess.run(
             argv,
-            env={**os.environ, **env, "KUBECONFIG": str(ctx.kubeconfig)},
+            env={**os.environ, **environment(tmp_path, ctx.kubeconfig)},
             capture_output=True,
             text=True,
             timeout=300,

@@ -191,7 +191,8 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
         if asked.nodes:
             image = known["operator"] if asked.place else _installed_image(seen.operator)
             with asked.phase("Examine nodes") as report:
-                found += await probe.examine(cluster, concerned(seen.all(NODE), demand), image, demand, report)
+                nodes = concerned(seen.all(NODE), demand)
+                found += await probe.examine(cluster, nodes, image, demand, report, operator=seen.operator)
         objects, unknown = await _objects(cluster)
         namespaces = {each["metadata"].get("namespace", "") for each in objects} - {""}  # some kinds have none
         found += unmanaged(seen.operator, namespaces.union(demand.namespaces))
