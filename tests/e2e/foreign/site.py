@@ -9,16 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from full import FULL
 from harness import CLI, ROOT, Cloud, run
 
 from stackwright.local import tools
 from stackwright.local.config import MACHINE_ADDRESS
+from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import demo, hosts
 from support.registry.debian import Server, auth_file, docker_registry
 from support.registry.helm import environment
 from support.registry.memory import PASSWORD
 
 TRUSTED = Path("/etc/containerd/certs.d")  # of the nodes, which share /etc with the machine
 OPERATOR = "stackwright"
+PROVISIONER = "local-volume-provisioner"
+PLACE = ("--namespace", OPERATOR, "--wait", "--timeout", "4m")
+VALUES = {"images": {"pull_secrets": [{"name": "registry"}]}, "pod": {"replicas": {"operator": 2}}}
 VERSION = yaml.safe_load((ROOT / "charts/stackwright/Chart.yaml").read_text())["version"]
 CLUSTER_KINDS = (
     "crds,clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations"
@@ -65,6 +71,30 @@ class Site:
         done = run(tools.binary("helm"), *words, env=env, limit=limit)
         assert done.code == code, f"helm {' '.join(words)} exited with {done.code}:\n{done.out}"
         return done.out
+
+    def install(self, version: str = VERSION) -> None:
+        """The provisioner of volumes, and the operator with only a values file."""
+        values = self.folder / "values.yaml"
+        values.write_text(yaml.safe_dump(VALUES))
+        self.cloud.kubectl("create", "namespace", OPERATOR)
+        for namespace in (OPERATOR, "kube-system"):
+            self.pull_secret(namespace)
+        volumes = f"oci://{self.prefix}/charts/{PROVISIONER}"
+        secret = "images.pull_secrets[0].name=registry"
+        self.helm("install", PROVISIONER, volumes, *self.login, "-n", "kube-system", "--set", secret)
+        words = ("--version", version, *self.login, *PLACE, "--values", str(values))
+        self.helm("install", OPERATOR, self.chart, *words)
+
+    def create(self, tree: Path = ROOT) -> None:
+        """The full cloud of a source tree, with images of the registry only, until its virtual machine lets in."""
+        cloud = self.cloud
+        cloud.kubectl("apply", "--server-side", "--filename", str(tree / FULL))
+        cloud.stackwright("wait", "cloud", "--timeout", "900", limit=930)
+        running = cloud.get("pods", "-n", cloud.namespace)["items"]
+        used = {each["image"] for pod in running for each in pod["spec"]["containers"]}
+        assert used and all(image.startswith(f"{self.prefix}/") for image in used), used
+        hosts.run(Context(cloud.cluster), print)  # as the administrator's DNS
+        demo.run(Context(cloud.cluster), print)  # until it logs in
 
     def rename_chart(self, version: str, other: str) -> None:
         """Push the operator's chart of this version under another one, too."""

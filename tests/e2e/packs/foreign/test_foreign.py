@@ -10,21 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from foreign import earlier
-from foreign.site import OPERATOR, VERSION, Site, site
-from full import FULL, FullCloud
+from foreign.site import OPERATOR, PLACE, PROVISIONER, VERSION, Site, site
+from full import FullCloud
 from harness import ROOT, Cloud, eventually
 from traffic.pinger import Pinger
 
 from stackwright.local.image.images import titles
-from stackwright.local.steps.context import Context
-from stackwright.local.steps.openstack import demo, hosts
+from stackwright.local.steps.openstack import demo
 
-VALUES = {"images": {"pull_secrets": [{"name": "registry"}]}, "pod": {"replicas": {"operator": 2}}}
 SENT = {"POST", "PATCH", "PUT"}
 EARLIER = "0.0.1"  # the earlier chart in the registry, whatever version its files name
-PLACE = ("--namespace", OPERATOR, "--wait", "--timeout", "4m")
 
 
 @pytest.fixture(scope="module")
@@ -66,28 +62,12 @@ def test_a_second_push_transfers_nothing(place: Site, tree: Path) -> None:
 
 def test_the_operator_is_installed_from_its_chart_with_only_a_values_file(place: Site, before: set[str]) -> None:
     assert not any(OPERATOR in name for name in before), "the cluster has nothing of Stackwright"
-    values = place.folder / "values.yaml"
-    values.write_text(yaml.safe_dump(VALUES))
-    place.cloud.kubectl("create", "namespace", OPERATOR)
-    for namespace in (OPERATOR, "kube-system"):
-        place.pull_secret(namespace)
-    volumes = f"oci://{place.prefix}/charts/local-volume-provisioner"
-    name = "local-volume-provisioner"
-    secret = "images.pull_secrets[0].name=registry"
-    place.helm("install", name, volumes, *place.login, "-n", "kube-system", "--set", secret)
-    place.helm("install", OPERATOR, place.chart, "--version", EARLIER, *place.login, *PLACE, "--values", str(values))
+    place.install(EARLIER)
     assert operator_image(place.cloud).startswith(f"{place.prefix}/operator:")
 
 
 def test_kubectl_apply_creates_a_cloud_whose_machine_answers(place: Site, tree: Path) -> None:
-    cloud = place.cloud
-    cloud.kubectl("apply", "--server-side", "--filename", str(tree / FULL))
-    cloud.stackwright("wait", "cloud", "--timeout", "900", limit=930)
-    running = cloud.get("pods", "-n", cloud.namespace)["items"]
-    used = {each["image"] for pod in running for each in pod["spec"]["containers"]}
-    assert used and all(image.startswith(f"{place.prefix}/") for image in used), used
-    hosts.run(Context(cloud.cluster), print)  # as the administrator's DNS
-    demo.run(Context(cloud.cluster), print)  # until it logs in
+    place.create(tree)
 
 
 def pods(cloud: FullCloud) -> dict[str, set[str]]:
@@ -131,7 +111,7 @@ def test_after_the_removal_nothing_is_left(place: Site, before: set[str]) -> Non
     cloud.wait_gone(cloud.namespace)
     eventually(lambda: cloud.get("pv")["items"] == [], limit=60)
     place.helm("uninstall", OPERATOR, "--namespace", OPERATOR, "--wait")
-    place.helm("uninstall", "local-volume-provisioner", "--namespace", "kube-system", "--wait")
+    place.helm("uninstall", PROVISIONER, "--namespace", "kube-system", "--wait")
     cloud.kubectl("delete", "secret", "registry", "-n", "kube-system")
     kinds = cloud.stackwright("crds")
     cloud.kubectl("delete", "--ignore-not-found", "--filename", "-", stdin=kinds, limit=300)
