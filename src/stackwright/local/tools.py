@@ -1,8 +1,7 @@
 """The programs of the cluster, built once from pinned Go modules under `tools/`, and cached by digest.
 
-A tool's digest covers its module file and sums, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/`
-exists only if the build is complete. `binary("kubectl")` returns the path of a program; several can share a binary
-(`kube`).
+A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` exists
+only if the build is complete. `binary("kubectl")` returns the path of a program; several can share a binary (`kube`).
 """
 
 from __future__ import annotations
@@ -40,8 +39,6 @@ class Tool:
     version_of: str = ""
     """The required module whose version the binary reports."""
     version_variables: tuple[str, ...] = ()
-    module_file: str = "go.mod"
-    """With its sums beside it: `go.sum`."""
 
     def names(self) -> set[str]:
         return {*self.packages, *(name for name, _ in self.aliases)}
@@ -77,7 +74,7 @@ TOOLS = (
 )  # fmt: skip
 
 # The oldest Kubernetes that the charts are for, only for tests.
-OLDEST_KUBERNETES = replace(_KUBERNETES, module_file="oldest.mod")
+OLDEST_KUBERNETES = replace(_KUBERNETES, module="kubernetes-oldest")
 
 # Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
@@ -99,9 +96,9 @@ def ldflags(tool: Tool, go_mod: str) -> str:
     if tool.version_of:
         found = re.search(rf"^\s*(?:require )?{re.escape(tool.version_of)} (v[^\s/]+)", go_mod, re.MULTILINE)
         if found is None:
-            raise LocalError(f"tools/{tool.module}/{tool.module_file} does not require {tool.version_of}")
+            raise LocalError(f"tools/{tool.module}/go.mod does not require {tool.version_of}")
         flags += "".join(f" -X {variable}={found[1]}" for variable in tool.version_variables)
-        if tool.module == "kubernetes":
+        if tool.version_of == _KUBERNETES.version_of:
             major, minor, _ = found[1].removeprefix("v").split(".", 2)
             prefix = "k8s.io/component-base/version.git"
             flags += f" -X {prefix}Major={major} -X {prefix}Minor={minor}"
@@ -112,16 +109,15 @@ def digest(tool: Tool) -> str:
     folder = source(tool)
     total = hashlib.sha256()
     sources = (path for path in folder.glob("*.go") if not path.name.endswith("_test.go"))
-    module = folder / tool.module_file
-    for path in sorted([module, module.with_suffix(".sum"), *sources]):
+    for path in sorted([folder / "go.mod", folder / "go.sum", *sources]):
         total.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    total.update(repr((sorted(tool.packages.items()), ldflags(tool, module.read_text()))).encode())
+    total.update(repr((sorted(tool.packages.items()), ldflags(tool, (folder / "go.mod").read_text()))).encode())
     return total.hexdigest()[:12]
 
 
 @cache
 def folder(cluster: LocalCluster, module: str) -> Path:
-    tool = next(tool for tool in (*tools_of(cluster), CORE_MANAGER, GITOPS) if tool.module == module)
+    tool = next(tool for tool in (*TOOLS, OLDEST_KUBERNETES, CORE_MANAGER, GITOPS) if tool.module == module)
     return cluster.cache / "tools" / f"{module}-{digest(tool)}"
 
 
@@ -184,13 +180,12 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     where = source(tool)
-    flags = ldflags(tool, (where / tool.module_file).read_text())
-    module = [] if tool.module_file == "go.mod" else [f"-modfile={tool.module_file}"]
+    flags = ldflags(tool, (where / "go.mod").read_text())
     # GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release.
     env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
     for name, package in tool.packages.items():
         report(f"building {name} from tools/{tool.module} (takes minutes)")
-        command: list[str | Path] = [go, "build", *module, "-trimpath", "-ldflags", flags, "-o", new / name, package]
+        command: list[str | Path] = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
         run(bound(command), limit=BUILD_LIMIT, env=env, cwd=where)
     for alias, target in tool.aliases:
         (new / alias).symlink_to(target)

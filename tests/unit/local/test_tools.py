@@ -29,7 +29,7 @@ def test_a_cluster_can_run_the_oldest_version_that_the_charts_are_for() -> None:
     for name in tools.KUBE_NAMES:
         assert tools.binary(name, oldest).parent != tools.binary(name, newest).parent
     assert tools.binary("etcd", oldest) == tools.binary("etcd", newest)
-    flags = tools.ldflags(tools.OLDEST_KUBERNETES, (ROOT / "tools/kubernetes/oldest.mod").read_text())
+    flags = tools.ldflags(tools.OLDEST_KUBERNETES, (ROOT / "tools/kubernetes-oldest/go.mod").read_text())
     assert f"gitVersion=v{'.'.join(map(str, OLDEST))}." in flags
 
 
@@ -66,15 +66,6 @@ def test_a_wait_for_another_build_of_a_tool_ends_with_the_built_tool(tmp_path: P
         list(pool.map(lambda _: tools.build(cluster, tool, go, quiet), range(2)))
     assert len(calls.read_text().splitlines()) == 1
     assert tools.binary("etcd", cluster).exists()
-
-
-def test_another_module_file_is_named_to_the_compiler(tmp_path: Path) -> None:
-    go = tmp_path / "go"
-    go.write_text('#!/bin/sh\n[ "$1 $2" = "build -modfile=oldest.mod" ] && touch "$7"\n')
-    go.chmod(0o755)
-    cluster = LocalCluster(tmp_path / "s", tmp_path / "c", oldest_kubernetes=True)
-    tools.build(cluster, tools.OLDEST_KUBERNETES, go, quiet)
-    assert tools.binary("kubelet", cluster).exists()
 
 
 def test_only_named_and_missing_tools_are_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
-// The oldest Kubernetes that the charts are for, with the same main.go, for tests. Not all modules of 1.32.13 are
-// published: endpointslice and sample-apiserver are older.
-module stackwright.dev/tools/kubernetes
+// Not all modules of 1.32.13 are published: endpointslice and sample-apiserver are older.
+module stackwright.dev/tools/kubernetes-oldest
 
 go 1.26.0
 
