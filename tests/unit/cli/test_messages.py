@@ -37,6 +37,12 @@ def test_a_word_like_no_command_gets_no_suggestion() -> None:
     [
         (("logs", "keystone", "--tail", "abc"), "'--tail': takes a whole number"),
         (("rollback", "cloud", "1.5"), "'revision': takes a whole number"),
+        (("logs", "keystone", "--tail", "-5"), "'--tail': must be at least -1"),
+        (("logs", "keystone", "--tail", "9" * 20), "'--tail': must be at most 2147483647"),
+        (("operator", "--health-port", "99999"), "'--health-port': must be at most 65535"),
+        (("operator", "--metrics-port", "0"), "'--metrics-port': must be at least 1"),
+        (("operator", "--webhook-port", "-1"), "'--webhook-port': must be at least 1"),
+        (("provisioner", "--health-port", "65536"), "'--health-port': must be at most 65535"),
         (("version", "-o", "xml"), "'xml' is not one of 'table', 'json', 'yaml'."),
         (("images", "list", "-o", "xml"), "'--output' / '-o': 'xml' is not one of 'table', 'json', 'yaml'."),
     ],

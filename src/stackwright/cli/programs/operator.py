@@ -13,9 +13,11 @@ from stackwright.core.controller import ROLES
 def operator(
     controllers: Annotated[str, typer.Option(help=f"Roles to run, separated by commas: {', '.join(ROLES)}.")] = "all",
     images: Annotated[Path | None, typer.Option(help="JSON file that maps image names to references.")] = None,
-    health_port: Annotated[int | None, typer.Option(help="Port of /healthz, /readyz and /servingz.")] = None,
-    metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
-    webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
+    health_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port of /healthz, /readyz and /servingz.")
+    ] = None,
+    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of /metrics.")] = None,
+    webhook_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of the admission server.")] = None,
     webhook_certificate: Annotated[
         Path | None,
         typer.Option(

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.logs import LogReader
 
 
+LONGEST = 2**31 - 1  # lines of a log
+
+
 class Lines(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -52,7 +55,10 @@ def logs(
         ),
     ],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines as they are written.")] = False,
-    tail: Annotated[int, typer.Option("--tail", help="Number of lines from the end of each log; -1 for all.")] = 100,
+    tail: Annotated[
+        int,
+        typer.Option("--tail", min=-1, max=LONGEST, help="Number of lines from the end of each log; -1 for all."),
+    ] = 100,
     container: Annotated[
         str | None, typer.Option("--container", "-c", help="Print only the logs of this container.")
     ] = None,
