@@ -103,6 +103,6 @@ class AccountChecks:
         if not admin.get("password") or not (changed or own.get("password")):
             return None
         password = None if changed else own["password"]
-        if password is not None and not is_text(password):  # the next change of the account reports it
+        if not all(map(is_text, (*admin.values(), password or ""))):  # the next change of the account reports it
             return None
         return await self._ports.provider(action).missing(action, admin, password)

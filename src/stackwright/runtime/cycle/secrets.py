@@ -269,21 +269,16 @@ async def _line(secret: Key, key: str, ports: Ports) -> str:
 
 
 async def _value(secret: Key, key: str, ports: Ports) -> str:
-    data = (await ports.cluster.get(SECRET, secret) or {}).get("data") or {}
+    data = secret_data(await ports.cluster.get(SECRET, secret))
     if key not in data:
         raise TransientError(f"Waiting for key {key} of Secret {'/'.join(secret)}")
-    try:
-        return base64.b64decode(data[key]).decode()
-    except UnicodeDecodeError:
-        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {TEXT}") from None
+    if not is_text(data[key]):
+        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {TEXT}")
+    return data[key]
 
 
 def _secret(
-    key: Key,
-    owner: Object | None,
-    data: dict[str, str],
-    notes: dict[str, str],
-    labels: dict[str, str] | None = None,
+    key: Key, owner: Object | None, data: dict[str, str], notes: dict[str, str], labels: dict[str, str] | None = None
 ) -> Object:
     if wrong := [name for name, value in data.items() if not is_text(value)]:
         raise TerminalError(f"field {', '.join(wrong)} of Secret {'/'.join(key)}: {TEXT}")

@@ -263,6 +263,17 @@ async def test_an_account_is_created_with_the_password_of_its_secret(ports):
     assert ports.sql.users == {("db", "u"): "p"}
 
 
+@pytest.mark.parametrize("name", ["admin", "x"])
+async def test_an_account_whose_password_is_no_text_is_rejected_by_its_secret(ports, name):
+    put_secret(ports, "admin", {"username": "root", "password": "r"})
+    put_secret(ports, "x", {"password": "p"})
+    binary = {"password": base64.b64encode(b"\xff").decode()}
+    ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": binary})
+    with pytest.raises(TerminalError, match=f"field password of Secret n/{name}: must be UTF-8 text"):
+        await execute([account()], ports, "m")
+    await execute([account(absent=True)] if name == "x" else [], ports, "m")
+
+
 async def test_an_account_waits_for_its_missing_secrets_by_name(ports):
     with pytest.raises(TransientError, match="Secret n/admin"):
         await execute([account()], ports, "m")

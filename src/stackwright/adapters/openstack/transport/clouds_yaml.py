@@ -51,11 +51,11 @@ MOST = 2_000  # keys, values and collections; a cloud has about 35
 class _Loader(yaml.CSafeLoader):
     """Texts such as 10:20:30 are no numbers, as in YAML 1.2: to compute one takes quadratic time."""
 
-    def construct_yaml_int(self, node: yaml.ScalarNode) -> int | str:
-        return node.value if ":" in node.value else super().construct_yaml_int(node)
+    def number(self, node: yaml.ScalarNode) -> int | str:
+        return str(node.value) if ":" in node.value else self.construct_yaml_int(node)
 
 
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.number)
 
 
 def entry_of(text: str, cloud: str) -> dict[str, Any]:
