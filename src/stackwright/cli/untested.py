@@ -1,4 +1,4 @@
-"""Warns of values that no test uses in a real cloud, in `apply` and `up -f`."""
+"""Warns of values that no test uses in a real cloud, and of secrets as plain text, in `apply` and `up -f`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stackwright.cli import common
+from stackwright.forecast.plaintext import plaintext_secrets
 from stackwright.forecast.untested import untested_values
 
 if TYPE_CHECKING:
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
 
 
 def warn(manifests: Iterable[Manifest]) -> None:
-    """Prints one line on standard error for each untested value of clouds and services."""
-    for entry in untested_values((each.kind, each.obj) for each in manifests):
-        common.echo(f"Warning: untested: {entry.what}  ({entry.why})", err=True)
+    """Prints one line on standard error for each such value of clouds and services."""
+    objects = [(each.kind, each.obj) for each in manifests]
+    for title, found in (
+        ("untested", untested_values(objects)),
+        ("plain-text secret", plaintext_secrets(objects)),
+    ):
+        for entry in found:
+            common.echo(f"Warning: {title}: {entry.what}  ({entry.why})", err=True)
