@@ -116,6 +116,41 @@ async def test_a_server_restored_while_the_first_list_lacks_items_adopts_everyth
     assert world.told() == ("Ready", "")
 
 
+@pytest.mark.parametrize("what", ["port", "trunk"])
+async def test_what_a_server_had_before_a_restore_is_kept_although_several_lists_lack_it(
+    what: str, shortened: Shorten
+) -> None:
+    world, backup = await removed(trunk=True)
+    before = marked(world)
+    shortened(what, 0, 0)
+    world.cluster.put(KIND, backup)
+    await world.run(500)
+    assert before < marked(world)
+    (original,) = (id_ for each, id_ in before if each == what)
+    assert f"{what} {original}" in str(world.status["conditions"])
+    world.delete(KIND, "web")
+    await world.run(100)
+    assert marked(world) == set()
+
+
+@pytest.mark.parametrize("what", ["network", "security-group", "floating-ip"])
+async def test_what_a_cluster_had_before_a_restore_is_kept_although_several_lists_lack_it(
+    what: str, shortened: Shorten
+) -> None:
+    old = await small()
+    await old.run(400)
+    await old.stop()
+    backup, world = restored(old), restored(old, ())
+    before = marked(world)
+    await world.run(30)
+    shortened(what, 0, 0)
+    restore(world, backup)
+    await world.run(500)
+    assert before < marked(world)
+    (original, *_) = (id_ for each, id_ in sorted(before) if each == what)
+    assert f"{what} {original}" in str(world.status()["conditions"])
+
+
 @pytest.mark.parametrize("what", ["server", "port", "volume", "trunk"])
 async def test_a_server_restored_and_deleted_while_the_first_list_lacks_items_leaves_nothing(
     what: str, shortened: Shorten

@@ -1536,7 +1536,11 @@ def test_a_response_without_tags_does_not_mean_no_tags() -> None:
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
-def test_the_creation_time_of_a_volume_is_in_seconds(stamp: str | None) -> None:
+def test_the_creation_time_is_in_seconds(stamp: str | None) -> None:
+    for what in ("port", "security-group"):
+        assert resource_of(what, {"id": "x", "created_at": "2026-11-25T22:00:00Z"}).facts["created_at"] == 1795644000.0
+    assert resource_of("server", {"id": "s", "created": "2026-11-25T22:00:00Z"}).facts["created_at"] == 1795644000.0
+    assert "created_at" not in resource_of("port", {"id": "x", "created_at": stamp}).facts
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
     assert resource_of("volume", raw).facts["created_at"] == 1795644000.25
     assert resource_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
