@@ -66,6 +66,27 @@ def test_a_gateway_is_outside_its_pool(gateway, refused):
         assert f"gateway {gateway} is inside the pool 192.0.2.10 to 192.0.2.20" in told[0]
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"gateway": "192.0.2.0"}, ["gateway 192.0.2.0 is the network address of 192.0.2.0/24"]),
+        ({"gateway": "192.0.2.255"}, ["gateway 192.0.2.255 is the broadcast address of 192.0.2.0/24"]),
+        (
+            {"pool_start": "192.0.2.0", "pool_end": "192.0.2.255", "gateway": "192.0.3.1"},
+            [
+                "pool_start 192.0.2.0 is the network address of 192.0.2.0/24",
+                "pool_end 192.0.2.255 is the broadcast address of 192.0.2.0/24",
+                "gateway 192.0.3.1 is not in range 192.0.2.0/24",
+            ],
+        ),
+    ],
+)
+def test_addresses_of_floating_ips_are_those_of_interfaces(changes, told):
+    neutron = network("192.0.2.1")
+    neutron["floating_network"]["subnet"].update(changes)
+    assert errors(neutron=neutron) == [f"spec.features.neutron.floating_network.subnet: {'; '.join(told)}"]
+
+
 @pytest.mark.parametrize("mtu", [-1, 0, 67, 65536, 10**9])
 def test_an_mtu_is_valid_for_a_network(mtu):
     external = [{"physnet": "p", "bridge": "br-ex", "network_types": ["flat"], "mtu": mtu}]
