@@ -46,6 +46,22 @@ def test_a_service_is_listed_with_or_without_a_tilde_but_not_both():
     ]
 
 
+def test_errors_of_the_schema_do_not_hide_those_of_overrides():
+    spec = {"preset": "compute", "size": "big", "features": {"typo": 1}, "public_domain_name": None, "typo": 1}
+    spec["services"] = {"identity": {"keystne": {}}}
+    spec["nodes"] = {"label": {}}
+    told = errors_of({"kind": "OpenStackDeployment", "metadata": {"name": "c", "namespace": "n"}, "spec": spec})
+    assert sorted(each.partition(": ")[0] for each in told) == [
+        "spec.features.typo", "spec.nodes.label", "spec.openstack_version", "spec.services.identity.keystne",
+        "spec.size", "spec.typo",
+    ]  # fmt: skip
+    spec["services"] = 5
+    told = errors_of({"kind": "OpenStackDeployment", "metadata": {"name": "c", "namespace": "n"}, "spec": spec})
+    assert [each.partition(": ")[0] for each in told if each.startswith(("spec.services", "spec.nodes"))] == [
+        "spec.services", "spec.nodes.label",
+    ]  # fmt: skip
+
+
 def network(gateway):
     subnet = {"range": "192.0.2.0/24", "pool_start": "192.0.2.10", "pool_end": "192.0.2.20", "gateway": gateway}
     floating = {"enabled": True, "physnet": "p", "subnet": subnet}
