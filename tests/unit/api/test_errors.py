@@ -37,7 +37,13 @@ def test_all_errors_are_reported_together():
         ({"region_name": ""}, "spec.region_name: must not be empty"),
         (
             {"public_domain_name": "Cloud!"},
-            "spec.public_domain_name: must be a DNS name of lower-case letters, digits, '-' and '.', not 'Cloud!'",
+            "spec.public_domain_name: must be a DNS name of lower-case letters, digits, '-' and '.', at most 63 "
+            "characters between dots, at most 189 characters, not 'Cloud!'",
+        ),
+        *(
+            ({field: name}, f"spec.{field}: must be a DNS name of lower-case letters, digits, '-' and '.', at most 63 ")
+            for field in ("public_domain_name", "internal_domain_name")
+            for name in (f"{'a' * 64}.example", ".".join(["a" * 38] * 5), "a..b", "a.")
         ),
         ({"draft": 7}, "spec.draft: takes true or false, not 7"),
         (
