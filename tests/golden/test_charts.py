@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stackwright.adapters.helm import command
 from stackwright.cloud.registry import RESOURCES
 from support.paths import ROOT
 
@@ -56,8 +57,8 @@ def find_helm() -> str:
 BRIEF = {**os.environ, "GOGC": "off"}
 
 
-# The oldest that the charts are for; without a cluster, a Helm that was not built by its Makefile assumes 1.20.
-KUBERNETES = ("--kube-version", "1.32.0")
+# Without a cluster, a Helm that was not built by its Makefile assumes 1.20.
+KUBERNETES = ("--kube-version", command.KUBERNETES)
 
 
 @functools.cache

@@ -11,9 +11,11 @@ import yaml
 
 from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings, pulls
+from stackwright.examine.server import IMAGE_VOLUMES
 from support.paths import ROOT
 from tests.golden.test_charts import CASES, CHARTS, helm
 
+IMAGE_VOLUMES_FROM = ".".join(map(str, (*IMAGE_VOLUMES, 0)))
 REGISTRY = ("--set", "images.pull_secrets[0].name=registry")
 FIRST = {case.parent.parent.name: case for case in reversed(CASES)}
 CLOUD = {
@@ -89,8 +91,9 @@ def test_the_operator_knows_how_to_pull_images_ahead(values, expected):
     assert Settings(**pulls(text or "")).precaching == (expected or "mounted")
 
 
-@pytest.mark.parametrize("version", ["1.35.0", "v1.35.1-gke.3", "1.36.2"])
+@pytest.mark.parametrize("version", [IMAGE_VOLUMES_FROM, f"v{IMAGE_VOLUMES_FROM}-gke.3", "1.36.2"])
 def test_image_volumes_are_used_where_kubernetes_enables_them(version):
+    """As `doctor` says."""
     more = ("--set", "images.volumes=auto", "--kube-version", version)
     (found,) = [each for each in rendered("stackwright", *more) if each["kind"] == "ConfigMap"]
     assert "pulls.json" not in found["data"]

@@ -125,7 +125,7 @@ def is_value(name: str, free: bool) -> bool:
     return holds_secret(name) and (not REFERENCE.search(name) or (free and name in ("secret", "key")))
 
 
-def is_plain(name: str, value: Any) -> bool:
+def is_plain_secret(name: str, value: Any) -> bool:
     """Whether a field with this name has a secret as plain text: fewer names than `is_value`, and no names of files."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return name.casefold().endswith("password")

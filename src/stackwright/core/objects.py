@@ -21,7 +21,7 @@ MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 FINALIZER = f"{OURS}/finalizer"
 LABEL = 63
 NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
-TEXT = "must be UTF-8 text"
+MUST_BE_TEXT = "must be UTF-8 text"
 
 
 def key_of(obj: Object) -> Key:

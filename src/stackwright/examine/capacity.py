@@ -86,9 +86,10 @@ def _left(
 
 
 def _crowd(needs: Mapping[Place, Decimal], frees: Mapping[Place, Decimal]) -> set[Place]:
-    """A smallest set of places that need more than is free in them together; empty if all places fit.
+    """A minimal set of places that need more than is free in them together: without any of them, the others fit. Empty
+    if all places fit.
 
-    No member of the set can be left out. The time is polynomial: of 30 labels on one common node, 2^30 unions differ.
+    The time is polynomial: of 30 labels on one common node, 2^30 unions differ.
     """
     crowd = _unserved(needs, frees)
     for place in sorted(crowd, key=sorted):

@@ -56,7 +56,6 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
     data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
-    data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
     effects = notes(data, found, missing(result.steps, known, facts))
     return [*failed, *effects, *await _warnings(result.world, namespace)]
 

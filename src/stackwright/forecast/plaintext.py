@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.secrecy import is_plain
+from stackwright.api.secrecy import is_plain_secret
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
 from stackwright.core.plan import Object
@@ -28,7 +28,7 @@ def plaintext_secrets(objects: Iterable[tuple[Kind, Object]]) -> list[Entry]:
 def _found(value: Any, path: str, name: str = "") -> Iterator[str]:
     if isinstance(value, Mapping):
         called = value.get("name")
-        if isinstance(called, str) and is_plain(called, value.get("value")):  # a variable
+        if isinstance(called, str) and is_plain_secret(called, value.get("value")):  # a variable
             yield f"{path}.value"
         for key, each in value.items():
             if key != REFERENCES:
@@ -36,7 +36,7 @@ def _found(value: Any, path: str, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for number, each in enumerate(value):
             yield from _found(each, f"{path}[{number}]", name)
-    elif is_plain(name, value):
+    elif is_plain_secret(name, value):
         yield path
     elif isinstance(value, str) and "=" in value:
         yield from _options(value, path)
@@ -49,5 +49,5 @@ def _options(text: str, path: str) -> Iterator[str]:
         option, found, value = (part.strip() for part in line.partition("="))
         if option.startswith("[") and option.endswith("]"):
             section = option
-        elif found and not option.startswith(("#", ";")) and is_plain(option, value):
+        elif found and not option.startswith(("#", ";")) and is_plain_secret(option, value):
             yield " ".join(filter(None, (path, section, option)))

@@ -83,7 +83,8 @@ GITOPS = Tool("gitops", {"gitops": "."})  # what Argo CD and Flux say about obje
 
 def tools_of(cluster: LocalCluster) -> tuple[Tool, ...]:
     """The programs of this cluster."""
-    return (OLDEST_KUBERNETES, *TOOLS[1:]) if cluster.oldest_kubernetes else TOOLS
+    kubernetes = OLDEST_KUBERNETES if cluster.oldest_kubernetes else _KUBERNETES
+    return tuple(kubernetes if tool is _KUBERNETES else tool for tool in TOOLS)
 
 
 def source(tool: Tool) -> Path:

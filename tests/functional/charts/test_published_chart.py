@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.adapters.helm.command import KUBERNETES
 from stackwright.adapters.registry import certificates
 from stackwright.adapters.registry.credentials import Credentials
 from stackwright.adapters.registry.reference import prefix
@@ -147,7 +148,7 @@ def by_kubectl(ctx: Context, helm: Call, tmp_path: Path) -> None:
     """As docs/howto/install.md says."""
     path, only = tmp_path / "kinds.yaml", ("--show-only", "templates/crds.yaml")
     path.write_text(
-        helm("template", "stackwright", CHART, *only, "--kube-version=1.32.0", "--set=images.tags.stackwright=x")
+        helm("template", "stackwright", CHART, *only, f"--kube-version={KUBERNETES}", "--set=images.tags.stackwright=x")
     )
     names = charts.kubectl(ctx, "get", "--filename", str(path), "--ignore-not-found", "--output", "name").split()
     place = ("meta.helm.sh/release-name=stackwright", "meta.helm.sh/release-namespace=stackwright")

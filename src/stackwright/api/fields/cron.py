@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from stackwright.api.errors import shortened
 from stackwright.api.fields.naming import Format
 
 FORMAT = Format(
@@ -17,7 +18,7 @@ FORMAT = Format(
     "must be five fields with one space between them (minute, hour, day of month, month, day of week), such as "
     "0 3 * * 1 for Mondays at 03:00, or @hourly, @daily, @weekly, @monthly or @yearly",
 )
-SHOWN = 20  # characters of a wrong part in an error
+SHOWN = 21  # characters of a wrong part in an error, with the …
 
 
 def _numbered(names: str, first: int) -> Mapping[str, int]:
@@ -66,7 +67,7 @@ class _Part:
 
 
 def _short(text: str) -> str:
-    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}…")
+    return repr(shortened(text, SHOWN))
 
 
 _PARTS = (

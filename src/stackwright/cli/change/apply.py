@@ -58,7 +58,7 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
-    from stackwright.cli import untested
+    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests.checks import check_all
@@ -67,7 +67,7 @@ def apply(
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
             await check_all(cluster, manifests)
-            untested.warn(manifests)
+            manifest_warnings.warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing

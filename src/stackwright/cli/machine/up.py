@@ -182,7 +182,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
-    from stackwright.cli import untested
+    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests.load import BadManifest, check_changes
@@ -196,7 +196,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
             await check_changes(cluster, manifests)
-            untested.warn(manifests)
+            manifest_warnings.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost
 

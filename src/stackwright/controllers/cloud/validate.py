@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api.errors import bounded, messages
+from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.overrides import spec_errors
 from stackwright.controllers.cloud.selection import lost_needs, wanted_names
@@ -15,7 +16,7 @@ from stackwright.controllers.cloud.settings import cloud_of, settings
 from stackwright.core.plan import Object
 from stackwright.services.registry import SERVICES
 
-_REQUIRED = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}
+_REQUIRED = {"openstack_version": OPENSTACK_RELEASE, "preset": "core", "size": "tiny"}
 
 
 def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:

@@ -200,8 +200,8 @@ def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
 def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
     """Whether a resource may be older than the record: a list that lacked it made a restored object create another one.
 
-    A repeated create request leaves a resource that is unattached, and that was created at most TWICE seconds before
-    the recorded one.
+    A repeated create request leaves a resource that is unattached, and that is at most TWICE seconds older
+    than the recorded one.
     """
     if ours is None or any(thing.facts.get(field) for field in TYPES[thing.what].detached):
         return True

@@ -13,7 +13,7 @@ from typing import Any
 
 from stackwright.api.errors import name_of
 from stackwright.api.fields.lines import LINE
-from stackwright.core.objects import TEXT, is_text
+from stackwright.core.objects import MUST_BE_TEXT, is_text
 
 MONITORS = "mon_endpoints"
 
@@ -82,7 +82,7 @@ def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) 
     monitors = ",".join(part.strip() for part in monitors.split(","))
     for field, texts in ((MONITORS, [monitors]), (client, [*words.values(), handed.key])):
         if not all(map(is_text, texts)):
-            raise ValueError(f"field {field}: {TEXT}")
+            raise ValueError(f"field {field}: {MUST_BE_TEXT}")
         if not all(LINE.matches(text) for text in texts):
             raise ValueError(f"field {field}: {LINE.message}")
     snippet = "\n".join(_section(name, options, words) for name, options in sorted(spec["options"].items()))

@@ -15,7 +15,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
-from stackwright.core.objects import DIGEST, FINALIZER, TEXT, is_deleting, is_text, key_of, owned, secret_data
+from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
 from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import outcome
 from stackwright.core.openstack.calls import CloudCall
@@ -205,7 +205,7 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
 
 def _text(field: str, value: str, secret: Key) -> str:
     if not is_text(value):
-        raise TerminalError(f"field {field} of Secret {'/'.join(secret)}: {TEXT}")
+        raise TerminalError(f"field {field} of Secret {'/'.join(secret)}: {MUST_BE_TEXT}")
     return value
 
 

@@ -17,9 +17,9 @@ from stackwright.core.objects import (
     DIGEST,
     EXPIRES,
     MANAGED,
+    MUST_BE_TEXT,
     OPTIONS,
     OWNER,
-    TEXT,
     annotation,
     is_text,
     key_of,
@@ -273,7 +273,7 @@ async def _value(secret: Key, key: str, ports: Ports) -> str:
     if key not in data:
         raise TransientError(f"Waiting for key {key} of Secret {'/'.join(secret)}")
     if not is_text(data[key]):
-        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {TEXT}")
+        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {MUST_BE_TEXT}")
     return data[key]
 
 
@@ -281,7 +281,7 @@ def _secret(
     key: Key, owner: Object | None, data: dict[str, str], notes: dict[str, str], labels: dict[str, str] | None = None
 ) -> Object:
     if wrong := [name for name, value in data.items() if not is_text(value)]:
-        raise TerminalError(f"field {', '.join(wrong)} of Secret {'/'.join(key)}: {TEXT}")
+        raise TerminalError(f"field {', '.join(wrong)} of Secret {'/'.join(key)}: {MUST_BE_TEXT}")
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -86,7 +86,7 @@ class Election:
         """Write nothing any more, and let another process take the Lease at once. All tasks that write have ended.
 
         busy  whether a thread, which cannot be interrupted, may still write
-        last  whether no other process may write as the same holder; asked when this one has ended to write
+        last  whether no other process may write as the same holder; asked after this one stopped writing
         """
         self._fence.close("the operator ends")
         while busy() and self._fence.left() > LAST:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from stackwright.core.ports import TerminalError
 
-AGAIN = 0.1  # seconds between two attempts while the last process of earlier ones releases the Lease
+AGAIN = 0.1  # seconds between two attempts while the last of the earlier processes releases the Lease
 
 
 class Siblings:
@@ -37,7 +37,7 @@ class Siblings:
             raise TerminalError(f"--lease-lock {self._path}: {error.strerror}") from error
 
     def last(self) -> bool:
-        """Whether no other one may write, nor will before this process has ended. This one must have ended to write."""
+        """Whether no other one may write, nor will before this process has ended. This one must write no more."""
         if self._file is None:
             return self._path is None and self._alone
         try:

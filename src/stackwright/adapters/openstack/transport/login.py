@@ -20,7 +20,7 @@ from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
 from stackwright.adapters.threads import contained, in_thread
-from stackwright.core.objects import TEXT, is_text, secret_data
+from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.plan import Key, Object
@@ -72,7 +72,7 @@ class Logins:
 
     def __init__(self, secrets: Secrets, way: Way = as_written) -> None:
         self._secrets, self._way = secrets, way
-        self._known: dict[CloudRef, _Parsed] = {}  # the one that was read first is first
+        self._known: dict[CloudRef, _Parsed] = {}  # least recently read first
 
     async def get(self, cloud: CloudRef) -> Login:
         """The login of a cloud. Raises TransientCloudError that names the missing parts of the Secret."""
@@ -118,7 +118,7 @@ def login_of(cloud: CloudRef, data: Mapping[str, str]) -> Login:
         raise TransientCloudError(Reason.CREDENTIALS_MISSING, f"{where} does not exist")
     for field in USED:
         if not is_text(data.get(field, "")):
-            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{field} in {where}: {TEXT}")
+            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{field} in {where}: {MUST_BE_TEXT}")
     try:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from stackwright.cli import common
+from stackwright.cli.ui.steps import SAYS
 from stackwright.forecast.plaintext import plaintext_secrets
 from stackwright.forecast.untested import untested_values
 
@@ -16,9 +17,5 @@ if TYPE_CHECKING:
 def warn(manifests: Iterable[Manifest]) -> None:
     """Prints one line on standard error for each such value of clouds and services."""
     objects = [(each.kind, each.obj) for each in manifests]
-    for title, found in (
-        ("untested", untested_values(objects)),
-        ("plain-text secret", plaintext_secrets(objects)),
-    ):
-        for entry in found:
-            common.echo(f"Warning: {title}: {entry.what}  ({entry.why})", err=True)
+    for entry in (*untested_values(objects), *plaintext_secrets(objects)):
+        common.echo(f"Warning: {SAYS[entry.verb]}{entry.what}  ({entry.why})", err=True)
