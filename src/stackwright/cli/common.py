@@ -107,7 +107,10 @@ def duration(text: object, least: int = 0) -> float:
 TimeoutOption = Annotated[
     float,
     typer.Option(
-        "--timeout", metavar="DURATION", parser=duration, help="Timeout of the wait: 90s, 15m, 2h; 0 checks once."
+        "--timeout",
+        metavar="DURATION",
+        parser=duration,
+        help="Timeout of the wait: seconds, or 90s, 15m, 2h; 0 checks once.",
     ),
 ]
 

@@ -43,7 +43,6 @@ class Controller:
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has its own workers
     remote   it sends requests to users' OpenStacks, which may take minutes: each namespace has workers for it
     helm     it waits for Helm, which users may keep busy: each namespace has other workers for it
-    provider it sends requests to providers of accounts, which may hang: each namespace has other workers for it
     """
 
     name: str
@@ -56,7 +55,6 @@ class Controller:
     urgent: bool = False
     remote: bool = False
     helm: bool = False
-    provider: bool = False
     owns_ready: bool = True
     finalizes: bool = False
     pausable: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from stackwright.api.errors import name_of
 from stackwright.api.meta import Kind, Resource
 from stackwright.api.secrecy import is_plain_secret
 from stackwright.api.services.helmbundle import HelmBundle
@@ -32,7 +33,7 @@ def _found(value: Any, path: str, name: str = "") -> Iterator[str]:
             yield f"{path}.value"
         for key, each in value.items():
             if key != REFERENCES:
-                yield from _found(each, f"{path}.{key}", str(key))
+                yield from _found(each, f"{path}.{name_of(key)}", str(key))
     elif isinstance(value, list):
         for number, each in enumerate(value):
             yield from _found(each, f"{path}[{number}]", name)
@@ -48,6 +49,6 @@ def _options(text: str, path: str) -> Iterator[str]:
     for line in text.splitlines():
         option, found, value = (part.strip() for part in line.partition("="))
         if option.startswith("[") and option.endswith("]"):
-            section = option
+            section = f"[{name_of(option[1:-1])}]"
         elif found and not option.startswith(("#", ";")) and is_plain_secret(option, value):
-            yield " ".join(filter(None, (path, section, option)))
+            yield " ".join(filter(None, (path, section, name_of(option))))

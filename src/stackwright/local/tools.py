@@ -137,7 +137,7 @@ def missing(cluster: LocalCluster) -> list[Tool]:
 
 def build_all(cluster: LocalCluster, report: Report = quiet, modules: Sequence[str] = ()) -> None:
     """Build the missing tools, only of the named modules if there are any. Raises KeyError for an unknown module."""
-    if unknown := set(modules) - {tool.module for tool in TOOLS}:
+    if unknown := set(modules) - {tool.module for tool in tools_of(cluster)}:
         raise KeyError(*sorted(unknown))
     wanted = [tool for tool in missing(cluster) if not modules or tool.module in modules]
     if not wanted:
@@ -221,6 +221,6 @@ def environment(cluster: LocalCluster) -> dict[str, str]:
     """Environment of long-running programs: our own programs first in PATH. All are written in Go; GOGC lets them
     collect garbage at 1.5 times the memory in use instead of twice, which saves a fourth for some seconds of processor.
     """
-    ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in TOOLS)
+    ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in tools_of(cluster))
     path = [*ours, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
     return {"PATH": os.pathsep.join(path), "GOGC": "50"}

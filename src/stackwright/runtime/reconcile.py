@@ -40,9 +40,7 @@ RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
 REMOTE = 64
 HELM = 32  # workers for what waits for Helm
-PROVIDERS = 32  # workers for what asks databases, message brokers and Keystone
-SHARE = 8  # of each per namespace at most, fewer when few are free: slow clouds delay only their own namespace
-POOLS = {"remote": REMOTE, "helm": HELM, "provider": PROVIDERS}
+SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
@@ -53,9 +51,8 @@ LASTS, ATTEMPTS, OUTAGE = 15.0, 3, 300.0
 log = structlog.get_logger()
 
 
-def _pool(controller: Controller) -> str:
-    """The pool of workers whose shares are the namespaces; empty for the ordinary workers."""
-    return next((pool for pool in POOLS if getattr(controller, pool)), "")
+def _shared(controller: Controller) -> bool:
+    return controller.remote or controller.helm
 
 
 @dataclass
@@ -90,7 +87,7 @@ class Runtime:
         self.load, self.listing, self.on_listed = lists.load, lists.listing, lists.on_listed
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
-        pools = {each.name: pool for each in self.controllers.values() if (pool := _pool(each))}
+        pools = {each.name: "remote" if each.remote else "helm" for each in self.controllers.values() if _shared(each)}
         queue.share = lambda item: item[1][0] if item[0] in pools else None
         queue.pool = lambda item: pools.get(item[0], "")
 
@@ -228,14 +225,14 @@ class Runtime:
         """Run until cancelled; a crash of one worker ends all.
 
         `workers` process urgent and ordinary items, `reserved` further workers only urgent ones. The
-        shared items have the workers of POOLS.
+        shared items have REMOTE and HELM workers of their own.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            for pool, count in POOLS.items():
-                group.create_task(self._work_shared(group, pool, count))
+            group.create_task(self._work_shared(group, "remote", REMOTE))
+            group.create_task(self._work_shared(group, "helm", HELM))
             group.create_task(self._lists.verify_absent())
             group.create_task(self._lists.resync(resync))

@@ -92,6 +92,8 @@ def test_options_in_ini_format_are_named_with_their_section() -> None:
     spec = {"cinder": {"template": {"customServiceConfig": text}}}
     path = "spec.cinder.template.customServiceConfig [vendor] san_password"
     assert told(spec, OpenStackControlPlane.KIND) == [path]
+    odd = {f"admin:{VALUE}=x": {"password": "x"}, "a": {"customServiceConfig": f"[{VALUE} x]\npassword = b"}}
+    assert told(odd) == ["spec.***.password", "spec.a.customServiceConfig [***] password"]
     assert told({"a": {"customServiceConfig": f"password={VALUE}"}}) == ["spec.a.customServiceConfig password"]
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.api.services.contracts import DatabaseAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
@@ -37,7 +36,7 @@ UID = "5b6c1d0e-0000-4000-8000-000000000001"
 
 
 class Operator:
-    """With a remote, an ordinary and an urgent controller, and those that wait for Helm and for a provider.
+    """With a remote, an ordinary and an urgent controller, and one that waits for Helm.
 
     In the namespaces `slow` a look at a cloud takes SLOW, and so does each of `calls` requests after it. `seen` are the
     times at which looks ended, `at_once` the looks at clouds that are going on, `most` how many there have been.
@@ -55,7 +54,6 @@ class Operator:
         made: tuple[tuple[str, Kind, dict[str, Any]], ...] = (
             ("server", OpenStackServer.KIND, {"remote": True}),
             ("helmbundle", HelmBundle.KIND, {"helm": True}),
-            ("database", DatabaseAccount.KIND, {"provider": True}),
             ("cloud", OpenStackDeployment.KIND, {}),
             ("primary", MariaDB.KIND, {"urgent": True}),
         )
@@ -73,7 +71,7 @@ class Operator:
 
     async def _look(self, name: str, _: Any, key: tuple[str, str], __: float) -> Any:
         calls: list[CloudCall] = []
-        if name in ("helmbundle", "database") and key[0] in self.slow:
+        if name == "helmbundle" and key[0] in self.slow:
             await asyncio.sleep(SLOW)
         if name == "server":
             self.at_once[key[0]] = self.at_once.get(key[0], 0) + 1
@@ -139,33 +137,6 @@ async def test_a_namespace_with_busy_helm_delays_no_other_and_slow_clouds_do_not
 
 def test_controllers_that_wait_for_helm_declare_it() -> None:
     assert [each.name for each in controllers(Settings({}, {}), clouds=Mock()) if each.helm] == ["helmbundle"]
-
-
-@pytest.mark.looptime
-async def test_a_namespace_whose_provider_hangs_delays_no_other() -> None:
-    """1,000 accounts held all workers, and every other object waited for hours."""
-    operator = Operator("slow")
-    operator.add("slow", 1000, name="database")
-    await asyncio.sleep(30)
-    others = [
-        *operator.add("openstack", 20, name="database"), *operator.add("slow", name="cloud"),
-        *operator.add("openstack", name="helmbundle"), *operator.add("slow"),
-    ]  # fmt: skip
-    await asyncio.sleep(0.01)
-    assert max(map(operator.when, others[:-1])) < 30.01
-    await asyncio.sleep(2 * SLOW)
-    assert operator.when(others[-1]) < 30.1 + 2 * SLOW, "nor its own clouds, which are as slow here"
-    await operator.close()
-
-
-def test_controllers_that_ask_providers_declare_it() -> None:
-    accounts = Mock()
-    asking = {
-        each.name: each.provider
-        for each in controllers(Settings({}, {}), accounts=accounts)
-        if each.provider or accounts in getattr(each.observe, "args", ())
-    }
-    assert asking == dict.fromkeys(("database", "messaging", "identity"), True)
 
 
 @pytest.mark.looptime

@@ -34,6 +34,7 @@ HISTORY = "10"
 KUBERNETES = "1.32.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
+_POST_RENDER = "error while running post render"  # without _REFUSED, such as a process that was killed
 _REFUSED = re.compile(f"^{re.escape(rendered.REFUSED)}(.*)$", re.MULTILINE)
 Check = Callable[[], Awaitable[None]]
 
@@ -105,12 +106,12 @@ class HelmCli:
 
     async def rollback(self, release: Key, revision: int) -> None:
         namespace, name = release
-        words = ("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
+        words = ("rollback", name, str(revision), "--no-hooks", "--namespace", namespace, "--history-max", HISTORY)
         await self._run(namespace, *words, check=self._check(release, revision))
 
     async def uninstall(self, release: Key) -> None:
         namespace, name = release
-        words = ("uninstall", name, "--namespace", namespace, "--ignore-not-found")
+        words = ("uninstall", name, "--no-hooks", "--namespace", namespace, "--ignore-not-found")
         await self._run(namespace, *words, check=self._check(release))
 
     async def render(self, chart: str, values: Mapping[str, Any], release: Key, version: str = "") -> str:
@@ -201,7 +202,7 @@ def failure(command: str, text: str) -> Exception:
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter
     message = f"helm {command}: {reason[:2000] or 'failed without a message'}"
-    return TransientError(message) if is_transient(text) else TerminalError(message)
+    return TransientError(message) if is_transient(text) or _POST_RENDER in text else TerminalError(message)
 
 
 def _version(version: str) -> tuple[str, ...]:

@@ -63,7 +63,8 @@ def up(
     The command asks for confirmation before it removes nodes with their data, and before a file deletes or uninstalls
     parts of an existing cloud, unless --yes is given.
 
-    The manifests of a file are checked first; by the cluster, too, if its operator already has this version.
+    The manifests of a file are checked before the first step; the cluster checks them, too, if its operator already has
+    this version.
 
     A second call changes nothing and ends in seconds; it checks a token and the virtual machine again.
 

@@ -174,7 +174,7 @@ def _lacking(name: Any) -> str:
     from stackwright.api.errors import NOT_SUPPORTED, shown
     from stackwright.api.wording import choices
 
-    known = [*BY_KIND, *COMPANIONS, "the kinds of Cluster API, by their apiVersion"]
+    known = [*BY_KIND, *COMPANIONS, "kinds of Cluster API (with an apiVersion of its groups)"]
     if isinstance(name, str) and name in reference.KINDS:
         return f"{name} {NOT_SUPPORTED}; allowed: {', '.join(known)}"
     return f"{'is required' if name is None else f'unknown kind {shown(name)}'}; {choices(name, known)}"
@@ -209,7 +209,7 @@ def _spec_errors(document: Object, name: str) -> list[str]:
 
     spec = document["spec"]
     if not isinstance(spec, dict):
-        return ["spec: is not a mapping"]
+        return ["spec: must be a mapping of fields"]
     if BY_KIND[name] in CLOUD_KINDS:
         meta = document.get("metadata")
         obj = {**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec}

@@ -64,7 +64,7 @@ def report(
     """Collect objects, conditions, events and logs for the diagnosis of a fault. Secrets are never read.
 
     Exit code 0 if the report was written, also if parts of the cluster could not be read: they are named, and listed
-    in missing.txt of the report; 1 if nothing could be read, or the file not be written.
+    in missing.txt of the report; 1 if nothing could be read, or the file could not be written.
 
     For example:
 

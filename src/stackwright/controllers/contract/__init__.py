@@ -24,7 +24,7 @@ def _controller(contract: Contract, accounts: Accounts) -> Controller:
         Watch(SECRET, ByOwner(contract.kind.kind)),
     )
     look = partial(observe, contract, accounts, claimants)
-    return Controller(contract.name, "secrets", contract.kind, watches, look, decide, provider=True, pausable=True)
+    return Controller(contract.name, "secrets", contract.kind, watches, look, decide, pausable=True)
 
 
 def controllers(accounts: Accounts) -> tuple[Controller, ...]:

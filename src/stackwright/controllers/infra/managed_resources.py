@@ -200,13 +200,13 @@ def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
 def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
     """Whether a resource may be older than the record: a list that lacked it made a restored object create another one.
 
-    A repeated create request leaves a resource that is unattached, and that is at most TWICE seconds older
-    than the recorded one.
+    A repeated create request leaves a resource that is unattached, and that was created within TWICE
+    seconds of the recorded one.
     """
     if ours is None or any(thing.facts.get(field) for field in TYPES[thing.what].detached):
         return True
     made, known = thing.facts.get(CREATED), ours.facts.get(CREATED)
-    return made is None or known is None or known - made > TWICE
+    return made is None or known is None or abs(made - known) > TWICE
 
 
 def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:

@@ -78,7 +78,7 @@ def test_nothing_is_created_while_an_earlier_request_may_take_effect() -> None:
     assert found.wait
 
 
-@pytest.mark.parametrize("made", [700.0, 1000.0, 9000.0])
+@pytest.mark.parametrize("made", [700.0, 1000.0, 1300.0])
 @pytest.mark.parametrize("slot", [PORT, SERVER, ADDRESS])
 def test_duplicates_are_deleted(slot: ResourceKey, made: float) -> None:
     things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: made})
@@ -91,6 +91,7 @@ ORIGINALS = pytest.mark.parametrize(
     ("slot", "known", "other"),
     [
         *((slot, {CREATED: 1000.0}, {CREATED: 699.0}) for slot in (PORT, SERVER, ADDRESS)),
+        *((slot, {CREATED: 1000.0}, {CREATED: 1301.0}) for slot in (PORT, SERVER, ADDRESS)),
         (PORT, {CREATED: 1000.0}, {CREATED: 999.0, "device_id": "s1"}),
         (ADDRESS, {CREATED: 1000.0}, {CREATED: 999.0, "port_id": "p1"}),
         (PORT, {CREATED: 1000.0}, {}),
@@ -389,3 +390,14 @@ def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:
         assert plan_next(OWNER, parts(*slots), known, look).record == record
         assert plan_removal(OWNER, known, look).calls
     assert time.process_time() - began < 2, "seconds"
+
+
+@COPIES
+def test_a_copy_of_a_volume_stops_no_creation_and_is_not_called_an_original(
+    ours: CloudResource | None, copy: CloudResource
+) -> None:
+    if ours is None:
+        return  # the volume is lost, which is another step
+    found = plan_next(OWNER, parts(DISK, PORT), {DISK: "v1"}, ProjectView((ours, copy)))
+    assert [(call.do, call.slot) for call in found.calls] == [("create", PORT)]
+    assert (found.originals, found.note) == ((), "")

@@ -44,6 +44,7 @@ class BadEntry(ValueError):
     """What is wrong with the entry; the message repeats none of its values."""
 
 
+DIRECTIVE = re.compile(r"^\ufeff?%", re.MULTILINE)
 DEEPEST = 20  # nesting levels
 MOST = 2_000  # keys, values and collections; a cloud has about 35
 
@@ -54,8 +55,12 @@ class _Loader(yaml.CSafeLoader):
     def number(self, node: yaml.ScalarNode) -> int | str:
         return str(node.value) if ":" in node.value else self.construct_yaml_int(node)
 
+    def fraction(self, node: yaml.ScalarNode) -> float | str:
+        return str(node.value) if ":" in node.value else self.construct_yaml_float(node)
+
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.number)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.fraction)
 
 
 def entry_of(text: str, cloud: str) -> dict[str, Any]:
@@ -73,6 +78,8 @@ def entry_of(text: str, cloud: str) -> dict[str, Any]:
 def _clouds(text: str) -> dict[Any, Any]:
     if len(text) > LONGEST:
         raise BadEntry(f"is longer than {LONGEST // 1024} KiB")
+    if DIRECTIVE.search(text):  # libyaml compares each with all others
+        raise BadEntry("YAML directives (lines that begin with %) are not allowed")
     try:
         _check(yaml.parse(text, _Loader))
         clouds = (yaml.load(text, _Loader) or {}).get("clouds") or {}  # noqa: S506 - a safe loader, with less

@@ -148,8 +148,16 @@ def test_fifty_clouds_fit_in_a_clouds_yaml() -> None:
 
 def test_a_text_with_colons_is_no_number() -> None:
     """In YAML 1.1 it is one of base 60, and 64 KiB of it take half a second to compute."""
-    auth = "auth: {password: 12:34:56, auth_url: x}"
-    assert entry_of(f"clouds: {{mine: {{{auth}}}}}", "mine")["auth"]["password"] == "12:34:56"
+    for password in ("12:34:56", "12:34:56.7"):
+        auth = f"auth: {{password: {password}, auth_url: x}}"
+        assert entry_of(f"clouds: {{mine: {{{auth}}}}}", "mine")["auth"]["password"] == password
+
+
+def test_directives_are_rejected() -> None:
+    """64 KiB of them take libyaml a tenth of a second, as it compares each with all others."""
+    for directive in ("%TAG !a! b\n" * 5000, "%YAML 1.1\n---\n", "\ufeff%YAML 1.1\n---\n"):
+        with pytest.raises(BadEntry, match="directives"):
+            entry_of(f"{directive}{text()}"[:LONGEST], "mine")
 
 
 @pytest.mark.parametrize("field", ["clouds.yaml", "cacert"])
