@@ -5,16 +5,12 @@ Tests of the operator itself need only an identity service; with a full cloud mo
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 
 from full import STORAGE, FullCloud
 from harness import CLI, ROOT, SMALL, Cloud, eventually
-
-from stackwright.local.steps.openstack.operator import OLDEST
 
 STOP_LIMIT = 60
 KUBERNETES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
@@ -79,20 +75,6 @@ def bare(machine: Cloud) -> Cloud:
     return machine
 
 
-def oldest(machine: Cloud) -> Cloud:
-    """The same with the oldest Kubernetes that the charts are for, for programs that this process starts."""
-    os.environ["STACKWRIGHT_KUBERNETES"] = "oldest"
-    if _minor(machine) not in ("", str(OLDEST[1])):
-        machine.stackwright("down", "--purge", "--yes", limit=300)
-    return bare(machine)
-
-
-def _minor(machine: Cloud) -> str:
-    """Of the API server's version; empty if it does not run."""
-    text = machine.kubectl("get", "--raw", "/version", code=None)
-    return str(json.loads(text)["minor"]) if text.startswith("{") else ""
-
-
 class Aloud(Cloud):
     """Repeats the output of `stackwright` immediately, for a user who waits."""
 
@@ -114,7 +96,6 @@ if __name__ == "__main__":
         "full": full,
         "storage": storage,
         "bare": bare,
-        "oldest": oldest,
     }
     try:
         begin[sys.argv[1]](Aloud())

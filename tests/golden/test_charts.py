@@ -141,10 +141,10 @@ def test_unknown_values_are_refused_by_name(chart: Path) -> None:
 def test_the_operator_is_not_installed_in_an_older_kubernetes() -> None:
     chart = ROOT / "charts/stackwright"
     argv = [find_helm(), "template", "x", str(chart), "--set=images.tags.stackwright=x", "--kube-version"]
-    for version, fits in {"v1.31.9": False, "v1.32.0-eks-1": True, "1.36.1": True}.items():
+    for version, fits in {"v1.34.9": False, "v1.35.0-eks-1": True, "1.36.1": True}.items():
         done = subprocess.run([*argv, version], capture_output=True, text=True, timeout=60, env=BRIEF)
         assert (done.returncode == 0) == fits, done.stderr
-        assert fits or "chart requires kubeVersion: >=1.32.0-0" in done.stderr
+        assert fits or "chart requires kubeVersion: >=1.35.0-0" in done.stderr
 
 
 @each_chart

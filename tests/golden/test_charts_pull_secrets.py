@@ -11,11 +11,9 @@ import yaml
 
 from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings, pulls
-from stackwright.examine.server import IMAGE_VOLUMES
 from support.paths import ROOT
 from tests.golden.test_charts import CASES, CHARTS, helm
 
-IMAGE_VOLUMES_FROM = ".".join(map(str, (*IMAGE_VOLUMES, 0)))
 REGISTRY = ("--set", "images.pull_secrets[0].name=registry")
 FIRST = {case.parent.parent.name: case for case in reversed(CASES)}
 CLOUD = {
@@ -77,7 +75,6 @@ def test_a_name_that_no_secret_can_have_is_refused(name):
     [
         ({}, None),
         ({"volumes": "true"}, None),
-        ({"volumes": "auto"}, "init"),  # in the oldest Kubernetes
         ({"volumes": "false"}, "init"),
         ({"mount_volumes": "false"}, "unmounted"),
         ({"volumes": "false", "mount_volumes": "false"}, "init"),
@@ -89,14 +86,6 @@ def test_the_operator_knows_how_to_pull_images_ahead(values, expected):
     text = found["data"].get("pulls.json")
     assert (json.loads(text) if text else None) == ({"precaching": expected} if expected else None)
     assert Settings(**pulls(text or "")).precaching == (expected or "mounted")
-
-
-@pytest.mark.parametrize("version", [IMAGE_VOLUMES_FROM, f"v{IMAGE_VOLUMES_FROM}-gke.3", "1.36.2"])
-def test_image_volumes_are_used_where_kubernetes_enables_them(version):
-    """As `doctor` says."""
-    more = ("--set", "images.volumes=auto", "--kube-version", version)
-    (found,) = [each for each in rendered("stackwright", *more) if each["kind"] == "ConfigMap"]
-    assert "pulls.json" not in found["data"]
 
 
 @pytest.mark.parametrize("how", [precache.MOUNTED, precache.UNMOUNTED, precache.INIT])

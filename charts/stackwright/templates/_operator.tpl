@@ -14,9 +14,7 @@ them, for clouds with many services.
 
 {{/* stackwright.precaching: how images are pulled to nodes ahead, unless image volumes are mounted. */}}
 {{- define "stackwright.precaching" -}}
-{{- $volumes := toString .Values.images.volumes }}
-{{- $default := semverCompare ">=1.35.0-0" .Capabilities.KubeVersion.Version }}
-{{- if or (eq $volumes "false") (and (eq $volumes "auto") (not $default)) }}init
+{{- if not .Values.images.volumes }}init
 {{- else if not .Values.images.mount_volumes }}unmounted
 {{- end }}
 {{- end }}

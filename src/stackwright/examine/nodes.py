@@ -12,7 +12,7 @@ from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand, NodeLabel
 from stackwright.examine.observe import Observed
-from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES, has_image_volumes, release
+from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES, release
 from stackwright.local.cluster.doctor import Finding
 from stackwright.local.image.recipes import ARCHITECTURE
 from stackwright.local.steps.openstack.operator import OLDEST
@@ -25,8 +25,7 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
     if not seen.knows(NODE):
         return [Finding("nodes", "problem", "This user may not list nodes.", "Use a cluster administrator.")]
     nodes = concerned(seen.all(NODE), demand)
-    software = _software(nodes, has_image_volumes(seen.version))
-    return [*_state(nodes), *software, *labels(seen.all(NODE), demand), *_taints(nodes, demand)]
+    return [*_state(nodes), *_software(nodes), *labels(seen.all(NODE), demand), *_taints(nodes, demand)]
 
 
 def concerned(nodes: Sequence[Object], demand: Demand) -> list[Object]:
@@ -56,19 +55,16 @@ def _state(nodes: Sequence[Object]) -> list[Finding]:
     return found
 
 
-def _software(nodes: Sequence[Object], volumes: bool) -> list[Finding]:
-    """Architecture, kubelet and container runtime; one finding for all nodes with the same fault.
-
-    `volumes`: whether the operator uses image volumes, unless its chart says otherwise.
-    """
+def _software(nodes: Sequence[Object]) -> list[Finding]:
+    """Architecture, kubelet and container runtime; one finding for all nodes with the same fault."""
     faults: dict[tuple[str, str, str], list[str]] = {}
     for node in nodes:
-        for fault in _faults((node.get("status") or {}).get("nodeInfo") or {}, volumes):
+        for fault in _faults((node.get("status") or {}).get("nodeInfo") or {}):
             faults.setdefault(fault, []).append(node["metadata"]["name"])
     return [Finding(named(names), level, text, remedy) for (level, text, remedy), names in faults.items()]
 
 
-def _faults(info: dict[str, Any], volumes: bool) -> list[tuple[str, str, str]]:
+def _faults(info: dict[str, Any]) -> list[tuple[str, str, str]]:
     """(level, text, remedy) of findings."""
     found: list[tuple[str, str, str]] = []
     architecture = str(info.get("architecture") or ARCHITECTURE)
@@ -79,11 +75,8 @@ def _faults(info: dict[str, Any], volumes: bool) -> list[tuple[str, str, str]]:
     if (known := release(kubelet)) and known < OLDEST:
         text = f"The kubelet is {kubelet}; {oldest} or later is required."
         found.append(("problem", text, f"Upgrade the nodes to Kubernetes {oldest} or later."))
-    elif volumes and not has_image_volumes(kubelet):
-        text = f"The kubelet is {kubelet}, which does not enable image volumes."
-        found.append(("note", text, f"Upgrade the nodes to the version of the API server, or {WITHOUT_IMAGE_VOLUMES}."))
     runtime = _RUNTIME.fullmatch(str(info.get("containerRuntimeVersion") or ""))
-    if volumes and runtime and (least := RUNTIMES.get(runtime[1])) and (known := release(runtime[2])) and known < least:
+    if runtime and (least := RUNTIMES.get(runtime[1])) and (known := release(runtime[2])) and known < least:
         first = ".".join(map(str, least))
         text = f"The container runtime is {runtime[1]} {runtime[2]}, which does not mount image volumes."
         found.append(("note", text, f"Upgrade {runtime[1]} to {first} or later, or {WITHOUT_IMAGE_VOLUMES}."))

@@ -12,7 +12,6 @@ from stackwright.local.cluster.doctor import Finding
 from stackwright.local.steps.openstack.operator import OLDEST
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
-IMAGE_VOLUMES = (1, 35)  # Kubernetes that enables them by default, as for `images.volumes: auto` of the chart
 # For all nodes: images are then pulled by init containers.
 WITHOUT_IMAGE_VOLUMES = "install the operator's chart with images.volumes: false"
 NAMED = 5  # workloads that a finding names
@@ -37,15 +36,8 @@ def version(seen: Observed) -> list[Finding]:
     return [Finding(subject, "ok", f"version {seen.version}")]
 
 
-def has_image_volumes(version: str) -> bool:
-    """Whether a version of Kubernetes has image volumes by default; True if it is not understood."""
-    return (release(version) or IMAGE_VOLUMES) >= IMAGE_VOLUMES
-
-
 def image_volumes(seen: Observed) -> list[Finding]:
     subject = "image volumes"
-    if not has_image_volumes(seen.version):
-        return [Finding(subject, "ok", "This version does not enable them; init containers pull images instead.")]
     if seen.image_volumes is None:
         text = "It is not known whether the API server accepts image volumes: this user may not try to create a pod."
         return [Finding(subject, "note", text, "Enable the feature gate ImageVolume, if it is disabled.")]

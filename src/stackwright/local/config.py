@@ -160,8 +160,6 @@ class LocalCluster:
     state: Path
     cache: Path
     run: Path = Path("/run/stackwright")
-    oldest_kubernetes: bool = False
-    """Whether it runs the oldest supported Kubernetes, for tests: STACKWRIGHT_KUBERNETES=oldest."""
 
     @classmethod
     def discover(cls, environ: Mapping[str, str] | None = None) -> LocalCluster:
@@ -170,7 +168,6 @@ class LocalCluster:
         return cls(
             state=Path(env.get("STACKWRIGHT_HOME") or "/var/lib/stackwright").absolute(),
             cache=Path(env.get("STACKWRIGHT_CACHE") or Path(base) / "stackwright").absolute(),
-            oldest_kubernetes=env.get("STACKWRIGHT_KUBERNETES") == "oldest",
         )
 
     def node(self, index: int) -> Node:

@@ -14,7 +14,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -50,16 +50,15 @@ KUBE_NAMES = (
 )  # fmt: skip
 _HELM = "helm.sh/helm/v3"
 _CONTAINERD = "github.com/containerd/containerd/v2"
-_KUBERNETES = Tool(
-    "kubernetes",
-    {KUBE: "."},
-    tuple((name, KUBE) for name in KUBE_NAMES),
-    "k8s.io/kubernetes",
-    ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
-)
 HELM = Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",))
 TOOLS = (
-    _KUBERNETES,
+    Tool(
+        "kubernetes",
+        {KUBE: "."},
+        tuple((name, KUBE) for name in KUBE_NAMES),
+        "k8s.io/kubernetes",
+        ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
+    ),
     Tool("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
     Tool(
         "containerd",
@@ -73,18 +72,9 @@ TOOLS = (
     Tool("ingress", {"ingress": "."}),
 )  # fmt: skip
 
-# The oldest Kubernetes that the charts are for, only for tests.
-OLDEST_KUBERNETES = replace(_KUBERNETES, module="kubernetes-oldest")
-
 # Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
 GITOPS = Tool("gitops", {"gitops": "."})  # what Argo CD and Flux say about objects, only for a test
-
-
-def tools_of(cluster: LocalCluster) -> tuple[Tool, ...]:
-    """The programs of this cluster."""
-    kubernetes = OLDEST_KUBERNETES if cluster.oldest_kubernetes else _KUBERNETES
-    return tuple(kubernetes if tool is _KUBERNETES else tool for tool in TOOLS)
 
 
 def source(tool: Tool) -> Path:
@@ -99,7 +89,7 @@ def ldflags(tool: Tool, go_mod: str) -> str:
         if found is None:
             raise LocalError(f"tools/{tool.module}/go.mod does not require {tool.version_of}")
         flags += "".join(f" -X {variable}={found[1]}" for variable in tool.version_variables)
-        if tool.version_of == _KUBERNETES.version_of:
+        if tool.module == "kubernetes":
             major, minor, _ = found[1].removeprefix("v").split(".", 2)
             prefix = "k8s.io/component-base/version.git"
             flags += f" -X {prefix}Major={major} -X {prefix}Minor={minor}"
@@ -118,26 +108,25 @@ def digest(tool: Tool) -> str:
 
 @cache
 def folder(cluster: LocalCluster, module: str) -> Path:
-    tool = next(tool for tool in (*TOOLS, OLDEST_KUBERNETES, CORE_MANAGER, GITOPS) if tool.module == module)
+    tool = next(tool for tool in (*TOOLS, CORE_MANAGER, GITOPS) if tool.module == module)
     return cluster.cache / "tools" / f"{module}-{digest(tool)}"
 
 
 def binary(name: str, cluster: LocalCluster | None = None) -> Path:
     """Path of a program, built or not."""
-    cluster = cluster or LocalCluster.discover()
-    for tool in tools_of(cluster):
+    for tool in TOOLS:
         if name in tool.names():
-            return folder(cluster, tool.module) / name
+            return folder(cluster or LocalCluster.discover(), tool.module) / name
     raise KeyError(name)
 
 
 def missing(cluster: LocalCluster) -> list[Tool]:
-    return [tool for tool in tools_of(cluster) if not folder(cluster, tool.module).is_dir()]
+    return [tool for tool in TOOLS if not folder(cluster, tool.module).is_dir()]
 
 
 def build_all(cluster: LocalCluster, report: Report = quiet, modules: Sequence[str] = ()) -> None:
     """Build the missing tools, only of the named modules if there are any. Raises KeyError for an unknown module."""
-    if unknown := set(modules) - {tool.module for tool in tools_of(cluster)}:
+    if unknown := set(modules) - {tool.module for tool in TOOLS}:
         raise KeyError(*sorted(unknown))
     wanted = [tool for tool in missing(cluster) if not modules or tool.module in modules]
     if not wanted:
@@ -221,6 +210,6 @@ def environment(cluster: LocalCluster) -> dict[str, str]:
     """Environment of long-running programs: our own programs first in PATH. All are written in Go; GOGC lets them
     collect garbage at 1.5 times the memory in use instead of twice, which saves a fourth for some seconds of processor.
     """
-    ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in tools_of(cluster))
+    ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in TOOLS)
     path = [*ours, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
     return {"PATH": os.pathsep.join(path), "GOGC": "50"}

@@ -1,4 +1,3 @@
-import os
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,9 +7,6 @@ import pytest
 from stackwright.local import tools
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
-from stackwright.local.kubernetes import flags
-from stackwright.local.steps.kubernetes import control_plane
-from stackwright.local.steps.openstack.operator import OLDEST
 from support.paths import ROOT
 
 CLUSTER = LocalCluster(Path("/s"), Path("/c"))
@@ -23,29 +19,6 @@ def test_kubernetes_reports_the_version_it_is_pinned_to() -> None:
     assert "-X k8s.io/component-base/version.gitVersion=v1.36.3" in flags
     assert "gitMajor=1" in flags
     assert "gitMinor=36" in flags
-
-
-def test_a_cluster_can_run_the_oldest_version_that_the_charts_are_for() -> None:
-    """STACKWRIGHT_KUBERNETES=oldest; its control plane and nodes then have another folder, all else is the same."""
-    oldest = LocalCluster.discover({"STACKWRIGHT_KUBERNETES": "oldest"})
-    newest = LocalCluster.discover({"STACKWRIGHT_KUBERNETES": "newest"})
-    for name in tools.KUBE_NAMES:
-        assert tools.binary(name, oldest).parent != tools.binary(name, newest).parent
-    assert tools.binary("etcd", oldest) == tools.binary("etcd", newest)
-    flags = tools.ldflags(tools.OLDEST_KUBERNETES, (ROOT / "tools/kubernetes-oldest/go.mod").read_text())
-    assert f"gitVersion=v{'.'.join(map(str, OLDEST))}." in flags
-
-
-def test_the_oldest_kubernetes_is_what_runs_and_what_is_built(tmp_path: Path) -> None:
-    """Services name a program without a path, so their PATH decides which one runs."""
-    oldest = LocalCluster(tmp_path / "s", tmp_path / "c", oldest_kubernetes=True)
-    for tool in tools.TOOLS:  # the other Kubernetes was built before
-        tools.folder(oldest, tool.module).mkdir(parents=True)
-    assert [each.module for each in tools.missing(oldest)] == ["kubernetes-oldest"]
-    service = control_plane.service(oldest, flags.apiserver(oldest.pki, flags.Endpoints()))
-    path = [Path(each) for each in service.env["PATH"].split(os.pathsep)]
-    assert tools.binary("kube-apiserver", oldest).parent in path
-    assert tools.folder(oldest, "kubernetes") not in path
 
 
 def test_an_unpinned_tool_is_rejected_with_the_file_to_edit() -> None:

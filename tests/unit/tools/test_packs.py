@@ -17,7 +17,6 @@ NEEDS = {
     "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},
     "full": {"full_cloud", "vms", "pair"},
     "bare": {"bare_cluster"},
-    "oldest": {"oldest_cluster"},
     "small": {"cloud"},
 }
 """Cloud: the fixtures that start it."""
@@ -111,7 +110,7 @@ def test_a_pack_declares_the_cloud_that_its_tests_need(pack: Pack) -> None:
         ('minutes = 6\ncloud = "small"\npaths = ["a"]\nbecause = " "', "if `because` says why"),
         ('minutes = 6\ncloud = "small"\npaths = ["a"]\nbecause = 1', "because takes a text"),
         ('minutes = 0\ncloud = "small"\npaths = ["a"]\nbecause = "x"', "up to 5"),
-        ('minutes = 1\ncloud = "large"\npaths = ["a"]', "storage, small, none, full, bare, oldest"),
+        ('minutes = 1\ncloud = "large"\npaths = ["a"]', "storage, small, none, full, bare"),
         ('minutes = 1\ncloud = "small"\npaths = []', "list of globs"),
         ('minutes = 1\ncloud = "small"\npaths = ["a"]\nalso = "tests/x.py"', "list of files"),
         ('minutes = 1\ncloud = "small"\npaths = ["a"]\nleaves = "large"', "leaves is 'large'"),

@@ -31,7 +31,7 @@ from stackwright.core.ports import Fence, Reader, TerminalError, TransientError,
 from stackwright.slots import FairSlots
 
 HISTORY = "10"
-KUBERNETES = "1.32.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
+KUBERNETES = "1.35.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 _POST_RENDER = "error while running post render"  # without _REFUSED, such as a process that was killed

@@ -100,7 +100,7 @@ def stage_tool(name: str, context: Path, cluster: LocalCluster) -> None:
     """Copy a binary of a tool into the context; build the tool if necessary."""
     binary = tools.binary(name, cluster)
     if not binary.exists():
-        module = next(tool for tool in tools.tools_of(cluster) if name in tool.names())
+        module = next(tool for tool in tools.TOOLS if name in tool.names())
         tools.build(cluster, module, tools.find_go(cluster), quiet)
     (context / "bin").mkdir(exist_ok=True)
     shutil.copy(binary, context / "bin" / name)

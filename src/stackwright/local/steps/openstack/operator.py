@@ -18,7 +18,7 @@ TITLE = "Operator"
 RELEASE = "stackwright"
 NAMESPACE = "stackwright"
 LIMIT = 120.0
-OLDEST = (1, 32)  # version of Kubernetes
+OLDEST = (1, 35)  # version of Kubernetes
 CRDS = "customresourcedefinitions"
 OWNERS = (
     r'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.labels.cluster\.x-k8s\.io/provider}'
@@ -62,7 +62,7 @@ def unready(ctx: Context) -> str | None:
 
 
 def _check_version(ctx: Context) -> None:
-    """Raises LocalError for a version that is too old for the charts."""
+    """Raises LocalError for a cluster without image volumes, which the operator uses."""
     found = json.loads(charts.kubectl(ctx, "get", "--raw", "/version"))["gitVersion"]
     known = re.match(r"v(\d+)\.(\d+)", found)
     if known and (int(known[1]), int(known[2])) < OLDEST:
