@@ -2,8 +2,8 @@
 
 A pack is a folder of tests/e2e/packs with a pack.toml: `minutes` of the run once its cloud is ready, the required
 `cloud`, and `paths`, globs of the sources it covers. `also` are tests elsewhere that it runs because they are too slow
-for every run; `leaves` is the cloud after the pack, if it differs. tests/e2e/record.json holds the last run of each
-pack. This module starts no process.
+for every run; `leaves` is the cloud after the pack, if it differs; `because` is why it cannot be cut, if it takes more
+than five minutes. tests/e2e/record.json holds the last run of each pack. This module starts no process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "tests/e2e/core"
 PACKS = ROOT / "tests/e2e/packs"
 RECORD = ROOT / "tests/e2e/record.json"
-CLOUDS = ("storage", "small", "none", "full", "bare")  # in the order of a run; the core leaves no cloud behind
+CLOUDS = ("storage", "small", "none", "full", "bare")
+"""In the order of a run; the core leaves no cloud behind."""
 MOST_MINUTES = 5
 MOST_PACKS = 2  # in one `make test`
 MOST_COMMITS = 40  # since a pack passed
@@ -62,11 +63,16 @@ Record = Mapping[str, Run]
 def parse(name: str, text: str) -> Pack:
     """Raises ValueError, which names the field."""
     found = tomllib.loads(text)
-    if set(found) - {"also", "leaves"} != {"minutes", "cloud", "paths"}:
-        raise ValueError(f"{name}/pack.toml: has {sorted(found)}; it takes minutes, cloud, paths, also, leaves")
-    minutes, cloud, paths = found["minutes"], found["cloud"], found["paths"]
-    if not isinstance(minutes, int | float) or not 0 < minutes <= MOST_MINUTES:
-        raise ValueError(f"{name}/pack.toml: minutes is {minutes}; it takes a number up to {MOST_MINUTES}")
+    if set(found) - {"also", "leaves", "because"} != {"minutes", "cloud", "paths"}:
+        raise ValueError(
+            f"{name}/pack.toml: has {sorted(found)}; it takes minutes, cloud, paths, also, leaves, because"
+        )
+    minutes, cloud, paths, because = found["minutes"], found["cloud"], found["paths"], found.get("because", "")
+    if not isinstance(because, str):
+        raise ValueError(f"{name}/pack.toml: because takes a text")
+    if not isinstance(minutes, int | float) or minutes <= 0 or (minutes > MOST_MINUTES and not because.strip()):
+        takes = f"a number up to {MOST_MINUTES}, or a larger one if `because` says why"
+        raise ValueError(f"{name}/pack.toml: minutes is {minutes}; it takes {takes}")
     if cloud not in CLOUDS:
         raise ValueError(f"{name}/pack.toml: cloud is {cloud!r}; it is one of {', '.join(CLOUDS)}")
     if not _texts(paths) or not paths:

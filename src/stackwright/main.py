@@ -45,6 +45,7 @@ from stackwright.runtime.events import Item
 from stackwright.runtime.health import Health
 from stackwright.runtime.lease.election import Election
 from stackwright.runtime.lease.fence import LeaseLost, WriteFence, guarded, is_lost
+from stackwright.runtime.lease.siblings import Siblings
 from stackwright.runtime.own_pod import until_deleted, until_terminated
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
@@ -70,6 +71,7 @@ class Options:
     webhook_certificate: Path | None = None  # folder of a mounted Secret; None: the operator issues its own
     webhook_trust: bool = True  # write the CA into the webhook configuration
     namespaces: tuple[str, ...] = ()  # those that it manages; none: all
+    lease_lock: Path | None = None  # file that the containers of the pod share
 
     @property
     def identity(self) -> str:
@@ -194,6 +196,7 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
     # A client of its own: otherwise a renewal would wait while slow requests use all connections.
     of_lease = _connect(options.kubeconfig)
     election = Election(of_lease, may, options.namespace, options.identity, SystemClock())
+    siblings = Siblings(options.lease_lock, alone=not options.shares)
     with tempfile.TemporaryDirectory() as folder, guarded(may):
         theirs, trusts = options.webhook_certificate, options.webhook_trust
         certificate = Certificate(cluster, options.namespace, Path(folder), SystemClock(), theirs, trusts)
@@ -211,6 +214,7 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
             beside += [certificate.keep(), admission.serve(options.webhook_port)]
 
         async def lead() -> None:
+            await siblings.join()
             await election.acquire()
             await _first(election.keep(), reconcile())
 
@@ -227,7 +231,7 @@ async def operate(options: Options, evicted: Callable[[], None] = lambda: None) 
                 raise
             raise TerminalError(f"The operator ends, because another one may write: {may.why}") from None
         finally:
-            await election.end(threads.busy, shared=options.shares)
+            await election.end(threads.busy, siblings.last)
 
 
 async def _until_evicted(cluster: Cluster, pod: Key, evicted: Callable[[], None]) -> None:

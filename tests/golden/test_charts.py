@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stackwright.adapters.helm import command
 from stackwright.cloud.registry import RESOURCES
 from support.paths import ROOT
 
@@ -56,13 +57,13 @@ def find_helm() -> str:
 BRIEF = {**os.environ, "GOGC": "off"}
 
 
-# The oldest that the charts are for; without a cluster, a Helm that was not built by its Makefile assumes 1.20.
-KUBERNETES = ("--kube-version", "1.35.0")
+# Without a cluster, a Helm that was not built by its Makefile assumes 1.20.
+KUBERNETES = ("--kube-version", command.KUBERNETES)
 
 
 @functools.cache
 def helm(*args: str) -> subprocess.CompletedProcess[str]:
-    more = KUBERNETES if args[0] == "template" else ()
+    more = KUBERNETES if args[0] == "template" and "--kube-version" not in args else ()
     return subprocess.run([find_helm(), *args, *more], capture_output=True, text=True, timeout=60, env=BRIEF)
 
 

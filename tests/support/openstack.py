@@ -127,8 +127,7 @@ class MemoryClouds:
         facts = {**body, **neutron.facts(self.things, what, body)}
         if what == "port":
             facts["mac_address"] = f"fa:16:3e:{made[-6:-4]}:{made[-4:-2]}:{made[-2:]}"
-        if what == "volume":
-            facts[CREATED] = self._clock.now()
+        facts[CREATED] = self._clock.now()
         if what == "server":
             facts.setdefault("tags", [])
             facts["volumes"] = [each["uuid"] for each in body.get("block_device_mapping_v2") or () if "uuid" in each]

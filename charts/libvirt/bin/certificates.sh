@@ -1,4 +1,4 @@
-# The certificates of live migration; to be sourced.
+# The certificates of live migration and consoles; to be sourced.
 #
 # They are copied from the Secrets (folders TLS and QEMU_TLS) to /etc/pki, which is a folder of the node: a QEMU that an earlier pod
 # started sees that folder still, and so gets the new certificates too; the Secret's volume it sees is that of the earlier pod.
@@ -11,6 +11,7 @@ publish_certificates() {
     while read -r name target; do
         from=$TLS
         [[ $target != qemu/* ]] || from=$QEMU_TLS
+        [[ -n $from ]] || continue
         (umask 077 && cat "$from/$name" >"/etc/pki/$target.new")
         # QEMU's own it reads itself.
         [[ $target != qemu/* ]] || { chgrp "$QEMU_GROUP" "/etc/pki/$target.new" && chmod 0640 "/etc/pki/$target.new"; }
@@ -29,15 +30,22 @@ tls.key qemu/client-key.pem
 END
 }
 
+# is_published FOLDER CERTIFICATE CA: whether the files in /etc/pki are those of a Secret. Without a folder there is no Secret.
+is_published() {
+    local folder=$1 certificate=$2 authority=$3
+    [[ -z $folder ]] ||
+        { cmp -s "$folder/tls.crt" "/etc/pki/$certificate" && cmp -s "$folder/ca.crt" "/etc/pki/$authority"; }
+}
+
 # follow_certificates: libvirtd reads them once and has to be told of new ones, and so does QEMU for the consoles of virtual
 # machines; it reads them itself with each migration.
 follow_certificates() {
     local domain
     while sleep 30; do
-        cmp -s "$TLS/tls.crt" /etc/pki/libvirt/servercert.pem && cmp -s "$TLS/ca.crt" /etc/pki/CA/cacert.pem &&
-            cmp -s "$QEMU_TLS/tls.crt" /etc/pki/qemu/server-cert.pem && continue
+        is_published "$TLS" libvirt/servercert.pem CA/cacert.pem &&
+            is_published "$QEMU_TLS" qemu/server-cert.pem qemu/ca-cert.pem && continue
         publish_certificates
-        virt-admin server-update-tls libvirtd || rm -f /etc/pki/libvirt/servercert.pem # again in the next round
+        [[ -z $TLS ]] || virt-admin server-update-tls libvirtd || rm -f /etc/pki/libvirt/servercert.pem # again in the next round
         for domain in $(virsh --quiet --connect qemu:///system list --name); do
             # Fails for a machine that was started without TLS.
             virsh --quiet --connect qemu:///system domdisplay-reload "$domain" || true

@@ -3,7 +3,7 @@
 # state, sockets, logs and definitions are on the node.
 #
 # Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty)
-# and QEMU_TLS (a folder), CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
+# and QEMU_TLS (the same), CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
 set -eu
 umask 022
 . /opt/stackwright/migration.sh
@@ -66,7 +66,7 @@ let_machines_out &
 allow_kvm
 allow_post_copy || true # nothing but post-copy would be missing
 configure
-if [[ -n $TLS ]]; then
+if [[ -n $TLS || -n $QEMU_TLS ]]; then
     publish_certificates
     follow_certificates &
 fi

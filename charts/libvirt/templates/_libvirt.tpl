@@ -1,4 +1,6 @@
 {{- define "libvirt.agent" -}}
+{{- $tls := .Values.secrets.tls -}}
+{{- $qemu := $tls.qemu | default $tls.libvirt -}}
 name: libvirt
 component: libvirt
 configmaps: [etc, bin]
@@ -30,8 +32,8 @@ containers:
     security: *privileged
     env:
       {{- include "libvirt.env" . | nindent 6 }}
-      - {name: TLS, value: {{ ternary "/run/secrets/libvirt-tls" "" (not (empty .Values.secrets.tls.libvirt)) | quote }}}
-      - {name: QEMU_TLS, value: /run/secrets/libvirt-qemu-tls}
+      - {name: TLS, value: {{ ternary "/run/secrets/libvirt-tls" "" (not (empty $tls.libvirt)) | quote }}}
+      - {name: QEMU_TLS, value: {{ ternary "/run/secrets/libvirt-qemu-tls" "" (not (empty $qemu)) | quote }}}
       - {name: QEMU_USER, value: {{ .Values.conf.qemu.user | default "root" | quote }}}
       - {name: QEMU_GROUP, value: {{ .Values.conf.qemu.group | default "root" | quote }}}
       - {name: CEPH, value: {{ keys .Values.secrets.ceph | sortAlpha | join " " | quote }}}
@@ -47,8 +49,10 @@ containers:
     volumeMounts:
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: etc, mountPath: /etc/stackwright, readOnly: true}
-      {{- if .Values.secrets.tls.libvirt }}
+      {{- if $tls.libvirt }}
       - {name: tls, mountPath: /run/secrets/libvirt-tls, readOnly: true}
+      {{- end }}
+      {{- if $qemu }}
       - {name: qemu-tls, mountPath: /run/secrets/libvirt-qemu-tls, readOnly: true}
       {{- end }}
       {{- if .Values.secrets.ceph }}
@@ -67,11 +71,13 @@ containers:
       # Disks; Nova mounts file systems of volumes below it later than this container starts.
       - {name: nova, mountPath: /var/lib/nova, mountPropagation: HostToContainer}
 volumes:
-  {{- with .Values.secrets.tls.libvirt }}
+  {{- with $tls.libvirt }}
   - name: tls
     secret: {secretName: {{ include "lib.text" . }}, defaultMode: 0400}
+  {{- end }}
+  {{- with $qemu }}
   - name: qemu-tls
-    secret: {secretName: {{ include "lib.text" ($.Values.secrets.tls.qemu | default .) }}, defaultMode: 0400}
+    secret: {secretName: {{ include "lib.text" . }}, defaultMode: 0400}
   {{- end }}
   {{- with .Values.secrets.ceph }}
   - name: ceph

@@ -55,6 +55,7 @@ containers:
       - --images=/etc/stackwright/images.json
       - --health-port={{ $health }}
       - --metrics-port={{ $metrics }}
+      - --lease-lock=/tmp/lease.lock  # /tmp is one volume for all containers
       {{- if $admission }}
       - --webhook-port=9443
       {{- if $mounted }}

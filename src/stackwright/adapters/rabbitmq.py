@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +17,7 @@ from stackwright.core.ports import TerminalError, TransientError
 
 PORT = 15672
 _ALL = {"configure": ".*", "write": ".*", "read": ".*"}
+_HASHES = {"rabbit_password_hashing_sha256": hashlib.sha256, "rabbit_password_hashing_sha512": hashlib.sha512}
 Request = tuple[str, str, Mapping[str, Any] | None]
 
 
@@ -29,17 +32,26 @@ class RabbitBroker:
         await self._send(action, admin, requests(action, password))
 
     async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
-        absent = await self._send(action, admin, checks(action))
-        return "; ".join(what for what, path in parts(action).items() if path in absent)
+        """The password is compared with its hash: to log in, an account would need rights in the management API."""
+        found = await self._send(action, admin, checks(action))
+        lost = [what for what, path in parts(action).items() if found[path] is None]
+        user = found[f"users/{quote(action.username, safe='')}"]
+        if user is not None and password is not None and not is_password(user, password):
+            lost.append(f"the password of user {action.username}")
+        return "; ".join(lost)
 
-    async def _send(self, action: BrokerAccount, admin: Mapping[str, str], wanted: list[Request]) -> set[str]:
-        """Send all requests in order; returns the paths that were not found."""
+    async def _send(
+        self, action: BrokerAccount, admin: Mapping[str, str], wanted: list[Request]
+    ) -> dict[str, Mapping[str, Any] | None]:
+        """Send all requests in order; returns the object at each path, empty if the response has none, and None for
+        those that were not found.
+        """
         if not admin.get("password"):
             raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
         login = f"{admin.get('username') or 'admin'}:{admin['password']}"
         headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
         base = f"http://{action.host}:{self._port}/api/"
-        absent = set()
+        found: dict[str, Mapping[str, Any] | None] = {}
         try:
             async with aiohttp.ClientSession(headers=headers, timeout=self._timeout) as session:
                 for method, path, body in wanted:
@@ -47,10 +59,15 @@ class RabbitBroker:
                     url = URL(base + path, encoded=True)
                     async with session.request(method, url, json=body) as response:
                         if response.status == 404 and method != "PUT":
-                            absent.add(path)
+                            found[path] = None
                         elif response.status >= 400:
                             raise error_of(action, response.status, await response.text())
-            return absent
+                        else:
+                            body = await response.json(content_type=None) if method == "GET" else None
+                            found[path] = body if isinstance(body, dict) else {}
+            return found
+        except ValueError:
+            raise TransientError(f"RabbitMQ at {action.host} responds with invalid JSON") from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TransientError(f"RabbitMQ at {action.host} does not respond: {type(error).__name__}") from None
 
@@ -80,6 +97,20 @@ def parts(action: BrokerAccount) -> dict[str, str]:
 
 def checks(action: BrokerAccount) -> list[Request]:
     return [("GET", path, None) for path in parts(action).values()]
+
+
+def is_password(user: Mapping[str, Any], password: str) -> bool:
+    """Whether a password is that of a user of RabbitMQ, by its hash: base64 of a salt of four bytes and the digest of
+    salt and password. True if its algorithm is not known. https://www.rabbitmq.com/docs/passwords
+    """
+    algorithm = _HASHES.get(str(user.get("hashing_algorithm")))
+    if algorithm is None:
+        return True
+    try:
+        stored = base64.b64decode(str(user.get("password_hash") or ""), validate=True)
+    except ValueError:
+        return False
+    return hmac.compare_digest(algorithm(stored[:4] + password.encode()).digest(), stored[4:])
 
 
 def error_of(action: BrokerAccount, status: int, text: str) -> Exception:

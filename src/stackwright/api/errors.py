@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from stackwright.api import reference
 from stackwright.api.rules import ERRORS
-from stackwright.api.secrecy import hidden, holds_secret, leads_to_secrets
+from stackwright.api.secrecy import HIDDEN, hidden, holds_secret, leads_to_secrets
 from stackwright.api.wording import EMPTY, choices, meant, worded
 
 UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
@@ -27,6 +27,7 @@ MORE = "more errors are not shown"
 LONGEST = 80  # characters of a value that is repeated
 LONG = 4096  # of an error
 ALLOWED = " allowed: "
+NAME = re.compile(r"[\w.~/:@*+-]*")  # names of fields, sections and options, and of keys in labels and policies
 FIELD = re.compile(r"(\w+)[\w.\[\]'-]*: ")
 
 
@@ -95,8 +96,12 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 
 
 def name_of(part: object) -> str:
-    """A name from the user's manifest, as one short line."""
-    return shortened(printable(str(part)), LONGEST)
+    """A name from the user's manifest, as one short line; *** for a text that is no name or may contain a secret.
+
+    A typing error such as `password=pw:` makes a secret the name of a field.
+    """
+    text = str(part)
+    return shortened(text, LONGEST) if NAME.fullmatch(text) and hidden(text) == text else HIDDEN
 
 
 def printable(text: str) -> str:

@@ -31,12 +31,13 @@ class Column:
 class Kind:
     """A Kubernetes resource type, with everything needed to address it in the API.
 
-    `version` is the stored version, which we read and write; `also` are further versions with the same schema.
+    `version` is the stored version, which we read and write; `also` are further versions with the same schema. Kinds
+    that differ in the version alone are equal: the API server serves each object in all versions.
     `contract` is the version of Cluster API's provider contract that all versions fulfil, if its controllers read them.
     """
 
     group: str
-    version: str
+    version: str = field(compare=False)
     kind: str
     plural: str
     namespaced: bool = True

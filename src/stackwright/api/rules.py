@@ -21,6 +21,7 @@ from stackwright.api.meta import Model
 Raw = Mapping[str, Any]
 VALIDATIONS = "x-kubernetes-validations"
 FIXED = "cannot change; create another object"
+WRONG = (AttributeError, LookupError, TypeError, ValueError)  # of a value that the field itself reports
 ERRORS = 100  # maximum number of reported errors per part of an object
 
 
@@ -138,7 +139,7 @@ class Ruled(Model):
 def _broken(rules: Iterable[Rule], raw: Raw) -> list[InitErrorDetails]:
     found = []
     for rule in rules:
-        with contextlib.suppress(AttributeError, TypeError):  # a wrong type, which the field reports itself
+        with contextlib.suppress(*WRONG):
             if rule.broken(raw):
                 path = tuple(rule.field.split(".")) if rule.field else ()
                 found.append(InitErrorDetails(type=_error("rule", rule.message), loc=path, input=raw))

@@ -21,6 +21,12 @@ FREE_FORM = ("services", "values", "releases", "settings", "conf", "overrides", 
 # Sections of configuration files, in such fields: each option in them is judged by its own name.
 _SECTIONS = ("token", "fernet_tokens", "credential", "keystone_authtoken")
 _NAMES_ONE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$")
+# Names and texts that are hardly ever anything else, for warnings.
+_LITERAL = re.compile(
+    r"(password|passwd|passphrase|token|(shared|client)_?secret|(secret|api|private|access|encryption)_?key)$",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"://[^\s/?#:@]*+:[^\s/?#@]++@")
 _URL = re.compile(r"(://)[^\s/?#]*@")  # up to the last @: passwords may contain @, and there may be several hosts
 _PRIVATE = re.compile(
     r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
@@ -117,6 +123,17 @@ def is_value(name: str, free: bool) -> bool:
     free  for free-form values, such as those of charts, where `secret` and `key` are not references
     """
     return holds_secret(name) and (not REFERENCE.search(name) or (free and name in ("secret", "key")))
+
+
+def is_plain_secret(name: str, value: Any) -> bool:
+    """Whether a field with this name has a secret as plain text: fewer names than `is_value`, and no names of files."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return name.casefold().endswith("password")
+    if not isinstance(value, str) or not value:
+        return False
+    if "PRIVATE KEY-----" in value or _LOGIN.search(value):
+        return True
+    return bool(_LITERAL.search(name)) and not value.startswith("/")
 
 
 def leads_to_secrets(name: str) -> bool:

@@ -46,7 +46,7 @@ async def reachable_login(reader: Reader, login: Login) -> Login:
         found = await read_access(reader, namespace)
     except (CliError, TerminalError):  # the given address is used then, and its failure reported
         return login
-    return login_by(outward(login.entry, found), found.ca, login.read)
+    return login_by(outward(login.entry, found), found.ca)
 
 
 def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str) -> Path:

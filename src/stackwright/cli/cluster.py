@@ -178,10 +178,11 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
         fail(str(error))
     except (TransientError, TerminalError, Conflict) as error:
         common.trace()
-        fail(_explained(error))
+        fail(explained(error))
 
 
-def _explained(error: Exception) -> str:
+def explained(error: Exception) -> str:
+    """The message for a failure of Kubernetes, with its notes, and what to install if a kind is not served."""
     from stackwright.core.ports import NotServed
 
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])

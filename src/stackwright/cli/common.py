@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 CLUSTER = "kubeconfig"  # the parameter of commands that use a cluster
 COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
+LONGEST = 365 * 24 * 3600  # seconds of a duration
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)|(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9})s)?", re.ASCII)
 OWN_CLUSTER = ("up", "operator", "provisioner")  # these commands choose the context themselves
 
 
@@ -86,6 +88,31 @@ def _with_context(context: Context = None, quiet: Quiet = False, verbose: Verbos
 
 
 def _without(quiet: Quiet = False, verbose: Verbose = False) -> None: ...
+
+
+def duration(text: object, least: int = 0) -> float:
+    """Seconds of 90, 90s, 15m, 2h or 1h30m, from `least` to LONGEST: the parser of all options for a duration.
+
+    Raises typer.BadParameter, which tells the allowed values.
+    """
+    found = _DURATION.fullmatch(str(text))
+    parts = zip(found.groups(), (1, 3600, 60, 1), strict=True) if found and str(text) else ()
+    seconds = sum(float(number or 0) * unit for number, unit in parts) if parts else -1
+    if least <= seconds <= LONGEST:
+        return seconds
+    forms = "seconds (90) or hours, minutes and seconds (90s, 15m, 2h, 1h30m)"
+    raise typer.BadParameter(f"{text!r} is not allowed; allowed: {forms}, from {least} s to {LONGEST // 3600}h")
+
+
+TimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        metavar="DURATION",
+        parser=duration,
+        help="Timeout of the wait: seconds, or 90s, 15m, 2h; 0 checks once.",
+    ),
+]
 
 
 def safe(text: str) -> str:

@@ -24,10 +24,10 @@ from stackwright.api.wording import unknown
 from stackwright.cloud.features import SERVICES, Features
 from stackwright.services.declaration import Preset
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-Domain = Annotated[
-    str, Format(rf"{_LABEL}(\.{_LABEL})*", None, "must be a DNS name of lower-case letters, digits, '-' and '.'")
-]
+_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_DNS_NAME = "must be a DNS name of lower-case letters, digits, '-' and '.', at most 63 characters between dots"
+# 253 is the limit of a whole name, in which the label of a service precedes the domain.
+Domain = Annotated[str, Format(rf"{_LABEL}(\.{_LABEL})*", 253 - 64, _DNS_NAME)]
 
 
 class Charts(Model):

@@ -21,6 +21,7 @@ MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 FINALIZER = f"{OURS}/finalizer"
 LABEL = 63
 NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
+MUST_BE_TEXT = "must be UTF-8 text"
 
 
 def key_of(obj: Object) -> Key:
@@ -166,3 +167,12 @@ def generation(obj: Object) -> int:
 def secret_data(secret: Any) -> dict[str, str]:
     """The decoded data of a Secret from the API. Encoding with NO_TEXT restores values that are not UTF-8."""
     return {k: base64.b64decode(v).decode(errors=NO_TEXT) for k, v in ((secret or {}).get("data") or {}).items()}
+
+
+def is_text(value: str) -> bool:
+    """Whether a value of a Secret is UTF-8; other bytes are kept by NO_TEXT, and cannot be sent or stored as text."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

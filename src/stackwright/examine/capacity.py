@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -37,15 +38,19 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
     others = [pod for pod in seen.all(POD) if pod["metadata"].get("namespace") not in demand.namespaces]
     placed = [(pods, frozenset(_selected(pods, nodes))) for pods in demand.pods]
     places = list(dict.fromkeys(place for _, place in placed if place))  # a label that is missing is another finding
-    found: list[Finding] = []
-    full: list[Place] = []
-    for place in [*places, *_joined(places)]:
-        finding = _fits(place, placed, [nodes[name] for name in place], others)
-        if place in places or (finding.level != "ok" and not any(part < place for part in full)):
-            found.append(finding)
-        if finding.level != "ok":
-            full.append(place)
-    return found
+    found = {place: _fits(place, placed, [nodes[name] for name in place], others) for place in places}
+    groups = {frozenset(group) for group in _grouped(nodes, places)}
+    full = [place for place, finding in found.items() if finding.level != "ok"]
+    for resource in RESOURCES:
+        needs = {place: _needed(place, placed, resource) for place in places if place not in full}
+        frees = {group: _left(group, placed, [nodes[name] for name in group], others, resource) for group in groups}
+        while crowd := _crowd(needs, frees):
+            together = frozenset[str]().union(*crowd)
+            if not any(part <= together for part in full):
+                found[together] = _fits(together, placed, [nodes[name] for name in together], others)
+                full.append(together)
+            needs = {place: need for place, need in needs.items() if place not in crowd}
+    return list(found.values())
 
 
 def _selected(pods: Pods, nodes: Mapping[str, Object]) -> list[str]:
@@ -53,15 +58,89 @@ def _selected(pods: Pods, nodes: Mapping[str, Object]) -> list[str]:
     return [name for name, node in nodes.items() if wanted <= (node["metadata"].get("labels") or {}).items()]
 
 
-def _joined(places: Sequence[Place]) -> list[Place]:
-    """The unions of places that share nodes, smaller ones first.
+def _needed(place: Place, placed: Sequence[tuple[Pods, Place]], resource: str) -> Decimal:
+    """What the pods need that run somewhere in a place, without those on each node."""
+    return sum(
+        (each.count * getattr(each, resource) for each, there in placed if there == place and each.count), Decimal(0)
+    )
 
-    If the pods that must run in a place fit each of these, all fit together (Hall's theorem), as far as sums tell.
+
+def _grouped(names: Iterable[str], places: Sequence[Place]) -> Iterable[list[str]]:
+    """The nodes, those in the same places together."""
+    groups: dict[tuple[bool, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(tuple(name in place for place in places), []).append(name)
+    return groups.values()
+
+
+def _left(
+    group: Place,
+    placed: Sequence[tuple[Pods, Place]],
+    nodes: Sequence[Object],
+    others: Sequence[Object],
+    resource: str,
+) -> Decimal:
+    """What is free on a group of nodes after the pods that run on each node."""
+    daemons = (getattr(each, resource) * len(group & there) for each, there in placed if each.count is None)
+    return _free(nodes, group, others, resource) - sum(daemons, Decimal(0))
+
+
+def _crowd(needs: Mapping[Place, Decimal], frees: Mapping[Place, Decimal]) -> set[Place]:
+    """A minimal set of places that need more than is free in them together: without any of them, the others fit. Empty
+    if all places fit.
+
+    The time is polynomial: of 30 labels on one common node, 2^30 unions differ.
     """
-    found = set(places)
-    while new := {one | other for one in found for other in places if one & other} - found:
-        found |= new
-    return sorted(found - set(places), key=lambda place: (len(place), sorted(place)))
+    crowd = _unserved(needs, frees)
+    for place in sorted(crowd, key=sorted):
+        if rest := _unserved({each: needs[each] for each in crowd - {place}}, frees):
+            crowd = rest
+    return crowd
+
+
+def _unserved(needs: Mapping[Place, Decimal], frees: Mapping[Place, Decimal]) -> set[Place]:
+    """A set of places that need more than is free in them together; empty if there is none.
+
+    Serves each place along augmenting paths. The places from which a failed search found nothing free use all their
+    nodes up (Hall's theorem).
+    """
+    free, used = dict(frees), dict[tuple[Place, Place], Decimal]()
+    for place, need in needs.items():
+        while need > 0:
+            path, searched = _path(place, free, used)
+            if not path:
+                return searched
+            given = [used[taker, path[at][1]] for at, (taker, _) in enumerate(path[1:])]
+            moved = min(need, free[path[-1][1]], *given)
+            for at, (taker, group) in enumerate(path):
+                used[taker, group] = used.get((taker, group), Decimal(0)) + moved
+                if at:
+                    used[taker, path[at - 1][1]] -= moved
+            free[path[-1][1]] -= moved
+            need -= moved
+    return set()
+
+
+def _path(
+    start: Place, free: Mapping[Place, Decimal], used: Mapping[tuple[Place, Place], Decimal]
+) -> tuple[list[tuple[Place, Place]], set[Place]]:
+    """The shortest path to a group of nodes with something free, and the places searched. Each place of the path takes
+    from its group, and gives to the place before what it used of that place's group.
+    """
+    paths: dict[Place, list[tuple[Place, Place]]] = {start: []}
+    queue, searched = deque([start]), set[Place]()
+    while queue:
+        place = queue.popleft()
+        for group in [each for each in free if each <= place and each not in searched]:
+            searched.add(group)
+            path = [*paths[place], (place, group)]
+            if free[group] > 0:
+                return path, set(paths)
+            for (other, there), taken in used.items():
+                if there == group and taken > 0 and other not in paths:
+                    paths[other] = path
+                    queue.append(other)
+    return [], set(paths)
 
 
 def _fits(
@@ -77,9 +156,7 @@ def _fits(
         if there and there <= place:
             selectors[" ".join(f"{key}={value}" for key, value in sorted(pods.selector.items()))] = None
     for resource in RESOURCES:
-        frees[resource] = sum(
-            (_amount((node.get("status") or {}).get("allocatable") or {}, resource) for node in nodes), Decimal(0)
-        ) - sum((requested(pod["spec"], resource) for pod in others if _runs_on(pod, place)), Decimal(0))
+        frees[resource] = _free(nodes, place, others, resource)
     subject = f"capacity of {' and '.join(each or 'all nodes' for each in selectors)}"
     text = f"requested: {_shown(needs)}; free on {len(nodes)} nodes: {_shown(frees)}"
     if all(needs[resource] <= frees[resource] for resource in RESOURCES):
@@ -89,6 +166,11 @@ def _fits(
     labels = " ".join(filter(None, selectors))
     remedy = f"Label further nodes with `kubectl label node NODE {labels}`" if labels else "Add nodes"
     return Finding(subject, "problem", text, f"{remedy}, or choose a smaller spec.size.")
+
+
+def _free(nodes: Sequence[Object], names: Place, others: Sequence[Object], resource: str) -> Decimal:
+    given = sum((_amount((node.get("status") or {}).get("allocatable") or {}, resource) for node in nodes), Decimal(0))
+    return given - sum((requested(pod["spec"], resource) for pod in others if _runs_on(pod, names)), Decimal(0))
 
 
 def _runs_on(pod: Object, names: Place) -> bool:

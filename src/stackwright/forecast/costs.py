@@ -23,6 +23,7 @@ from stackwright.core.plan import HelmUpgrade, Key, Object
 from stackwright.core.ports import Reader, TerminalError, TransientError
 from stackwright.forecast.entries import FAIL, RELEASE, Entry, notes
 from stackwright.forecast.impact import Facts, Restart, kept, lost, missing, restarts
+from stackwright.forecast.plaintext import plaintext_secrets
 from stackwright.forecast.simulate import Forecast
 from stackwright.forecast.untested import untested_values
 
@@ -55,19 +56,19 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
     data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
-    data = {"lost": lost(result.steps, facts), "kept": kept(result.steps, facts)}
     effects = notes(data, found, missing(result.steps, known, facts))
-    return [*failed, *effects, *await _untested(result.world, namespace)]
+    return [*failed, *effects, *await _warnings(result.world, namespace)]
 
 
-async def _untested(world: Reader, namespace: str) -> list[Entry]:
-    """Untested values of the planned clouds, or of services without a cloud."""
+async def _warnings(world: Reader, namespace: str) -> list[Entry]:
+    """Untested values, and secrets as plain text, of the planned clouds, or of services without a cloud."""
 
     async def listed(resources: Iterable[type[Resource]]) -> list[tuple[Kind, Object]]:
         kinds = [resource.KIND for resource in resources]
         return [(kind, obj) for kind in kinds for obj in await world.list(kind, namespace)]
 
-    return untested_values(await listed(CLOUD_KINDS) or await listed(SERVICE_KINDS))
+    found = await listed(CLOUD_KINDS) or await listed(SERVICE_KINDS)
+    return [*untested_values(found), *plaintext_secrets(found)]
 
 
 async def _restarts(

@@ -254,6 +254,12 @@ def unproven(values: Iterable[Untested]) -> list[Entry]:
     return [Entry(NOTE, "untested", what, problem) for what, problem in found.items()]
 
 
+def exposed(paths: Iterable[str]) -> list[Entry]:
+    """Fields of manifests that contain secrets as plain text."""
+    remedy = "everybody who may read the object can read it; options of a service accept value_from.secret_key_ref"
+    return [Entry(NOTE, "plaintext", path, remedy) for path in dict.fromkeys(paths)]
+
+
 def summary(found: Iterable[Entry]) -> str:
     """`Plan: 3 objects to create, …`, or an empty string without steps."""
     count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))

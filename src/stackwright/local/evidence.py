@@ -13,6 +13,9 @@ from typing import Any
 
 CONTROLLERS = {"OpenStackDeployment": "cloud", "OpenStackControlPlane": "controlplane", "HelmBundle": "helmbundle"}
 """Kind → name of its controller in the operator's metrics."""
+OBSERVED = ("changed", "unchanged")
+"""Outcomes of a reconcile after which the status is that of the observed state; a conflict or an error may leave the
+status of an earlier process."""
 RECONCILES, QUEUE = "stackwright_reconciles_total", "stackwright_queue_depth"
 
 Object = Mapping[str, Any]
@@ -51,7 +54,8 @@ def operator_doubt(metrics: Iterable[str], kinds: Iterable[str]) -> str | None:
         series, _, value = line.rpartition(" ")
         name, _, labels = series.partition("{")
         if name == RECONCILES:
-            looked |= {kind for kind in kinds if f'kind="{CONTROLLERS[kind]}"' in labels}
+            if any(f'outcome="{outcome}"' in labels for outcome in OBSERVED):
+                looked |= {kind for kind in kinds if f'kind="{CONTROLLERS[kind]}"' in labels}
         elif name == QUEUE:
             waiting += float(value)
     if missing := sorted(set(kinds) - looked):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
-from stackwright.core.objects import secret_data
+from stackwright.core.objects import is_text, secret_data
 from stackwright.core.plan import Account, Key
 from stackwright.core.ports import Ports, TerminalError, TransientError
 
@@ -103,4 +103,6 @@ class AccountChecks:
         if not admin.get("password") or not (changed or own.get("password")):
             return None
         password = None if changed else own["password"]
+        if not all(map(is_text, (*admin.values(), password or ""))):  # the next change of the account reports it
+            return None
         return await self._ports.provider(action).missing(action, admin, password)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -17,6 +18,7 @@ from stackwright.core.secrets import pem, renewal
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
 LIFE = datetime.timedelta(seconds=renewal.LIFE)
 EARLIER = datetime.timedelta(seconds=renewal.EARLIER)
+T = TypeVar("T")
 
 
 def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
@@ -39,10 +41,11 @@ def issue(
     server_only: bool = False,
 ) -> tuple[dict[str, str], float]:
     """A certificate for servers and clients with these names: tls.crt, tls.key, ca.crt; and its end (epoch seconds).
+    Raises ValueError with the field of the issuer that cannot be used.
 
     subject  its common name; the first of the names if empty
     """
-    ca, ca_key = pem.certificate(issuer["ca.crt"]), pem.private_key(issuer["ca.key"])
+    ca, ca_key = _read(issuer, "ca.crt", pem.certificate), _read(issuer, "ca.key", pem.private_key)
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
         raise ValueError("the key of the CA is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
@@ -58,6 +61,16 @@ def issue(
     builder = builder.add_extension(identifier, critical=False)
     made = {"tls.crt": _pem(builder.sign(ca_key, hashes.SHA256())), "tls.key": _key(key), "ca.crt": issuer["ca.crt"]}
     return made, (min(ca.not_valid_after_utc, _time(now) + LIFE)).timestamp()
+
+
+def _read(data: Mapping[str, str], field: str, parse: Callable[[str], T]) -> T:
+    """Raises ValueError with the field."""
+    if not data.get(field):
+        raise ValueError(f"{field} is missing")
+    try:
+        return parse(data[field])
+    except ValueError as error:
+        raise ValueError(f"{field}: {error}") from None
 
 
 def ssh_keypair() -> tuple[str, str]:

@@ -8,14 +8,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import CLI, Cloud, run
+import yaml
+from full import FULL
+from harness import CLI, ROOT, Cloud, run
 
 from stackwright.local import tools
 from stackwright.local.config import MACHINE_ADDRESS
+from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import demo, hosts
 from support.registry.debian import Server, auth_file, docker_registry
+from support.registry.helm import environment
+from support.registry.memory import PASSWORD
 
 TRUSTED = Path("/etc/containerd/certs.d")  # of the nodes, which share /etc with the machine
 OPERATOR = "stackwright"
+PROVISIONER = "local-volume-provisioner"
+PLACE = ("--namespace", OPERATOR, "--wait", "--timeout", "4m")
+VALUES = {"images": {"pull_secrets": [{"name": "registry"}]}, "pod": {"replicas": {"operator": 2}}}
+VERSION = yaml.safe_load((ROOT / "charts/stackwright/Chart.yaml").read_text())["version"]
 CLUSTER_KINDS = (
     "crds,clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations"
     ",validatingadmissionpolicies,validatingadmissionpolicybindings,storageclasses,csidrivers,pv,namespaces"
@@ -49,24 +59,55 @@ class Site:
     def _auth(self) -> Path:
         return auth_file(self.folder / "auth.json", self.registry.host)
 
-    def push(self) -> str:
-        env = {"REGISTRY_AUTH_FILE": str(self._auth)}
-        done = run(CLI, "images", "push", self.prefix, "--ca", self.registry.ca, env=env, limit=900)
+    def push(self, *names: str, tree: Path = ROOT) -> str:
+        """Push all images and charts, or the named ones, of a source tree by its own code."""
+        env = {"REGISTRY_AUTH_FILE": str(self._auth), "PYTHONPATH": str(tree / "src")}
+        done = run(CLI, "images", "push", self.prefix, *names, "--ca", self.registry.ca, env=env, limit=900)
         assert done.code == 0, done.out
         return done.out
 
-    def helm(self, *words: str, limit: float = 300) -> str:
-        """Helm of a user without Stackwright."""
-        env = {name: str(self.folder / name) for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}
-        env["KUBECONFIG"] = str(self.cloud.cluster.kubeconfig)
+    def helm(self, *words: str, limit: float = 300, code: int = 0) -> str:
+        env = environment(self.folder, self.cloud.cluster.kubeconfig)
         done = run(tools.binary("helm"), *words, env=env, limit=limit)
-        assert done.code == 0, f"helm {' '.join(words)} exited with {done.code}:\n{done.out}"
+        assert done.code == code, f"helm {' '.join(words)} exited with {done.code}:\n{done.out}"
         return done.out
 
-    def pull_secret(self, namespace: str) -> None:
+    def install(self, version: str = VERSION) -> None:
+        """The provisioner of volumes, and the operator with only a values file."""
+        values = self.folder / "values.yaml"
+        values.write_text(yaml.safe_dump(VALUES))
+        self.cloud.kubectl("create", "namespace", OPERATOR)
+        for namespace in (OPERATOR, "kube-system"):
+            self.pull_secret(namespace)
+        volumes = f"oci://{self.prefix}/charts/{PROVISIONER}"
+        secret = "images.pull_secrets[0].name=registry"
+        self.helm("install", PROVISIONER, volumes, *self.login, "-n", "kube-system", "--set", secret)
+        words = ("--version", version, *self.login, *PLACE, "--values", str(values))
+        self.helm("install", OPERATOR, self.chart, *words)
+
+    def create(self, tree: Path = ROOT) -> None:
+        """The full cloud of a source tree, with images of the registry only, until its virtual machine lets in."""
+        cloud = self.cloud
+        cloud.kubectl("apply", "--server-side", "--filename", str(tree / FULL))
+        cloud.stackwright("wait", "cloud", "--timeout", "900", limit=930)
+        running = cloud.get("pods", "-n", cloud.namespace)["items"]
+        used = {each["image"] for pod in running for each in pod["spec"]["containers"]}
+        assert used and all(image.startswith(f"{self.prefix}/") for image in used), used
+        hosts.run(Context(cloud.cluster), print)  # as the administrator's DNS
+        demo.run(Context(cloud.cluster), print)  # until it logs in
+
+    def rename_chart(self, version: str, other: str) -> None:
+        """Push the operator's chart of this version under another one, too."""
+        made = self.folder / other
+        self.helm("pull", self.chart, "--version", version, *self.login, "--untar", "-d", str(made))
+        self.helm("package", str(made / "stackwright"), "--version", other, "-d", str(made))
+        self.helm("push", str(made / f"stackwright-{other}.tgz"), f"oci://{self.prefix}/charts", *self.login)
+
+    def pull_secret(self, namespace: str, password: str = PASSWORD) -> None:
         """As `kubectl create secret docker-registry`, without a password among the arguments."""
         words = ("create", "secret", "generic", "registry", "-n", namespace, "--type=kubernetes.io/dockerconfigjson")
-        self.cloud.kubectl(*words, f"--from-file=.dockerconfigjson={self._auth}")
+        path = auth_file(self.folder / "pull.json", self.registry.host, password)
+        self.cloud.kubectl(*words, f"--from-file=.dockerconfigjson={path}")
 
     def objects(self) -> set[str]:
         """Namespace and name of all objects that an installation could leave, and the labels of nodes."""

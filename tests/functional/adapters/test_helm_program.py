@@ -116,6 +116,57 @@ async def test_a_forged_record_does_nothing_in_another_namespace(
     await cluster.delete(NAMESPACE, ("", victim))
 
 
+INJECTED = (
+    "apiVersion: {version}\nkind: {kind}\nmetadata: {{name: evil, namespace: {namespace}}}\ndata: {{a: content}}\n"
+)
+
+
+@pytest.mark.parametrize("installed", [False, True])
+@pytest.mark.parametrize(
+    ("version", "kind", "own", "cause"),
+    [
+        ("v1", "ConfigMap", False, r"ConfigMap evil in namespace (\S+)-victim, not in \1$"),
+        ("v1", "Secret", True, "Secret evil, of a kind that this chart may not create$"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", True, "ClusterRole evil, of a kind that this chart may not"),
+        ("rbac.authorization.k8s.io/v1", "RoleBinding", True, "RoleBinding evil, of a kind that this chart may not"),
+    ],
+)
+async def test_a_value_that_becomes_an_object_of_others_changes_nothing(
+    helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str,
+    version: str, kind: str, own: bool, cause: str, installed: bool,
+) -> None:  # fmt: skip
+    """The template is wrong: a value may contain several lines."""
+    victim = f"{namespace}-victim"
+    await cluster.apply(NAMESPACE, {"metadata": {"name": victim}}, "test")
+    (charts / "demo/templates/careless.yaml").write_text("# {{ .Values.note }}\n")
+    if installed:
+        await helm.upgrade(release(namespace, "d1", value="one", note="fine"))
+    text = INJECTED.format(version=version, kind=kind, namespace=namespace if own else victim)
+    with pytest.raises(TerminalError, match=cause) as error:
+        await helm.upgrade(release(namespace, "d2", value="two", note=f"fine\n---\n{text}"))
+    assert "content" not in str(error.value) and "\n" not in str(error.value)
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))
+    assert [record.digest for record in found.values()] == (["d1"] if installed else [])
+    live = await cluster.get(CONFIGMAP, (namespace, "demo"))
+    assert (live or {"data": None})["data"] == ({"value": "one"} if installed else None)
+    for name in (namespace, victim):
+        assert await cluster.get(CONFIGMAP, (name, "evil")) is None
+    await helm.uninstall((namespace, "demo"))
+    await cluster.delete(NAMESPACE, ("", victim))
+
+
+async def test_a_value_that_becomes_a_hook_runs_nothing(
+    helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str
+) -> None:
+    """Helm keeps hooks apart from the checked manifest. The next call refuses the record with one."""
+    (charts / "demo/templates/careless.yaml").write_text("# {{ .Values.note }}\n")
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil, annotations: {helm.sh/hook: pre-install}}\n"
+    await helm.upgrade(release(namespace, "d1", value="one", note=f"fine\n---\n{text}"))
+    assert await cluster.get(CONFIGMAP, (namespace, "evil")) is None
+    with pytest.raises(TerminalError, match="has hooks"):
+        await helm.uninstall((namespace, "demo"))
+
+
 async def test_no_values_are_taken_from_a_record(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
     """Helm would reuse those of the record if none are given."""
     await helm.upgrade(release(namespace, "d1", value="one"))
@@ -176,8 +227,9 @@ async def test_why_the_api_refused_an_object_is_in_the_record(
     helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str
 ) -> None:
     await helm.upgrade(release(namespace, "d1", value="x"))
-    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: lots}}\n"
-    (charts / "demo/templates/quota.yaml").write_text(quota)
+    claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: p}\n"
+    claim += "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: lots}}}\n"
+    (charts / "demo/templates/claim.yaml").write_text(claim)
     with pytest.raises(TerminalError, match="quantities must match"):
         await helm.upgrade(release(namespace, "d2", value="x"))
     found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from stackwright.adapters.helm.command import KUBERNETES
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
@@ -57,7 +58,7 @@ def run(
 
 
 def test_who_has_exactly_the_needed_rights_may_install(kubeconfig: Path, helm: Program, kubectl: Program) -> None:
-    rendered = helm("template", *PLACE, "--kube-version=1.35.0", "--set=crds.install=false").stdout
+    rendered = helm("template", *PLACE, f"--kube-version={KUBERNETES}", "--set=crds.install=false").stdout
     rights = needed(objects(rendered) or ())
     plain = [replace(right, instead=()) for right in rights]
     asyncio.run(

@@ -14,6 +14,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
+from stackwright.adapters.helm.command import KUBERNETES
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import NAMESPACE
@@ -39,8 +40,8 @@ SPACE = "protection"
 
 def rendered(*templates: str) -> list[Any]:
     """The objects of these templates of the operator's chart."""
-    command = [str(binary("helm")), "template", "x", str(CHART), "--kube-version=1.35.0", "--namespace=stackwright"]
-    command += ["--set", "images.tags.stackwright=unused"]
+    command = [str(binary("helm")), "template", "x", str(CHART), f"--kube-version={KUBERNETES}"]
+    command += ["--namespace=stackwright", "--set", "images.tags.stackwright=unused"]
     command += [f"--show-only=templates/{name}.yaml" for name in templates]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [obj for obj in yaml.safe_load_all(text) if obj]

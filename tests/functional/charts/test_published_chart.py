@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
+from stackwright.adapters.helm.command import KUBERNETES
 from stackwright.adapters.registry import certificates
 from stackwright.adapters.registry.credentials import Credentials
 from stackwright.adapters.registry.reference import prefix
@@ -32,6 +33,7 @@ from stackwright.local.steps.openstack import charts, operator
 from support.control_plane import control_plane
 from support.paths import ROOT
 from support.registry.debian import auth_file, docker_registry
+from support.registry.helm import environment
 from support.registry.memory import PASSWORD, USER
 
 TITLES = {"operator": "operator:0123456789ab", "keystone": "keystone:123456789abc"}
@@ -61,13 +63,12 @@ def ctx(tmp_path: Path) -> Iterator[Context]:
 @pytest.fixture
 def helm(ctx: Context, tmp_path: Path) -> Call:
     """Helm of a user without Stackwright."""
-    env = {name: str(tmp_path / name) for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}
 
     def call(*words: str | Path) -> str:
         argv = [str(tools.binary("helm")), *map(str, words)]
         done = subprocess.run(
             argv,
-            env={**os.environ, **env, "KUBECONFIG": str(ctx.kubeconfig)},
+            env={**os.environ, **environment(tmp_path, ctx.kubeconfig)},
             capture_output=True,
             text=True,
             timeout=300,
@@ -147,7 +148,7 @@ def by_kubectl(ctx: Context, helm: Call, tmp_path: Path) -> None:
     """As docs/howto/install.md says."""
     path, only = tmp_path / "kinds.yaml", ("--show-only", "templates/crds.yaml")
     path.write_text(
-        helm("template", "stackwright", CHART, *only, "--kube-version=1.35.0", "--set=images.tags.stackwright=x")
+        helm("template", "stackwright", CHART, *only, f"--kube-version={KUBERNETES}", "--set=images.tags.stackwright=x")
     )
     names = charts.kubectl(ctx, "get", "--filename", str(path), "--ignore-not-found", "--output", "name").split()
     place = ("meta.helm.sh/release-name=stackwright", "meta.helm.sh/release-namespace=stackwright")

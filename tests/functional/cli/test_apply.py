@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.cli.app import app
-from stackwright.cli.change.apply import dry_run
+from stackwright.cli.manifests.checks import dry_run
 from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest
 
 

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ PATIENCE = 300.0  # a process starts in 2.5 s of CPU time, of which a busy machi
 
 
 class Operator:
-    """A process of `stackwright operator` as in a pod of that name."""
+    """A process of `stackwright operator` as in a pod of that name, or in another one."""
 
-    def __init__(self, name: str, kubeconfig: str, namespace: str, folder: Path, *more: str) -> None:
+    def __init__(self, name: str, kubeconfig: str, namespace: str, folder: Path, *more: str, pod: str = "") -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -37,7 +38,7 @@ class Operator:
         words += more or ["--controllers=secrets"]
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         with self.log.open("wb") as log:
-            argv = [PROGRAM, *words, f"--health-port={self.port}", f"--pod-uid={name}"]
+            argv = [PROGRAM, *words, f"--health-port={self.port}", f"--pod-uid={pod or name}"]
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, env=environment)
 
     async def ask(self, path: str) -> tuple[int, dict[str, Any]] | None:
@@ -136,3 +137,28 @@ async def test_an_operator_that_ends_releases_the_lease(
     one.process.terminate()
     assert await one.exit_code() == 0, str(one)
     assert not (await record(cluster, namespace)).get("holderIdentity")
+
+
+async def test_the_last_container_of_a_pod_to_end_releases_the_lease(
+    kubeconfig: str, cluster: KubernetesCluster, namespace: str, tmp_path: Path
+) -> None:
+    """As with `controllers.mode: split`: each container runs some controllers, and all share a file."""
+    await cluster.create(LEASE, {"metadata": {"namespace": namespace, "name": NAME}}, "test")
+    more = ("--pod=p", f"--lease-lock={tmp_path / 'lock'}")
+    operators = [
+        Operator(name, kubeconfig, namespace, tmp_path, f"--controllers={name}", *more, pod="shared")
+        for name in ("secrets", "health")
+    ]
+    try:
+        for each in operators:
+            await until(partial(each.code, "/readyz"), 200, each)
+        operators[0].process.terminate()
+        assert await operators[0].exit_code() == 0, str(operators[0])
+        assert (await record(cluster, namespace))["holderIdentity"] == "p_shared"
+        operators[1].process.terminate()
+        assert await operators[1].exit_code() == 0, str(operators[1])
+        assert not (await record(cluster, namespace)).get("holderIdentity")
+    finally:
+        for each in operators:
+            each.process.kill()
+            each.process.wait()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest_asyncio
 import yaml
 
+from stackwright.adapters.helm.command import KUBERNETES
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.infra.identity import OpenStackClusterIdentity
 from stackwright.api.infra.server import OpenStackServer
@@ -53,7 +54,7 @@ def kubectl(kubeconfig: str, *words: str, given: str = "") -> str:
 @contextmanager
 def installed(kubeconfig: str) -> Iterator[list[dict[str, Any]]]:
     """The service account and the roles of the chart."""
-    words = ["template", "x", str(ROOT / "charts/stackwright"), "--kube-version=1.35.0", f"--namespace={OWN}"]
+    words = ["template", "x", str(ROOT / "charts/stackwright"), f"--kube-version={KUBERNETES}", f"--namespace={OWN}"]
     values = f"images.tags.stackwright=unused,crds.install=false,namespaces={{{','.join(MANAGED)}}}"
     done = subprocess.run([str(binary("helm")), *words, "--set", values], capture_output=True, text=True, check=True)
     objects = [each for each in yaml.safe_load_all(done.stdout) if each and each["kind"] in RIGHTS]

@@ -46,6 +46,18 @@ async def test_lost_accounts_are_recreated_on_a_schedule(provider: str) -> None:
     await world.stop()
 
 
+@each_provider
+async def test_a_password_that_was_changed_at_the_provider_is_set_again(provider: str) -> None:
+    """Services cannot log in, although all names exist."""
+    world = await ready_world(whole=True)
+    before = dict(accounts(world, provider))
+    accounts(world, provider).update(dict.fromkeys(before, "of somebody else"))
+    await world.run(600)
+    assert accounts(world, provider) == before
+    assert world.ready()
+    await world.stop()
+
+
 def counted(world: World, provider: str) -> list[Any]:
     """Queries to a provider from now on."""
     port, asked = getattr(world, provider), []

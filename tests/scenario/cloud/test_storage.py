@@ -6,6 +6,7 @@ import json
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.services.contracts import CephClient
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.objects import ORPHAN, OWNER, secret_data
@@ -108,10 +109,15 @@ async def test_a_cloud_is_not_ready_while_another_one_has_the_namespace_of_its_c
     world = World()
     meta = {"namespace": SHARED, "name": REQUESTS, "annotations": {OWNER: "second/ceph"}}
     world.cluster.put(CONFIGMAP, {"metadata": meta, "data": {"requests.json": json.dumps({"clients": {}})}})
+    data = dict.fromkeys(("mon_endpoints", "glance", "cinder", "nova"), base64.b64encode(b"of-the-second").decode())
+    world.cluster.put(SECRET, {"metadata": {"namespace": SHARED, "name": KEYS}, "data": data})
     world.cloud(features=ELSEWHERE)
     await world.run(120)
     entry = find(service(world, Ceph, "ceph"))
     assert (entry["status"], entry["reason"]) == ("False", "BlockedTaken")
+    clients = world.cluster.all(CephClient.KIND, NAMESPACE)
+    assert {find(each, "Account")["reason"] for each in clients} == {"BlockedTaken"}
+    assert not [each for each in clients if world.cluster.peek(SECRET, (NAMESPACE, each["spec"]["secretName"]))]
     assert world.condition("Ceph")[:2] == ("False", "BlockedTaken")
     assert "belongs to Ceph second/ceph" in world.condition()[2]
     world.cluster.remove(CONFIGMAP, (SHARED, REQUESTS))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.controllers.infra.clusterapi import IMAGE
 from stackwright.controllers.infra.origin import identity
-from stackwright.controllers.server.observe import IMAGE
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
-from stackwright.core.openstack.resources import SERVER_KEY, mark
+from stackwright.core.openstack.resources import CREATED, SERVER_KEY, mark
 from support import openstack
 from tests.scenario.capi_world import killed_everywhere, lost_everywhere, unheard_everywhere
 from tests.scenario.faulty_clouds import TROUBLES
@@ -222,8 +222,10 @@ async def test_a_deletion_needs_the_record_or_marks_and_nothing_of_the_spec(mark
 async def test_the_record_takes_precedence_over_marks() -> None:
     world = await made()
     recorded = world.status["instanceID"]
+    made_at = world.one("server").facts[CREATED]
     world.clouds.edit(world.one("server"), mark="")
-    world.clouds.edit(world.clouds.put("server", "web"), mark=mark(identity(world.get(), ""), SERVER_KEY))
+    twin = world.clouds.put("server", "web", **{CREATED: made_at})
+    world.clouds.edit(twin, mark=mark(identity(world.get(), ""), SERVER_KEY))
     await world.run(120)
     assert [thing.id for thing in world.clouds.all("server")] == [recorded]
     assert [call.do for call in world.clouds.calls] == ["create", "create", "delete", "update"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -21,6 +23,7 @@ class Server:
     def __init__(self) -> None:
         self.seen: list[tuple[str, str, Any]] = []
         self.status = 204
+        self.body = '{"reason":"bad"}'
         self.port = 0
 
     async def answer(self, request: web.Request) -> web.Response:
@@ -28,7 +31,7 @@ class Server:
             return web.Response(status=401)
         body = await request.json() if request.can_read_body else None
         self.seen.append((request.method, request.raw_path, body))
-        return web.Response(status=self.status, text="" if self.status == 204 else '{"reason":"bad"}')
+        return web.Response(status=self.status, text="" if self.status == 204 else self.body)
 
 
 @pytest_asyncio.fixture
@@ -62,6 +65,44 @@ async def test_missing_parts_of_an_account_are_those_that_the_broker_lacks(serve
     assert missing == "virtual host no/va; user nova; permissions of user nova in no/va"
     server.status = 503
     with pytest.raises(TransientError):
+        await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
+
+
+# https://www.rabbitmq.com/docs/passwords has this example, of the password test12.
+HASH = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR"
+LONG = base64.b64encode(b"salt" + hashlib.sha512(b"salttest12").digest()).decode()
+SHA256, SHA512 = "rabbit_password_hashing_sha256", "rabbit_password_hashing_sha512"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "stored", "password", "known"),
+    [
+        (SHA256, HASH, "test12", True),
+        (SHA256, HASH, "other", False),
+        (SHA256, "", "test12", False),
+        (SHA256, "ab", "test12", False),
+        (SHA256, None, "test12", False),
+        (SHA512, LONG, "test12", True),
+        (SHA512, LONG, "other", False),
+        ("of_a_plugin", HASH, "other", True),
+        (SHA256, HASH, None, True),
+    ],
+)
+async def test_a_password_that_was_changed_is_missing(
+    server: Server, algorithm: str, stored: str | None, password: str | None, known: bool
+) -> None:
+    server.status = 200
+    server.body = json.dumps({"name": "nova", "password_hash": stored, "hashing_algorithm": algorithm, "tags": []})
+    missing = await RabbitBroker(server.port).missing(account(), ADMIN, password)
+    assert missing == ("" if known else "the password of user nova")
+    assert len(server.seen) == 3, "no more requests than for the names"
+
+
+async def test_a_response_that_is_no_object_is_no_loss(server: Server) -> None:
+    server.status, server.body = 200, "[]"
+    assert await RabbitBroker(server.port).missing(account(), ADMIN, "pw") == ""
+    server.body = "<html>"
+    with pytest.raises(TransientError, match="invalid JSON"):
         await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
 
 

@@ -37,7 +37,13 @@ def test_all_errors_are_reported_together():
         ({"region_name": ""}, "spec.region_name: must not be empty"),
         (
             {"public_domain_name": "Cloud!"},
-            "spec.public_domain_name: must be a DNS name of lower-case letters, digits, '-' and '.', not 'Cloud!'",
+            "spec.public_domain_name: must be a DNS name of lower-case letters, digits, '-' and '.', at most 63 "
+            "characters between dots, at most 189 characters, not 'Cloud!'",
+        ),
+        *(
+            ({field: name}, f"spec.{field}: must be a DNS name of lower-case letters, digits, '-' and '.', at most 63 ")
+            for field in ("public_domain_name", "internal_domain_name")
+            for name in (f"{'a' * 64}.example", ".".join(["a" * 38] * 5), "a..b", "a.")
         ),
         ({"draft": 7}, "spec.draft: takes true or false, not 7"),
         (
@@ -190,6 +196,23 @@ def test_a_name_that_is_long_or_has_several_lines_is_cut():
     (found,) = errors({**GOOD, PEM * 20: 1})
     assert found.splitlines() == [found]
     assert len(found) < 600
+
+
+LEAKS = ["password=pw-x", "password = pw-x", "password:pw-x", "user pw-x", "'pw-x'", "pw-x\n", f"{PEM} pw-x"]
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_name_that_may_contain_a_secret_is_not_repeated(name):
+    """The typing error `password=pw-x:` makes a field of it."""
+    assert errors({**GOOD, name: 1})[0].startswith("spec.***: unknown field; ")
+    assert not any("pw-x" in each for each in errors({**GOOD, "features": {name: {name: 1}, "nova": {name: 1}}}))
+
+
+@pytest.mark.parametrize(
+    "name", ["db_password", "app.kubernetes.io/name", "identity:get", "filter:cors", "~replicas", "größe"]
+)
+def test_a_name_of_a_field_or_option_is_repeated(name):
+    assert errors({**GOOD, name: 1})[0].startswith(f"spec.{name}: unknown field; ")
 
 
 @pytest.mark.parametrize("line", ["password pw-x", "= pw-x", "[a\nb pw-x"])

@@ -35,13 +35,13 @@ def node(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(node: Path, script: str) -> str:
+def run(node: Path, script: str, tls: str = "libvirt") -> str:
     """The commands to libvirt."""
     text = SCRIPT.read_text().replace("/etc/pki", f"{node}/etc/pki")
     tell = 'virt-admin() { echo "$1" >>"$TOLD"; }; virsh() { echo "$4" >>"$TOLD"; }'
     once = "rounds=0; sleep() { ((rounds++ < 1)); }"
     group = subprocess.check_output(["id", "-gn"], text=True).strip()
-    env = {"TLS": f"{node}/libvirt", "QEMU_TLS": f"{node}/qemu", "QEMU_GROUP": group, "TOLD": f"{node}/told"}
+    env = {"TLS": tls and f"{node}/{tls}", "QEMU_TLS": f"{node}/qemu", "QEMU_GROUP": group, "TOLD": f"{node}/told"}
     (node / "told").write_text("")
     subprocess.run(
         ["bash", "-euc", f"{text}\n{tell}\n{once}\n{script}"], env={**os.environ, **env}, check=True, timeout=30
@@ -76,4 +76,16 @@ def test_a_new_certificate_of_either_is_installed_and_reported(node: Path, chang
         (node / changed).write_text("new")
     told = run(node, "follow_certificates || true")
     assert ("server-update-tls" in told) is bool(changed)
+    assert ("new" in on_node(node).values()) is bool(changed)
+
+
+@pytest.mark.parametrize("changed", ["qemu/tls.crt", "qemu/ca.crt", ""])
+def test_consoles_have_certificates_when_live_migration_has_none(node: Path, changed: str) -> None:
+    run(node, "publish_certificates", tls="")
+    assert on_node(node) == {name: text for name, text in FILES.items() if "qemu/" in name}
+    if changed:
+        (node / changed).write_text("new")
+    told = run(node, "follow_certificates || true", tls="")
+    assert "server-update-tls" not in told, "libvirtd has none"
+    assert bool(told) is bool(changed)
     assert ("new" in on_node(node).values()) is bool(changed)

@@ -350,7 +350,7 @@ def test_doctor_tells_what_a_cluster_lacks_for_a_manifest(examined: ExaminedClus
 def test_doctor_refuses_wrong_usage(examined: ExaminedCluster, words: list[str], code: int, error: str) -> None:
     companion = "apiVersion: v1\nkind: Namespace\nmetadata: {name: openstack}\n"
     result = called("doctor", *words, stdin=companion)
-    assert (result.exit_code, error in " ".join(result.stderr.split())) == (code, True)
+    assert (result.exit_code, error in " ".join(result.output.split())) == (code, True)
 
 
 def test_doctor_reports_that_the_variable_names_no_file(

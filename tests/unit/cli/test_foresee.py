@@ -9,7 +9,7 @@ import pytest
 
 from stackwright.api.kinds import SECRET
 from stackwright.cli import foresee
-from stackwright.cli.cluster import _explained
+from stackwright.cli.cluster import explained
 from stackwright.cli.manifests.load import Manifest, load
 from stackwright.core.objects import secret_data
 from stackwright.core.ports import NotServed
@@ -67,7 +67,7 @@ async def test_equal_notes_of_two_namespaces_are_both_shown(monkeypatch: pytest.
     ],
 )
 def test_what_is_missing_is_named(group: str, hint: str) -> None:
-    assert f"\n{hint}" in _explained(NotServed("get x: the API does not serve it: 404", group))
+    assert f"\n{hint}" in explained(NotServed("get x: the API does not serve it: 404", group))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from stackwright.cli.app import app
-from stackwright.cli.show.logs import duration, readable
+from stackwright.cli.app import COMMANDS, LazyCommand, app
+from stackwright.cli.common import duration
+from stackwright.cli.show.logs import age, readable
 from stackwright.cli.use.shell import FOUND_BY_SHELL
 
 
@@ -34,9 +36,13 @@ def test_a_word_like_no_command_gets_no_suggestion() -> None:
     ("words", "told"),
     [
         (("logs", "keystone", "--tail", "abc"), "'--tail': takes a whole number"),
-        (("wait", "--timeout", "abc"), "'--timeout': takes a number"),
-        (("wait", "--timeout", "nan"), "'--timeout': must be at least 0"),
         (("rollback", "cloud", "1.5"), "'revision': takes a whole number"),
+        (("logs", "keystone", "--tail", "-5"), "'--tail': must be at least -1"),
+        (("logs", "keystone", "--tail", "9" * 20), "'--tail': must be at most 2147483647"),
+        (("operator", "--health-port", "99999"), "'--health-port': must be at most 65535"),
+        (("operator", "--metrics-port", "0"), "'--metrics-port': must be at least 1"),
+        (("operator", "--webhook-port", "-1"), "'--webhook-port': must be at least 1"),
+        (("provisioner", "--health-port", "65536"), "'--health-port': must be at most 65535"),
         (("version", "-o", "xml"), "'xml' is not one of 'table', 'json', 'yaml'."),
         (("images", "list", "-o", "xml"), "'--output' / '-o': 'xml' is not one of 'table', 'json', 'yaml'."),
     ],
@@ -66,15 +72,85 @@ def test_the_version_is_printed_without_a_cluster(tmp_path: Path) -> None:
     assert "kubeconfig" in told["problem"]
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("15m", 900), ("2h", 7200), ("1h30m", 5400)])
-def test_durations(text: str, seconds: int) -> None:
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("15m", 900),
+        ("2h", 7200),
+        ("1h30m", 5400),
+        ("600", 600),
+        ("0.05", 0.05),
+        ("0", 0),
+        ("8760h", 31536000),
+    ],
+)
+def test_durations(text: str, seconds: float) -> None:
     assert duration(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "5", "m", "0s", "-5m", "1d", "5m2h", "٣s9"])
+WRONG = (
+    "abc",
+    "nan",
+    "inf",
+    "-inf",
+    "1e999",
+    "1e3",
+    "-5",
+    "-5m",
+    "m",
+    "1d",
+    "5m2h",
+    "٣s",
+    "٣",
+    " 5",
+    "5\n",
+    "8761h",
+    "1" * 9,
+)
+
+
+@pytest.mark.parametrize("text", ["", *WRONG])
 def test_an_invalid_duration_is_rejected(text: str) -> None:
     with pytest.raises(typer.BadParameter):
         duration(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [
+        *((words, 0) for words in (("wait",), ("apply", "-f", "-"), ("delete",), ("restart", "nova"), ("rollback",))),
+        (("logs", "nova"), 1),
+    ],
+)
+def test_all_commands_reject_the_same_durations_and_name_option_and_allowed_values(
+    words: tuple[str, ...], least: int
+) -> None:
+    option = "--since" if least else "--timeout"
+    for text in (*WRONG, *(("0", "0s", "0.9") if least else ())):
+        result = called(*words, f"{option}={text}")
+        told = f"Invalid value for '{option}': {text!r} is not allowed; allowed: seconds (90) or "
+        assert result.exit_code == 2, (text, result.output)
+        assert told in result.stderr, result.stderr
+        assert result.stderr.rstrip().endswith(f"from {least} s to 8760h")
+
+
+def commands() -> Iterator[Any]:
+    for name in COMMANDS:
+        command: Any = LazyCommand(name=name).load()
+        yield from getattr(command, "commands", {name: command}).values()
+
+
+def test_no_option_takes_a_number_that_may_be_nan_or_infinite() -> None:
+    """Durations, the only numbers with a fraction, are parsed by `common.duration`."""
+    numbers = {
+        (command.name, param.name): param.type_descriptor.parameter_info.parser
+        for command in commands()
+        for param in command.params
+        if param.type_descriptor.annotation is float
+    }
+    waits = {(name, "timeout"): duration for name in ("wait", "apply", "delete", "restart", "rollback")}
+    assert numbers == {**waits, ("logs", "since"): age}
 
 
 def test_a_structured_line_becomes_text_and_others_are_unchanged() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from itertools import combinations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stackwright.api.kinds import (
     INGRESS_CLASS,
@@ -385,6 +388,41 @@ def test_a_label_may_join_two_others() -> None:
     seen = on(NODE, *(node(name, labels=labels, allocatable=one) for name, labels in spots.items()))
     found = capacity(seen, replace(DEMAND, pods=tuple(pods)))
     assert [name for name, (level, _) in found.items() if level == "problem"] == ["p=1 and r=1 and x=1"]
+
+
+def overlapping(count: int, cpu: int) -> dict[str, str]:
+    """Labels with one common node and one of their own each, of 1 CPU, and so many pods of 1 CPU each: name → level."""
+    one = {"cpu": "1", "memory": "1Gi"}
+    labels = [f"l{number:02}" for number in range(count)]
+    named = [node("common", labels=dict.fromkeys(labels, "1"), allocatable=one)]
+    named += [node(f"of-{label}", labels={label: "1"}, allocatable=one) for label in labels]
+    pods = tuple(Pods(f"openstack/{label}", cpu, {label: "1"}, Decimal(1)) for label in labels)
+    return {name: level for name, (level, _) in capacity(on(NODE, *named), replace(DEMAND, pods=pods)).items()}
+
+
+def test_many_labels_may_overlap_in_any_way() -> None:
+    """Of 30 labels, 2^30 unions differ. The fewest that do not fit together are named, and each label once."""
+    assert set(overlapping(30, 1).values()) == {"ok"}
+    crowded = overlapping(30, 2)
+    together = {name: name.count("=") for name, level in crowded.items() if level == "problem"}
+    assert set(together.values()) == {2}
+    assert len(together) == 15
+    assert len({label for name in together for label in name.split(" and ")}) == 30
+
+
+@given(st.lists(st.tuples(st.sets(st.sampled_from("abcd"), min_size=1), st.integers(0, 4)), min_size=1, max_size=5))
+def test_labels_fit_together_if_each_set_of_them_does(drawn: list[tuple[set[str], int]]) -> None:
+    one = {"cpu": "1", "memory": "1Gi"}
+    labels = {f"l{number}": spots for number, (spots, _) in enumerate(drawn)}
+    named = [node(spot, labels={label: "1" for label, spots in labels.items() if spot in spots}) for spot in "abcd"]
+    named = [{**each, "status": {**each["status"], "allocatable": one}} for each in named]
+    pods = tuple(
+        Pods(f"openstack/l{number}", cpu, {f"l{number}": "1"}, Decimal(1)) for number, (_, cpu) in enumerate(drawn)
+    )
+    found = capacity(on(NODE, *named), replace(DEMAND, pods=pods))
+    sets = (each for size in range(1, 6) for each in combinations(drawn, size))
+    fits = all(sum(cpu for _, cpu in each) <= len(set().union(*(spots for spots, _ in each))) for each in sets)
+    assert all(level == "ok" for level, _ in found.values()) == fits
 
 
 def test_missing_rights_are_one_finding_for_each_group() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD
+from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
 from stackwright.core.ports import TerminalError, TransientError
 from stackwright.examine.demand import Demand
 from stackwright.examine.probe import pod, script
@@ -144,6 +144,12 @@ async def test_pods_are_on_the_nodes_of_the_services_only() -> None:
     assert terms == [{"matchExpressions": [{"key": "openvswitch", "operator": "In", "values": ["enabled"]}]}]
 
 
+OPERATOR = {
+    "metadata": {"namespace": "stackwright", "name": "stackwright"},
+    "spec": {"template": {"spec": {"imagePullSecrets": [{"name": "mine"}, {"name": "other"}, {"name": "gone"}]}}},
+}
+
+
 class Kubelets(MemoryCluster):
     """Creates the pod of the DaemonSet, which reports at once, unless `silent`."""
 
@@ -181,6 +187,35 @@ async def test_nodes_report_and_the_namespace_is_deleted() -> None:
     windows = node("w", labels={"kubernetes.io/os": "windows"})
     assert [each.level for each in await examined(cluster, nodes=[node(), windows])] == ["ok", "ok"]
     assert left(cluster) == []
+
+
+async def test_the_pods_use_the_pull_secrets_of_the_operator() -> None:
+    """Otherwise no node could pull from a registry with a password."""
+    cluster = Kubelets()
+    for name, type_ in (("mine", "kubernetes.io/dockerconfigjson"), ("other", "Opaque")):
+        meta = {"namespace": "stackwright", "name": name}
+        cluster.put(SECRET, {"metadata": meta, "type": type_, "data": {".dockerconfigjson": "e30="}})
+    copied: list[Any] = []
+
+    async def sleep(seconds: float) -> None:
+        copied.extend(each for each in await cluster.list(SECRET) if each["metadata"]["namespace"].startswith(PREFIX))
+
+    cluster.silent = True
+    await examine(cluster, [node()], "image", DEMAND, lambda text: None, Pace(2, 0.0, sleep), OPERATOR)
+    assert [spec["template"]["spec"]["imagePullSecrets"] for spec in cluster.applied] == [[{"name": "mine"}]]
+    assert [(each["metadata"]["name"], each["data"]) for each in copied] == [("mine", {".dockerconfigjson": "e30="})]
+
+
+async def test_pull_secrets_that_the_user_may_not_read_prevent_no_examination() -> None:
+    class Forbidding(Kubelets):
+        async def get(self, kind: Any, key: Any) -> Any:
+            if kind == SECRET:
+                raise TerminalError("not allowed")
+            return await super().get(kind, key)
+
+    cluster = Forbidding()
+    found = await examine(cluster, [node()], "image", DEMAND, lambda text: None, Pace(1), OPERATOR)
+    assert [each.level for each in found] == ["ok", "ok"]
 
 
 async def test_the_time_is_limited() -> None:

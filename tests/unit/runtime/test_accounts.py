@@ -234,6 +234,17 @@ async def test_without_the_administrators_password_no_check_runs() -> None:
     assert sql.asked == []
 
 
+@pytest.mark.parametrize("name", ["root", "a"])
+async def test_with_a_password_that_is_no_text_no_check_runs(name: str) -> None:
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    cluster: Any = made._ports.cluster
+    cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": {"password": b64(b"\xff")}})
+    assert await made.missing(account("a"), "p") is None
+    assert sql.asked == []
+
+
 async def test_old_responses_are_dropped_without_a_scan_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 5,000 accounts a look at all answers for each question would be 25 million looks."""
     looked = 0

@@ -217,7 +217,7 @@ OTHERS = [
     ),
     (
         {"database": {"cleanup": {"nova": {"schedule": "now"}}}},
-        "spec.features.database.cleanup.nova.schedule: must be five fields of cron, such as 0 3 * * 1, or @hourly, ",
+        "spec.features.database.cleanup.nova.schedule: must be five fields with one space between them (minute, ",
     ),
     (
         {"horizon": {"default_theme": "mine"}},

@@ -107,6 +107,9 @@ def test_a_pack_declares_the_cloud_that_its_tests_need(pack: Pack) -> None:
     [
         ('minutes = 6\ncloud = "small"\npaths = ["a"]', "up to 5"),
         ('minutes = 0\ncloud = "small"\npaths = ["a"]', "up to 5"),
+        ('minutes = 6\ncloud = "small"\npaths = ["a"]\nbecause = " "', "if `because` says why"),
+        ('minutes = 6\ncloud = "small"\npaths = ["a"]\nbecause = 1', "because takes a text"),
+        ('minutes = 0\ncloud = "small"\npaths = ["a"]\nbecause = "x"', "up to 5"),
         ('minutes = 1\ncloud = "large"\npaths = ["a"]', "storage, small, none, full, bare"),
         ('minutes = 1\ncloud = "small"\npaths = []', "list of globs"),
         ('minutes = 1\ncloud = "small"\npaths = ["a"]\nalso = "tests/x.py"', "list of files"),
@@ -118,6 +121,10 @@ def test_a_pack_declares_the_cloud_that_its_tests_need(pack: Pack) -> None:
 def test_a_wrong_declaration_is_named(text: str, part: str) -> None:
     with pytest.raises(ValueError, match=part):
         packs.parse("one", text)
+
+
+def test_a_pack_may_take_longer_if_it_says_why() -> None:
+    assert packs.parse("one", 'minutes = 9\ncloud = "small"\npaths = ["a"]\nbecause = "x"').minutes == 9
 
 
 PASSED = {"one": Run("passed"), "two": Run("passed"), "three": Run("passed")}

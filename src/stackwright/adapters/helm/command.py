@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from stackwright.adapters.helm import rendered
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, error_message, is_transient
@@ -31,6 +34,8 @@ HISTORY = "10"
 KUBERNETES = "1.35.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
+_POST_RENDER = "error while running post render"  # without _REFUSED, such as a process that was killed
+_REFUSED = re.compile(f"^{re.escape(rendered.REFUSED)}(.*)$", re.MULTILINE)
 Check = Callable[[], Awaitable[None]]
 
 LIBRARY = "\ntype: library"  # in Chart.yaml
@@ -74,7 +79,7 @@ class HelmCli:
         fence: Fence = unfenced,
     ) -> None:
         """share: how many of the `parallel` processes may be for one namespace; None for all
-        records: reads, without a cache, the records of releases to check them; None where they are trusted
+        records: reads, without a cache, the records of releases to check them; None where these and charts are trusted
         fence: called before each start of Helm, which may have waited long for its slot
         """
         self._charts = charts
@@ -96,17 +101,17 @@ class HelmCli:
             await self._run(
                 namespace, "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
                 "--namespace", namespace, "--values", values, "--reset-values", "--history-max", HISTORY,
-                "--labels", labels, check=self._check(action.release),
+                "--labels", labels, *self._guard(namespace, action.chart), check=self._check(action.release),
             )  # fmt: skip
 
     async def rollback(self, release: Key, revision: int) -> None:
         namespace, name = release
-        words = ("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
+        words = ("rollback", name, str(revision), "--no-hooks", "--namespace", namespace, "--history-max", HISTORY)
         await self._run(namespace, *words, check=self._check(release, revision))
 
     async def uninstall(self, release: Key) -> None:
         namespace, name = release
-        words = ("uninstall", name, "--namespace", namespace, "--ignore-not-found")
+        words = ("uninstall", name, "--no-hooks", "--namespace", namespace, "--ignore-not-found")
         await self._run(namespace, *words, check=self._check(release))
 
     async def render(self, chart: str, values: Mapping[str, Any], release: Key, version: str = "") -> str:
@@ -128,6 +133,18 @@ class HelmCli:
         if not (folder / name / "Chart.yaml").is_file():
             raise TerminalError(f"chart {name} does not exist in {folder}")
         return str(folder / name)
+
+    def _guard(self, namespace: str, chart: str) -> tuple[str, ...]:
+        """Options by which Helm applies only objects that may belong to the release, and runs no hooks."""
+        if self._records is None:
+            return ()
+        rights = rendered.PRIVILEGED if chart in self._privileged else rendered.PLAIN
+        words = ("-P", "-m", rendered.__name__, namespace, rights)
+        return ("--no-hooks", "--post-renderer", sys.executable, *(f"--post-renderer-args={word}" for word in words))
+
+    @functools.cached_property
+    def _privileged(self) -> frozenset[str]:
+        return privileged_charts(self._charts)
 
     def _check(self, release: Key, revision: int = 0) -> Check:
         async def check() -> None:
@@ -175,6 +192,8 @@ def failure(command: str, text: str) -> Exception:
     """Helm's error: TransientError if a retry may help, otherwise TerminalError, with each line that names a cause
     once.
     """
+    if found := _REFUSED.search(text):
+        return TerminalError(f"helm {command}: {found[1][:2000]}")
     lines = dict.fromkeys(_KLOG.sub("", line.strip()) for line in text.splitlines() if line.strip())
     useful = [
         line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
@@ -183,7 +202,7 @@ def failure(command: str, text: str) -> Exception:
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter
     message = f"helm {command}: {reason[:2000] or 'failed without a message'}"
-    return TransientError(message) if is_transient(text) else TerminalError(message)
+    return TransientError(message) if is_transient(text) or _POST_RENDER in text else TerminalError(message)
 
 
 def _version(version: str) -> tuple[str, ...]:

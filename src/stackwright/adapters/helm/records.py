@@ -3,38 +3,18 @@
 Helm trusts its records: it deletes, patches and creates the objects in them, in any namespace that these name, and runs
 their hooks, all with the operator's rights. But every user who may write Secrets in a namespace can forge a record. So
 Helm is started only if each object is of a kind in shipped charts and in the release's own namespace; shipped charts
-have no hooks. A text that Helm's parsers may read differently from ours is rejected.
+have no hooks.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Iterable
-from typing import Any
-
-import yaml
 
 from stackwright.api.kinds import INGRESS_CLASS, SECRET
-from stackwright.core.helm.records import PAYLOAD, SELECTOR, Unreadable, record_of
+from stackwright.core.helm.manifests import KINDS, OF_CLUSTER, Unreadable, document_headers, kind_of
+from stackwright.core.helm.records import PAYLOAD, SELECTOR, record_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, TerminalError
-
-KINDS = frozenset(
-    {
-        ("", "ConfigMap"), ("", "PersistentVolumeClaim"), ("", "Service"), ("", "ServiceAccount"),
-        ("apps", "DaemonSet"), ("apps", "Deployment"), ("apps", "StatefulSet"),
-        ("batch", "CronJob"), ("batch", "Job"),
-        ("networking.k8s.io", "Ingress"), ("networking.k8s.io", "NetworkPolicy"),
-        ("policy", "PodDisruptionBudget"),
-        ("rbac.authorization.k8s.io", "Role"), ("rbac.authorization.k8s.io", "RoleBinding"),
-    }
-)  # fmt: skip
-"""Group and kind of the namespaced objects in charts of HelmBundles. IngressClass is the only other kind."""
-MOST = 500
-"""Maximum number of documents in a manifest, of levels in a document, and of keys in the levels that are checked."""
-_SEPARATOR = re.compile(r"^---.*$", re.MULTILINE)
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # Helm's parser is a port of the C one
 
 
 async def check_records(reader: Reader, release: Key, revision: int = 0) -> None:
@@ -71,10 +51,10 @@ def _classes(secret: Object, release: Key) -> frozenset[str]:
         raise Unreadable("belongs to another release")
     found = set()
     for head in document_headers(record.get("manifest") or ""):
-        kind = (head.get("apiversion", "").rpartition("/")[0], head.get("kind", ""))
+        kind = kind_of(head)
         if kind in KINDS and head.get("metadata.namespace", namespace) == namespace:
             continue
-        if kind != (INGRESS_CLASS.group, INGRESS_CLASS.kind) or not head.get("metadata.name"):
+        if kind != OF_CLUSTER or not head.get("metadata.name"):
             raise Unreadable("contains an object of another namespace, or of a kind that no shipped chart creates")
         found.add(head["metadata.name"])
     return frozenset(found)
@@ -89,80 +69,3 @@ async def _check_class(reader: Reader, release: Key, name: str) -> None:
     marks = (found or {"metadata": {}})["metadata"].get("annotations") or {}
     if found and (marks.get("meta.helm.sh/release-namespace"), marks.get("meta.helm.sh/release-name")) != release:
         raise Unreadable("contains an IngressClass of another release")
-
-
-def document_headers(manifest: object) -> list[dict[str, str]]:
-    """For each document: apiversion, kind, metadata.name and metadata.namespace, if present, and the other strings of
-    these levels. Raises Unreadable.
-    """
-    if not isinstance(manifest, str):
-        raise Unreadable("has a manifest that is not a string")
-    if any(line.rstrip() != "---" for line in map(re.Match.group, _SEPARATOR.finditer(manifest))):
-        raise Unreadable("has a manifest with text beside a separator of documents")
-    if len(documents := _SEPARATOR.split(manifest, MOST)) > MOST:
-        raise Unreadable("has a manifest with too many documents")
-    if any(text.strip() != text.strip(" \n") for text in documents):  # YAML keeps white space that Helm trims
-        raise Unreadable("has a manifest with white space other than blanks around a document")
-    try:
-        found = [_head(yaml.parse(text, Loader=_LOADER)) for text in documents]
-    except (yaml.YAMLError, ValueError, RecursionError):
-        raise Unreadable("has a manifest that cannot be read") from None
-    return [head for head in found if head is not None]
-
-
-class _Level:
-    """An open collection: `prefix` of its keys, None if they do not matter, and the `key` whose value is next."""
-
-    def __init__(self, prefix: str | None) -> None:
-        self.prefix, self.key = prefix, ""
-
-
-def _head(events: Iterable[Any]) -> dict[str, str] | None:
-    """The head of one document, None if it is empty. Parsing by events bounds the memory for a hostile text."""
-    found: dict[str, str] = {}
-    levels: list[_Level] = []
-    seen: set[str] = set()
-    for event in events:
-        if isinstance(event, yaml.DocumentStartEvent) and ("" in seen or event.explicit or event.version or event.tags):
-            raise ValueError
-        if isinstance(event, yaml.CollectionEndEvent):
-            levels.pop()
-        if not isinstance(event, yaml.NodeEvent):
-            continue
-        level = levels[-1] if levels else None
-        prefix = None
-        if level is None:
-            if not isinstance(event, yaml.MappingStartEvent) or event.flow_style or seen:
-                raise ValueError  # Kubernetes reads {…} as JSON
-            seen.add("")
-            prefix = ""
-        matters = level is None or level.prefix is not None
-        if matters and (event.anchor or event.tag):  # an alias has an anchor too
-            raise ValueError
-        if level is not None and level.prefix is not None:
-            if not level.key:
-                level.key = _key(event, level.prefix, seen)
-                continue
-            if isinstance(event, yaml.ScalarEvent):
-                found[level.key] = event.value
-            elif isinstance(event, yaml.MappingStartEvent) and level.key == "metadata":
-                prefix = "metadata."
-            level.key = ""
-        if isinstance(event, yaml.CollectionStartEvent):
-            if len(levels) >= MOST:
-                raise ValueError
-            levels.append(_Level(prefix))
-    return found if seen else None
-
-
-def _key(event: Any, prefix: str, seen: set[str]) -> str:
-    """The key with its prefix, in lower case. Some parsers ignore case and differ in which duplicate counts, so there
-    must be none in any case. Keys of Kubernetes in these levels consist of letters only.
-    """
-    if not isinstance(event, yaml.ScalarEvent) or not (event.value.isascii() and event.value.isalpha()):
-        raise ValueError
-    key = prefix + event.value.casefold()
-    if key in seen or key == "items" or len(seen) > MOST:  # the objects in a list would not be checked
-        raise ValueError
-    seen.add(key)
-    return key

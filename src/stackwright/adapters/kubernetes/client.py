@@ -22,7 +22,7 @@ from lightkube.types import PatchType
 from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
-from stackwright.api.fields.naming import NAMESPACE, OBJECT
+from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
@@ -211,8 +211,13 @@ def _object(content: bytes) -> Object:
 
 
 def _collection_url(call: Call, namespace: str) -> str:
-    """The path of the objects of a kind, in one namespace or in all."""
+    """The path of the objects of a kind, in one namespace or in all. An apiVersion may be from a user's manifest."""
     kind = call.kind
+    if not (RESOURCE.matches(kind.version) and RESOURCE.matches(kind.plural)) or (
+        kind.group and not GROUP.matches(kind.group)
+    ):
+        named = f"{kind.group}/{kind.version}/{kind.plural}"
+        raise TerminalError(f"{call.verb} {kind.kind[:SHOWN]}: {named[:SHOWN]!r} is not a resource of an API")
     parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
     if kind.namespaced and namespace:
         if not NAMESPACE.matches(namespace):

@@ -17,7 +17,10 @@ from stackwright.api.meta import Kind
 from stackwright.core.plan import Key
 from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, UndeclaredStatus
 
-_RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
+_RBAC = re.compile(
+    r'(?:User "(?P<user>[^"]+)" )?cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" '
+    r'in API group "(?P<group>[^"]*)"(?P<where>.*)'
+)
 # Server-side apply reports a field that the schema does not have as an internal error of the server.
 _OUR_FAULT = ("field not declared in schema", "failed to create typed patch object", "duplicate entries for key")
 _UNDECLARED = re.compile(r"\bstatus\.([^\s:]+): field not declared in schema")
@@ -90,7 +93,8 @@ def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception
         return TerminalError(f"{call}: {message}")
     group = found["group"] or "core"
     missing = f"{found['verb']} {found['resource']} of the API group {group}{found['where']}"
-    return TerminalError(f"{call}: the operator lacks the RBAC permission to {missing}")
+    account = (found["user"] or "this user").removeprefix("system:serviceaccount:")
+    return TerminalError(f"{call}: {account} lacks the RBAC permission to {missing}")
 
 
 def _causes(status: Mapping[str, Any], message: str) -> str:

@@ -9,13 +9,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from stackwright.api.errors import shortened
 from stackwright.api.fields.naming import Format
 
 FORMAT = Format(
     r"((\S+ ){4}\S+|@(hourly|daily|weekly|monthly|yearly))",
     None,
-    "must be five fields of cron, such as 0 3 * * 1, or @hourly, @daily, @weekly, @monthly or @yearly",
+    "must be five fields with one space between them (minute, hour, day of month, month, day of week), such as "
+    "0 3 * * 1 for Mondays at 03:00, or @hourly, @daily, @weekly, @monthly or @yearly",
 )
+SHOWN = 21  # characters of a wrong part in an error, with the …
 
 
 def _numbered(names: str, first: int) -> Mapping[str, int]:
@@ -31,21 +34,40 @@ class _Part:
     highest: int
     names: Mapping[str, int] = field(default_factory=dict)
 
-    def holds(self, text: str) -> bool:
-        return all(self._item(item) for item in text.split(","))
+    def problem(self, text: str) -> str:
+        """What is wrong with the field, and what is allowed; empty if nothing is wrong."""
+        found = ((item, why) for item in text.split(",") if (why := self._wrong(item)))
+        item, why = next(found, ("", ""))
+        if not why:
+            return ""
+        named = f" or {' '.join(self.names)}" if self.names else ""
+        first, last = self.lowest, self.lowest + 2
+        return (
+            f"{self.name} {_short(text)}: {_short(item)} {why}; allowed: *, numbers from "
+            f"{self.lowest} to {self.highest}{named}, ranges ({first}-{last}), steps (*/2), and "
+            "lists of these with commas"
+        )
 
-    def _item(self, text: str) -> bool:
+    def _wrong(self, text: str) -> str:
         span, slash, step = text.partition("/")
         if slash and not (re.fullmatch("[0-9]{1,4}", step) and int(step)):
-            return False
+            return "has a step that is not a number from 1"
         if span in ("*", "?"):
-            return True
+            return ""
         numbers = [self._number(each) for each in span.split("-")]
         known = [number for number in numbers if number is not None and self.lowest <= number <= self.highest]
-        return len(known) == len(numbers) <= 2 and known == sorted(known)
+        if len(known) < len(numbers):
+            return "is out of range" if None not in numbers else "is not a number"
+        if len(numbers) > 2:
+            return "is not a range of two numbers"
+        return "" if known == sorted(known) else "is a range whose first number is the larger one"
 
     def _number(self, text: str) -> int | None:
         return int(text) if re.fullmatch("[0-9]{1,4}", text) else self.names.get(text.lower())
+
+
+def _short(text: str) -> str:
+    return repr(shortened(text, SHOWN))
 
 
 _PARTS = (
@@ -60,11 +82,7 @@ _PARTS = (
 def _checked(text: str) -> str:
     if text.startswith("@"):
         return text
-    wrong = [
-        f"{part.name} {each!r} is not within {part.lowest} to {part.highest}"
-        for part, each in zip(_PARTS, text.split(), strict=True)
-        if not part.holds(each)
-    ]
+    wrong = list(filter(None, (part.problem(each) for part, each in zip(_PARTS, text.split(" "), strict=True))))
     if wrong:
         raise ValueError("; ".join(wrong))
     return text

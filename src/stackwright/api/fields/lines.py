@@ -6,11 +6,11 @@ unless its field is intended for several lines; tests/unit/api/test_lines.py lis
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
+from stackwright.api.errors import name_of
 from stackwright.api.fields.naming import Format
 
 # For use in [^…]: control characters except the tab, and all characters that some program treats as a line break.
@@ -29,13 +29,13 @@ OptionName = Annotated[str, OPTION]
 
 
 def unlined(values: Any, path: str) -> Iterator[str]:
-    """Paths of all keys and texts in free-form values that are not single lines. Such a key ends its path."""
+    """Paths of all keys and texts in free-form values that are not single lines. Such a key, as ***, ends its path."""
     if isinstance(values, Mapping):
         for key, value in values.items():
             if LINE.matches(str(key)):
-                yield from unlined(value, f"{path}.{key}")
+                yield from unlined(value, f"{path}.{name_of(key)}")
             else:
-                yield f"{path}.{re.sub(f'[{BREAKS}].*', '…', str(key), flags=re.DOTALL)}"
+                yield f"{path}.{name_of(key)}"
     elif isinstance(values, list):
         for index, value in enumerate(values):
             yield from unlined(value, f"{path}[{index}]")

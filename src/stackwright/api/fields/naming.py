@@ -103,6 +103,9 @@ NAMESPACE = Format("[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63, _DASHED)
 OBJECT = Format(r"[a-z0-9]+((-+|\.)[a-z0-9]+)*", 253, _DOTTED)
 SECRET_KEY = Format("[-._a-zA-Z0-9]+", 253, "must be letters, digits, '-', '_' and '.'")
 
+GROUP = OBJECT  # of an API
+RESOURCE = NAMESPACE  # a version of an API, and the plural of a kind
+
 ObjectName = Annotated[str, OBJECT]
 OptionalObjectName = Annotated[str, replace(OBJECT, optional=True)]
 # Name of an object that is also the name of a Service, and so part of a host name.

@@ -30,6 +30,18 @@ def _network(value: str) -> str:
     return value
 
 
+def unusable(address: str, network: str) -> str:
+    """Why no interface in a network can have an address, as Neutron decides it; empty if one can."""
+    ip, net = ipaddress.ip_address(address), ipaddress.ip_network(network, strict=False)
+    if ip not in net:
+        return f"is not in range {network}"
+    if ip == net.network_address and net.version == 4:
+        return f"is the network address of {network}"
+    if ip == net.broadcast_address and net.version == 4:
+        return f"is the broadcast address of {network}"
+    return ""
+
+
 Address = Annotated[Line, AfterValidator(_address)]
 Network = Annotated[Line, AfterValidator(_network)]
 InterfaceName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$")]

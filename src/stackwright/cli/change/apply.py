@@ -14,12 +14,11 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
-from stackwright.cli.common import nothing, say
+from stackwright.cli.common import TimeoutOption, nothing, say
 from stackwright.cli.confirm import YesOption
 from stackwright.cli.output import Data
 
 if TYPE_CHECKING:
-    from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.cli.manifests.load import Manifest
     from stackwright.core.ports import Cluster, Reader
 
@@ -34,9 +33,7 @@ def apply(
     ],
     namespace: OnlyNamespaceOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all objects are ready.")] = False,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
-    ] = 600,
+    timeout: TimeoutOption = 600,
     yes: YesOption = False,
     output: Annotated[
         Data | None,
@@ -61,18 +58,16 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
-    from stackwright.cli import untested
+    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests.load import BadManifest, check_changes, load_all
-    from stackwright.cli.manifests.namespaces import check_namespaces
+    from stackwright.cli.manifests.checks import check_all
+    from stackwright.cli.manifests.load import BadManifest, load_all
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
-            await check_namespaces(cluster, manifests)
-            await check_changes(cluster, manifests)
-            await dry_run(cluster, manifests)
-            untested.warn(manifests)
+            await check_all(cluster, manifests)
+            manifest_warnings.warn(manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             tell = say if output is None else nothing
@@ -89,28 +84,6 @@ def apply(
         run(work(load_all(file, namespace)))
     except BadManifest as error:
         fail(f"{error}\nNothing was applied.")
-
-
-async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
-    """Raises BadManifest with all errors that the API server reports.
-
-    Each manifest is validated alone, as if the others were not applied.
-    """
-    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.manifests.load import MANAGER, BadManifest
-    from stackwright.core.ports import Conflict, NotServed, TerminalError
-
-    there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
-    errors = []
-    for each in manifests:
-        if each.kind.namespaced and each.obj["metadata"]["namespace"] not in there:
-            continue
-        try:
-            await cluster.dry_run(each.kind, each.obj, MANAGER)
-        except (TerminalError, NotServed, Conflict) as error:
-            errors.append(f"{each.where}{error}")
-    if errors:
-        raise BadManifest("\n".join(errors))
 
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:

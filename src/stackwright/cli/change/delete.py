@@ -8,7 +8,7 @@ import typer
 
 from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.common import say
+from stackwright.cli.common import TimeoutOption, say
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ def delete(
     name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until the cloud is deleted.")] = True,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
-    ] = 600,
+    timeout: TimeoutOption = 600,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:

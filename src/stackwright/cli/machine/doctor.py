@@ -92,7 +92,7 @@ def doctor(
     if any((kubeconfig, common.given.context, file, images, nodes)):
         phase = progress() if output is Format.TEXT else silent
         asked = Asked(kubeconfig, _loaded(file or []), _place(images) if images else None, nodes, phase)
-        findings = [*run(_elsewhere(asked)), *_images(asked)]
+        findings = [*run(_of_cluster(asked)), *_images(asked)]
     else:
         findings = [*_variable(), *examine(LocalCluster.discover())]
     if output is Format.JSON:
@@ -112,15 +112,20 @@ def doctor(
 
 
 def _variable() -> list[Finding]:
-    """A bad $KUBECONFIG: all other commands fail with it, while this one examines the local cluster."""
-    from stackwright.cli.cluster import CliError, named
+    """What is wrong with $KUBECONFIG, by which all other commands find their cluster, while this one examines the local
+    one.
+    """
+    from stackwright.cli.cluster import CliError, is_local, named
     from stackwright.local.cluster.doctor import Finding
 
     try:
-        named()
+        path = named()
     except CliError as error:
         return [Finding("kubeconfig", "problem", str(error), "Set $KUBECONFIG to an existing file, or unset it.")]
-    return []
+    if path is None or is_local(path):
+        return []
+    text = f"The cluster of $KUBECONFIG ({path}) is not examined, only this machine."
+    return [Finding("kubeconfig", "note", text, f"`stackwright doctor --kubeconfig {path}` examines that cluster.")]
 
 
 def _loaded(files: list[Path]) -> list[Manifest]:
@@ -145,6 +150,19 @@ def _place(prefix: str) -> Prefix:
         return reference.prefix(prefix)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--images") from None
+
+
+async def _of_cluster(asked: Asked) -> list[Finding]:
+    """Findings about any cluster; one that cannot be examined is a finding, too."""
+    from stackwright.cli.cluster import CliError, explained
+    from stackwright.core.ports import Conflict, TerminalError, TransientError
+    from stackwright.local.cluster.doctor import Finding
+
+    try:
+        return await _elsewhere(asked)
+    except (CliError, Conflict, TerminalError, TransientError) as error:
+        common.trace()
+        return [Finding("cluster", "problem", explained(error), "")]
 
 
 async def _elsewhere(asked: Asked) -> list[Finding]:
@@ -173,7 +191,8 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
         if asked.nodes:
             image = known["operator"] if asked.place else _installed_image(seen.operator)
             with asked.phase("Examine nodes") as report:
-                found += await probe.examine(cluster, concerned(seen.all(NODE), demand), image, demand, report)
+                nodes = concerned(seen.all(NODE), demand)
+                found += await probe.examine(cluster, nodes, image, demand, report, operator=seen.operator)
         objects, unknown = await _objects(cluster)
         namespaces = {each["metadata"].get("namespace", "") for each in objects} - {""}  # some kinds have none
         found += unmanaged(seen.operator, namespaces.union(demand.namespaces))

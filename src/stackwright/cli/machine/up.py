@@ -63,6 +63,9 @@ def up(
     The command asks for confirmation before it removes nodes with their data, and before a file deletes or uninstalls
     parts of an existing cloud, unless --yes is given.
 
+    The manifests of a file are checked before the first step; the cluster checks them, too, if its operator already has
+    this version.
+
     A second call changes nothing and ends in seconds; it checks a token and the virtual machine again.
 
     For example:
@@ -100,7 +103,7 @@ def up(
         context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
         context.applicable = lambda manifest: _applicable(context.kubeconfig_in_use, manifest, ask=not yes)
         if file:
-            _loaded(file)
+            _check_early(context, _loaded(file))
         if not yes:
             _ask_about_nodes(context)
         bringup.up(context, progress(), skipped)
@@ -138,6 +141,40 @@ def _loaded(file: Path) -> list[Manifest]:
         raise LocalError(str(error)) from None
 
 
+def _check_early(context: Context, manifests: list[Manifest]) -> None:
+    """Checks the manifests as `apply` does, before any step, if the operator of this version runs in the cluster.
+
+    Another version may have other kinds and checks, which this `up` replaces. Raises LocalError.
+    """
+    import asyncio
+
+    from stackwright.cli.cluster import CliError, connected, is_stopped
+    from stackwright.cli.follow import operators_of
+    from stackwright.cli.manifests.checks import check_all
+    from stackwright.cli.manifests.load import BadManifest
+    from stackwright.core.kubernetes.operator import images_of
+    from stackwright.core.ports import TerminalError, TransientError
+    from stackwright.local.commands import LocalError
+    from stackwright.local.config import IMAGE_PREFIX
+    from stackwright.local.image import images
+
+    if not context.kubeconfig and (is_stopped() or not context.cluster.kubeconfig.exists()):
+        return
+    ours = images.references(context.image_prefix or IMAGE_PREFIX)["operator"]
+
+    async def work() -> None:
+        async with connected(context.kubeconfig_in_use) as cluster:
+            if any(ours in images_of(each) for each in await operators_of(cluster) or ()):
+                await check_all(cluster, manifests)
+
+    try:
+        asyncio.run(work())
+    except (BadManifest, TerminalError) as error:
+        raise LocalError(f"{error}\nNothing was changed.") from None
+    except (CliError, TransientError):
+        return  # the steps repair a cluster that does not respond, or report it, and the last one checks again
+
+
 def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     """The objects to apply, after the user confirmed what they would delete.
 
@@ -146,10 +183,10 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     import asyncio
     import json
 
-    from stackwright.cli import untested
+    from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests.load import BadManifest
+    from stackwright.cli.manifests.load import BadManifest, check_changes
     from stackwright.cli.manifests.namespaces import check_namespaces, ordered
     from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
@@ -159,7 +196,8 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
-            untested.warn(manifests)
+            await check_changes(cluster, manifests)
+            manifest_warnings.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost
 

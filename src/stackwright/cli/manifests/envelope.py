@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stackwright.api.errors import shown
+from stackwright.api.errors import name_of, shown
 from stackwright.api.fields import naming
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.wording import choices
+from stackwright.controllers.infra.clusterapi import written_shape
+from stackwright.core.shapes import ListOf, Struct, misfits
 
 Object = Mapping[str, Any]
 _SPEC = ("spec", "status")
@@ -23,6 +25,12 @@ _FIELDS = {
     NAMESPACE.kind: _SPEC,
     SECRET.kind: ("data", "stringData", "type", "immutable"),
     CONFIGMAP.kind: ("data", "binaryData", "immutable"),
+}
+# The types of the other fields; `_data` checks those that may be secret.
+_SHAPES = {
+    NAMESPACE.kind: Struct({"spec": Struct({"finalizers": ListOf(str)})}),
+    SECRET.kind: Struct({"type": str, "immutable": bool}),
+    CONFIGMAP.kind: Struct({"immutable": bool}),
 }
 _BINARY = {("Secret", "data"), ("ConfigMap", "binaryData")}
 _WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -54,17 +62,22 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))
     wanted = [field for field in fields if field != "status"]
-    errors += [f"{key}: unknown field; {choices(key, wanted)}" for key in document if key not in fields]
+    errors += [f"{name_of(key)}: unknown field; {choices(key, wanted)}" for key in document if key not in fields]
     for field in ("data", "stringData", "binaryData"):
         if field in document and field in fields:
             errors += _data(kind.kind, field, document[field])
     return errors
 
 
+def companion_errors(document: Object, kind: Kind) -> list[str]:
+    """Errors in the types of fields, for kinds that are not ours; the API server checks the rest."""
+    return list(misfits(document, _SHAPES.get(kind.kind) or written_shape(kind), ""))
+
+
 def _metadata(meta: Any, kind: Kind) -> list[str]:
     if not isinstance(meta, dict):
         return ["metadata: is required, with a name"]
-    errors = [f"metadata.{key}: unknown field; {choices(key, _KNOWN)}" for key in meta if key not in _KNOWN]
+    errors = [f"metadata.{name_of(key)}: unknown field; {choices(key, _KNOWN)}" for key in meta if key not in _KNOWN]
     errors += _name("name", meta.get("name"), naming.NAMESPACE if kind == NAMESPACE else naming.OBJECT)
     if meta.get("namespace") is not None:
         if kind.namespaced:
@@ -111,7 +124,9 @@ def _owners(value: Any) -> list[str]:
         if not isinstance(each, dict):
             errors.append(f"{path}: takes a mapping of {', '.join(allowed)}")
             continue
-        errors += [f"{path}.{key}: unknown field; {choices(key, allowed)}" for key in each if key not in allowed]
+        errors += [
+            f"{path}.{name_of(key)}: unknown field; {choices(key, allowed)}" for key in each if key not in allowed
+        ]
         for field in _OWNER:
             if each.get(field) in (None, ""):
                 errors.append(f"{path}.{field}: is required")
@@ -139,7 +154,7 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
     errors = []
     for key, text in value.items():
         if not _is_qualified(key):
-            errors.append(f"metadata.{field}: {key!r} {_QUALIFIED}")
+            errors.append(f"metadata.{field}: {shown(name_of(key))} {_QUALIFIED}")
         elif not isinstance(text, str):
             errors.append(f"metadata.{field}.{key}: {_TEXT}")
         elif problem := wrong(text):
@@ -167,7 +182,7 @@ def _data(kind: str, field: str, value: Any) -> list[str]:
     errors = []
     for key, text in value.items():
         if not naming.SECRET_KEY.matches(key):
-            errors.append(f"{field}: {key!r} is not a valid key: it {naming.SECRET_KEY.message}")
+            errors.append(f"{field}: {shown(name_of(key))} is not a valid key: it {naming.SECRET_KEY.message}")
         elif text is not None and not isinstance(text, str):
             errors.append(f"{field}.{key}: {_TEXT}")
         elif text is not None and (kind, field) in _BINARY and not _is_base64(text):

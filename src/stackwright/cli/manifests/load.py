@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MANAGER = "kubectl"
 LARGEST = 16 << 20  # bytes of a file; etcd takes 1.5 MiB for an object
 Object = dict[str, Any]
-# Other kinds that a manifest may contain; the API server validates their content.
+# Other kinds that a manifest may contain. The API server validates their content; here only the types are checked.
 COMPANIONS = {kind.kind: kind for kind in (NAMESPACE, SECRET, CONFIGMAP)}
 
 
@@ -143,7 +143,7 @@ def _documents(path: Path) -> Iterator[Any]:
 def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     """One document: the manifest, or its errors."""
     from stackwright.api.errors import printable
-    from stackwright.cli.manifests.envelope import envelope_errors
+    from stackwright.cli.manifests.envelope import companion_errors, envelope_errors
 
     if not isinstance(document, dict):
         return None, ["is not a mapping; write apiVersion, kind, metadata and spec"]
@@ -155,6 +155,8 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     if kind.kind in BY_KIND:
         document = _without_nulls(document, kind)
         errors += _spec_errors(document, kind.kind)
+    else:
+        errors += companion_errors(document, kind)
     if errors:
         return None, [printable(error) for error in errors]
     meta = dict(document["metadata"])
@@ -172,7 +174,7 @@ def _lacking(name: Any) -> str:
     from stackwright.api.errors import NOT_SUPPORTED, shown
     from stackwright.api.wording import choices
 
-    known = [*BY_KIND, *COMPANIONS, "the kinds of Cluster API, by their apiVersion"]
+    known = [*BY_KIND, *COMPANIONS, "kinds of Cluster API (with an apiVersion of its groups)"]
     if isinstance(name, str) and name in reference.KINDS:
         return f"{name} {NOT_SUPPORTED}; allowed: {', '.join(known)}"
     return f"{'is required' if name is None else f'unknown kind {shown(name)}'}; {choices(name, known)}"
@@ -207,7 +209,7 @@ def _spec_errors(document: Object, name: str) -> list[str]:
 
     spec = document["spec"]
     if not isinstance(spec, dict):
-        return ["spec: is not a mapping"]
+        return ["spec: must be a mapping of fields"]
     if BY_KIND[name] in CLOUD_KINDS:
         meta = document.get("metadata")
         obj = {**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec}

@@ -16,7 +16,7 @@ import yaml
 from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from stackwright.api.errors import shortened
+from stackwright.api.errors import name_of, shortened
 from stackwright.core.bounds import DEEPEST
 
 # Limits of one document; each alias counts with its expansion.
@@ -129,10 +129,10 @@ def _check_key(key: Node, seen: set[str]) -> None:
         return
     if key.tag != _STR:
         raise _bad(
-            key, f"a key must be a string, and YAML reads this one as another type; quote it: '{_short(key.value)}'"
+            key, f"a key must be a string, and YAML reads this one as another type; quote it: '{name_of(key.value)}'"
         )
     if key.value in seen:
-        raise _bad(key, f"the key {_short(key.value)} occurs twice in this mapping")
+        raise _bad(key, f"the key {name_of(key.value)} occurs twice in this mapping")
     seen.add(key.value)
 
 

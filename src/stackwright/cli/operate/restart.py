@@ -11,7 +11,7 @@ import typer
 
 from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.common import say
+from stackwright.cli.common import TimeoutOption, say
 
 if TYPE_CHECKING:
     from stackwright.api.meta import Kind
@@ -33,9 +33,7 @@ def restart(
     ],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until all new pods are ready.")] = True,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
-    ] = 600,
+    timeout: TimeoutOption = 600,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Restart the pods of a service, of the operator, or of one workload, by a rolling update.

@@ -8,7 +8,7 @@ import typer
 
 from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.common import say
+from stackwright.cli.common import TimeoutOption, say
 from stackwright.cli.confirm import YesOption
 
 
@@ -20,9 +20,7 @@ def rollback(
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until the cloud is ready.")] = True,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
-    ] = 900,
+    timeout: TimeoutOption = 900,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:

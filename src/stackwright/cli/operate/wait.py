@@ -8,7 +8,7 @@ import typer
 
 from stackwright.cli import common, completion, object_names
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.common import nothing
+from stackwright.cli.common import TimeoutOption, nothing
 from stackwright.cli.follow import Goal, Patience, first, follow
 from stackwright.cli.output import Data
 
@@ -29,9 +29,7 @@ def wait(
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
     goal: Annotated[Goal, typer.Option("--for", help="State to wait for.")] = Goal.READY,
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", min=0, help="Timeout of the wait in seconds.")
-    ] = 600,
+    timeout: TimeoutOption = 600,
     keep_waiting: Annotated[
         bool, typer.Option("--keep-waiting", help="Keep waiting while the object is blocked until a user acts.")
     ] = False,

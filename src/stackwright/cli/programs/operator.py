@@ -13,9 +13,11 @@ from stackwright.core.controller import ROLES
 def operator(
     controllers: Annotated[str, typer.Option(help=f"Roles to run, separated by commas: {', '.join(ROLES)}.")] = "all",
     images: Annotated[Path | None, typer.Option(help="JSON file that maps image names to references.")] = None,
-    health_port: Annotated[int | None, typer.Option(help="Port of /healthz, /readyz and /servingz.")] = None,
-    metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
-    webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
+    health_port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Port of /healthz, /readyz and /servingz.")
+    ] = None,
+    metrics_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of /metrics.")] = None,
+    webhook_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of the admission server.")] = None,
     webhook_certificate: Annotated[
         Path | None,
         typer.Option(
@@ -40,6 +42,12 @@ def operator(
     namespaces: Annotated[
         str, typer.Option(help="Namespaces that it manages, separated by commas; default: all of the cluster.")
     ] = "",
+    lease_lock: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File that all processes of the pod share; the last one to end releases the Lease."
+        ),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="Log level: DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
@@ -69,6 +77,7 @@ def operator(
         webhook_certificate,
         webhook_trust,
         _namespaces(namespaces),
+        lease_lock,
     )
     run(operate(options, end_process))
 

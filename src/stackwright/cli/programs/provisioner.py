@@ -12,7 +12,7 @@ def provisioner(
     path: Annotated[
         str, typer.Option(envvar="VOLUMES_PATH", help="Directory of the volumes.")
     ] = "/var/lib/stackwright-volumes",
-    health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
+    health_port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port of /healthz.")] = None,
     kubeconfig: Annotated[
         str | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the service account of the pod.")
     ] = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +19,9 @@ from stackwright.cli.pods import OPERATOR, Stream, containers_of, find_pods, str
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.kubernetes.logs import LogReader
+
+
+LONGEST = 2**31 - 1  # lines of a log
 
 
 class Lines(StrEnum):
@@ -39,6 +41,10 @@ class Choice:
     readable: bool = False
 
 
+def age(text: str) -> float:
+    return common.duration(text, least=1)
+
+
 def logs(
     what: Annotated[
         str,
@@ -49,13 +55,18 @@ def logs(
         ),
     ],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines as they are written.")] = False,
-    tail: Annotated[int, typer.Option("--tail", help="Number of lines from the end of each log; -1 for all.")] = 100,
+    tail: Annotated[
+        int,
+        typer.Option("--tail", min=-1, max=LONGEST, help="Number of lines from the end of each log; -1 for all."),
+    ] = 100,
     container: Annotated[
         str | None, typer.Option("--container", "-c", help="Print only the logs of this container.")
     ] = None,
     since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="DURATION", help="Print only lines younger than this: 90s, 15m, 2h."),
+        float | None,
+        typer.Option(
+            "--since", metavar="DURATION", parser=age, help="Print only lines younger than this: 90s, 15m, 2h."
+        ),
     ] = None,
     previous: Annotated[
         bool, typer.Option("--previous", "-p", help="Print the logs of the containers before their last restart.")
@@ -96,20 +107,15 @@ def logs(
             param_hint="--previous",
         )
     lines = output or (Lines.TEXT if sys.stdout.isatty() else Lines.JSON)
-    age = None if since is None else duration(since)
-    choice = Choice(follow, None if tail < 0 else tail, age, previous, container, lines is Lines.TEXT)
+    choice = Choice(
+        follow,
+        None if tail < 0 else tail,
+        None if since is None else int(since),
+        previous,
+        container,
+        lines is Lines.TEXT,
+    )
     run(_work(what, namespace, choice, kubeconfig))
-
-
-def duration(text: str) -> int:
-    """Seconds of 90s, 15m, 2h or 1h30m. Raises typer.BadParameter."""
-    found = re.fullmatch(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", text)
-    if not text or found is None:
-        raise typer.BadParameter(f"{text!r} is not a duration; write 90s, 15m, 2h or 1h30m", param_hint="--since")
-    hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    if not (total := hours * 3600 + minutes * 60 + seconds):
-        raise typer.BadParameter("must be longer than 0 s", param_hint="--since")
-    return total
 
 
 async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -> None:

@@ -14,6 +14,8 @@ import json
 import tarfile
 import time
 import zlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,12 +27,31 @@ from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOpt
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
+    from stackwright.api.meta import Kind
+    from stackwright.cli.pods import Stream
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
+
+    ReadLog = Callable[[Stream], AsyncIterator[str]]
 
 LINES = 2000
 MODE = 0o600
 FOLDER = "stackwright-report"  # in the archive
+MISSING = "missing.txt"  # in the archive
+NAMED = 10  # missing parts on the terminal
+
+
+@dataclass
+class Report:
+    """files: name → content. missing: what could not be read → why"""
+
+    files: dict[str, str] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def all(self) -> dict[str, str]:
+        """The files, and a list of what is missing."""
+        lines = [f"{what}: {why}\n" for what, why in self.missing.items()]
+        return {**self.files, **({MISSING: "".join(lines)} if lines else {})}
 
 
 def report(
@@ -42,6 +63,9 @@ def report(
 ) -> None:
     """Collect objects, conditions, events and logs for the diagnosis of a fault. Secrets are never read.
 
+    Exit code 0 if the report was written, also if parts of the cluster could not be read: they are named, and listed
+    in missing.txt of the report; 1 if nothing could be read, or the file could not be written.
+
     For example:
 
       stackwright report
@@ -50,18 +74,22 @@ def report(
     """
     from stackwright.cli.cluster import connected, fail, run
 
-    async def work() -> dict[str, str]:
+    async def work() -> Report:
         async with connected(kubeconfig) as cluster:
-            return {**await objects(cluster, namespace), **await _logs(cluster, namespace)}
+            return await collected(cluster, namespace, _log_reader(cluster))
 
     try:
         if is_foreign(file):
             fail(f"--file {file}: exists and is not a report, so it was not replaced; name a new file")
         found = run(work())
-        bundle(file, found)
+        bundle(file, found.all())
     except OSError as error:
         fail(f"--file {file}: {error.strerror or error}")
-    common.echo(f"{file}: {len(found)} files; check the content before you share it")
+    for what, why in list(found.missing.items())[:NAMED]:
+        common.echo(f"Missing: {what}: {why}", err=True)
+    if len(found.missing) > NAMED:
+        common.echo(f"Missing: {len(found.missing) - NAMED} more; {MISSING} in the report lists all", err=True)
+    common.echo(f"{file}: {len(found.all())} files; check the content before you share it")
 
 
 def is_foreign(path: Path) -> bool:
@@ -91,10 +119,35 @@ def bundle(path: Path, files: dict[str, str]) -> None:
         replace(path, text.getvalue(), MODE)
 
 
-async def objects(reader: Reader, namespace: str) -> dict[str, str]:
-    """File name → JSON: our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes."""
+async def collected(reader: Reader, namespace: str, logs: ReadLog) -> Report:
+    """Our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes; logs.
+
+    What cannot be read is missing. Raises the error of the first kind if none can be read.
+    """
+    from stackwright.api.kinds import POD
+
+    lists = await _lists(reader, namespace)
+    errors = [found for found in lists.values() if isinstance(found, Exception)]
+    if len(errors) == len(lists):
+        raise errors[0]
+    report = Report()
+    for (kind, space), found in lists.items():
+        if isinstance(found, Exception):
+            report.missing[f"objects of kind {kind.kind}" + (f" in namespace {space}" if space else "")] = str(found)
+        else:
+            report.files[f"objects/{space or 'cluster'}/{kind.plural}.json"] = _json(found)
+    for space in dict.fromkeys((OPERATOR_NAMESPACE, namespace)):
+        pods = lists[POD, space]
+        if isinstance(pods, Exception):
+            report.missing[f"logs in namespace {space}"] = "its pods could not be listed"
+        else:
+            await _add_logs(report, [pod for pod in pods if space == OPERATOR_NAMESPACE or not _well(pod)], logs)
+    return report
+
+
+async def _lists(reader: Reader, namespace: str) -> dict[tuple[Kind, str], list[Object] | Exception]:
+    """Kind and namespace (empty: of the cluster) → its objects, or why they cannot be read."""
     from stackwright.api import kinds
-    from stackwright.api.secrecy import blanked
     from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import Conflict, TerminalError, TransientError
 
@@ -103,15 +156,19 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     asked += [(kind, space) for kind in built_in for space in (namespace, OPERATOR_NAMESPACE)]
     asked += [(kind, "") for kind in (kinds.NODE, kinds.PV, kinds.STORAGE_CLASS)]
 
-    async def one(kind: Any, space: str) -> tuple[str, str]:
-        name = f"objects/{space or 'cluster'}/{kind.plural}.json"
+    async def one(kind: Kind, space: str) -> list[Object] | Exception:
         try:
-            found = [blanked(slim(obj)) for obj in await reader.list(kind, space)]
+            return await reader.list(kind, space)
         except (TransientError, TerminalError, Conflict) as error:
-            return f"{name}.error", str(error)
-        return name, json.dumps(found, indent=1, ensure_ascii=False, default=str)
+            return error
 
-    return dict(await asyncio.gather(*(one(kind, space) for kind, space in asked)))
+    return dict(zip(asked, await asyncio.gather(*(one(*each) for each in asked)), strict=True))
+
+
+def _json(found: list[Object]) -> str:
+    from stackwright.api.secrecy import blanked
+
+    return json.dumps([blanked(slim(obj)) for obj in found], indent=1, ensure_ascii=False, default=str)
 
 
 def slim(value: Any) -> Any:
@@ -126,26 +183,33 @@ def slim(value: Any) -> Any:
     return kept
 
 
-async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
+def _log_reader(cluster: KubernetesCluster) -> ReadLog:
     from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
-    from stackwright.api.kinds import POD
+
+    client = LogReader(cluster)
+
+    def lines(stream: Stream) -> AsyncIterator[str]:
+        place = Container(stream.namespace, stream.pod, stream.container)
+        return client.lines(place, LogRange(tail=LINES), follow=False)
+
+    return lines
+
+
+async def _add_logs(report: Report, pods: list[Object], logs: ReadLog) -> None:
     from stackwright.api.secrecy import hidden
     from stackwright.cli.pods import streams_of
     from stackwright.core.ports import TransientError
 
-    pods = await cluster.list(POD, OPERATOR_NAMESPACE)
-    pods += [pod for pod in await cluster.list(POD, namespace) if not _well(pod)]
-    client = LogReader(cluster)
-    found: dict[str, str] = {}
     for stream in streams_of(pods, None)[0]:
-        place = Container(stream.namespace, stream.pod, stream.container)
+        name = f"{stream.namespace}/{stream.pod}/{stream.container}"
+        text = ""
         try:
-            lines = [line async for line in client.lines(place, LogRange(tail=LINES), follow=False)]
+            async for line in logs(stream):
+                text += f"{line}\n"
         except TransientError as error:
-            lines = [str(error)]
-        text = "\n".join(lines)
-        found[f"logs/{stream.namespace}/{stream.pod}/{stream.container}.log"] = hidden(text)
-    return found
+            report.missing[f"{'rest of the ' if text else ''}log {name}"] = str(error)
+        if text:
+            report.files[f"logs/{name}.log"] = hidden(text)
 
 
 def _well(pod: Object) -> bool:

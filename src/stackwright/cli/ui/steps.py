@@ -23,6 +23,7 @@ SAYS = {
     "restart": "restarts: ",
     "missing": "missing: ",
     "untested": "untested: ",
+    "plaintext": "plain-text secret: ",
 }
 
 

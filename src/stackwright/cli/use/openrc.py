@@ -107,5 +107,7 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
     try:
         existing = yaml.safe_load(path.read_text()) if path.exists() else None
         return as_yaml(with_cloud(existing, name, clouds_entry(access, str(ca))))
+    except UnicodeDecodeError as error:
+        raise CliError(f"{path} was not changed: it is not UTF-8 text") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CliError(f"{path} was not changed: {error}") from error

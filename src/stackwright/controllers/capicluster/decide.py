@@ -86,7 +86,8 @@ def _progress(seen: Observed, want: Wanted, found: Progress) -> Plan:
         stage = waiting(stage_of((what, name)), f"{doing} {what} {name}", "Applying")
     else:
         first = next((part.slot for part in parts(want) if part.slot not in found.record), SUBNET)
-        stage = waiting(stage_of(first), found.wait)
+        blocks = blocked(stage_of(first), "ResourceAmbiguous", found.note)
+        stage = blocks if found.originals else waiting(stage_of(first), found.wait)
     return report(seen, stopped(stage), found.calls, 0.0 if found.calls else POLL, **written(found.record))
 
 
@@ -127,7 +128,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Pla
     )
     return report(
         seen,
-        (*(done(type_) for type_ in stages.STAGES[:3]), api, before.condition),
+        (done(NETWORK_READY, found.note), *(done(type_) for type_ in stages.STAGES[1:3]), api, before.condition),
         actions,
         DRIFT if api.status and before.condition.status else POLL,
         **written(found.record),

@@ -17,7 +17,7 @@ from stackwright.controllers.infra.pausing import capi_pause_cause
 from stackwright.controllers.infra.reads import cluster_referring
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
-from stackwright.core.objects import belongs, has_finalizer, is_deleting
+from stackwright.core.objects import belongs, is_deleting
 from stackwright.core.openstack.clouds import Clouds, Subscription
 from stackwright.core.openstack.resources import ResourceType, ids
 from stackwright.core.plan import Key, Object
@@ -83,6 +83,4 @@ def _asker(seen: Observed) -> Subscription:
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)
     known = ids(record_of(seen.status).items()) | given
-    return Subscription(
-        NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj)
-    )
+    return Subscription(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, seen.begun)

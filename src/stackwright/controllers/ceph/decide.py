@@ -28,6 +28,7 @@ from stackwright.core.objects import (
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
 from stackwright.core.secrets.writes import GatherSecret
 from stackwright.services.ceph.clients import claims
+from stackwright.services.ceph.exchange import taken
 from stackwright.services.ceph.features import CephSettings
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.ceph.values import (
@@ -51,8 +52,8 @@ def decide(seen: Observed) -> Plan:
         return _withdraw(seen, seen.settings)
     # Objects of an external Ceph are not watched.
     again = None if seen.settings.trial else REFRESH
-    if other := _owner(seen):
-        return Plan((), (blocked(EXCHANGE, "Taken", _taken(seen.settings, other)),), requeue=again)
+    if other := taken(seen.settings, seen.requests, key_of(seen.obj)):
+        return Plan((), (blocked(EXCHANGE, "Taken", other),), requeue=again)
     actions: list[Action] = []
     if not seen.settings.trial and not has_finalizer(seen.obj):
         actions.append(Finalizer(Ceph.KIND, seen.obj, True))  # objects in another namespace are not garbage-collected
@@ -66,25 +67,6 @@ def decide(seen: Observed) -> Plan:
         actions.append(Apply(CONFIGMAP, _health(seen), "absent"))
     actions += [*_credentials(seen, seen.settings), *_urls(seen, seen.settings)]
     return Plan(tuple(actions), (done(EXCHANGE), *_conditions(seen.health)), requeue=again)
-
-
-def _owner(seen: Observed) -> str:
-    """The Ceph object of another cloud that owns the requests; empty if there is none, or they are in our own
-    namespace.
-
-    An external Ceph may serve several clouds, each through its own namespace, because all use the same names of pools,
-    users and Secrets.
-    """
-    other = annotation(seen.requests, OWNER)
-    ours = seen.settings is None or seen.settings.trial or other == "/".join(key_of(seen.obj))
-    return "" if ours else other
-
-
-def _taken(settings: CephSettings, other: str) -> str:
-    return (
-        f"ConfigMap {settings.shared_namespace}/{REQUESTS} belongs to Ceph {other}; set another namespace in "
-        "features.ceph.shared_namespace, or delete the ConfigMap if that cloud no longer exists"
-    )
 
 
 def request(spec: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +166,8 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(Ceph.KIND, seen.obj, False)
-    found = [] if _owner(seen) else [(CONFIGMAP, seen.requests), (SECRET, seen.credentials)]
+    foreign = taken(settings, seen.requests, key_of(seen.obj))
+    found = [] if foreign else [(CONFIGMAP, seen.requests), (SECRET, seen.credentials)]
     mine = [Delete(kind, key_of(obj), "its Ceph object is deleted") for kind, obj in found if obj is not None]
     return Plan((*mine, gone))
 

@@ -1,7 +1,8 @@
 """(client, credentials from the Ceph provider) → the Secret of the client. Pure.
 
 New keys and monitors reach the Secret and, through it, the files in the pods. Clients read these when they connect, so
-nothing is restarted. The keys of an external Ceph are in a foreign Secret, which is polled, not watched.
+nothing is restarted. The keys of an external Ceph are in a foreign Secret, which is polled, not watched. They are for
+clients of the Ceph object that owns the namespace of this Secret (`services/ceph/exchange.py`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from stackwright.controllers.claimants import taken
 from stackwright.core.conditions import Condition, blocked, done, waiting, waiting_for
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
-from stackwright.core.plan import Action, Plan, staged
+from stackwright.core.plan import Action, Key, Plan, staged
 from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.core.secrets.writes import CephAccess
+from stackwright.services.ceph import exchange
 from stackwright.services.ceph.clients import claims
-from stackwright.services.ceph.values import REQUESTS
+from stackwright.services.ceph.values import KEYS, REQUESTS
 
 STAGE = "Account"
 POLL = 3.0
@@ -39,20 +41,26 @@ def decide(seen: Observed) -> Plan:
     if older := taken(seen.obj, seen.others, claims):
         return _report(seen, blocked(STAGE, "Taken", older))
     meta = seen.obj["metadata"]
-    if seen.source is None:
+    if seen.settings is None:
         return _report(seen, waiting_for(STAGE, f"Ceph {meta['namespace']}/{spec.instance}", "it does not exist"))
-    poll = None if seen.trial else POLL
-    if lack := _lacking(seen, spec.client):
-        return _report(seen, waiting(STAGE, lack, "WaitingForCeph"), requeue=poll)
+    trial, source = seen.settings.trial, (seen.settings.exchange(meta["namespace"]), KEYS)
+    ceph = (meta["namespace"], spec.instance)
+    if other := exchange.taken(seen.settings, seen.requests, ceph):
+        return _report(seen, blocked(STAGE, "Taken", other), requeue=REFRESH)
+    lack = _lacking(seen, source, spec.client)
+    if not lack and not exchange.owns(seen.settings, seen.requests, ceph):
+        lack = f"Waiting for ConfigMap {source[0]}/{REQUESTS}: it does not name Ceph {'/'.join(ceph)} as its owner"
+    if lack:
+        return _report(seen, waiting(STAGE, lack, "WaitingForCeph"), requeue=None if trial else POLL)
     version = (seen.keys or {})["metadata"]
     made = digest(seen.obj["spec"], version.get("uid"), version.get("resourceVersion"), meta["uid"])
-    refresh = None if seen.trial else REFRESH
+    refresh = None if trial else REFRESH
     if annotation(seen.secret, DIGEST) == made:
         return _report(seen, done(STAGE), made, refresh)
     access = CephAccess(
         (meta["namespace"], spec.secret_name),
         seen.obj,
-        seen.source,
+        source,
         spec.model_dump(by_alias=False),
         secret_uuid(meta["namespace"], spec.client),
         made,
@@ -65,9 +73,8 @@ def secret_uuid(namespace: str, client: str) -> str:
     return str(uuid.uuid5(_UUIDS, f"{namespace}/{client}"))
 
 
-def _lacking(seen: Observed, client: str) -> str:
-    assert seen.source
-    namespace, name = seen.source
+def _lacking(seen: Observed, source: Key, client: str) -> str:
+    namespace, name = source
     where = f"Waiting for Secret {namespace}/{name} of Ceph"
     asked = f"the request is in ConfigMap {namespace}/{REQUESTS}"
     if seen.keys is None:

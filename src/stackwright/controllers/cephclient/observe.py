@@ -1,4 +1,6 @@
-"""Reads a client, its Ceph, the field names of the handed-over Secret, and the client's own Secret."""
+"""Reads a client, its Ceph, the owner of the exchange, the field names of the provider's Secret, and the client's own
+Secret.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +8,28 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from stackwright.api.kinds import SECRET
+from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services.contracts import CephClient, CephClientSpec
 from stackwright.controllers.claimants import Claimants
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.services.ceph.features import CephSettings
 from stackwright.services.ceph.kind import Ceph
-from stackwright.services.ceph.values import KEYS
+from stackwright.services.ceph.values import KEYS, REQUESTS
 
 
 @dataclass(frozen=True)
 class Observed:
-    """source  the Secret with the keys of the Ceph provider; None without a Ceph object
-    others  CephClients in the namespace that name the same client or Secret
+    """settings  of the Ceph object; None without one
+    keys      the Secret of the Ceph provider
+    requests  the ConfigMap that names the owner of the exchange namespace
+    others    CephClients in the namespace that name the same client or Secret
     """
 
     obj: Object
-    source: Key | None = None
-    trial: bool = False
+    settings: CephSettings | None = None
     keys: Object | None = None
+    requests: Object | None = None
     secret: Object | None = None
     others: tuple[Object, ...] = ()
 
@@ -47,6 +51,12 @@ async def observe(claimants: Claimants, reader: Reader, key: Key, now: float) ->
         settings = CephSettings.model_validate((ceph.get("spec") or {}).get("settings") or {})
     except ValidationError:
         return Observed(obj, others=others)  # the Ceph object reports these errors
-    source = (settings.exchange(key[0]), KEYS)
-    secret = await reader.get(SECRET, (key[0], spec.secret_name))
-    return Observed(obj, source, settings.trial, await reader.get(SECRET, source), secret, others)
+    exchange = settings.exchange(key[0])
+    return Observed(
+        obj,
+        settings,
+        await reader.get(SECRET, (exchange, KEYS)),
+        await reader.get(CONFIGMAP, (exchange, REQUESTS)),
+        await reader.get(SECRET, (key[0], spec.secret_name)),
+        others,
+    )

@@ -130,11 +130,13 @@ def _stage(seen: Observed, found: Progress, lost: list[str], futile: str, unused
         text = f"Another client deleted floating IP {', '.join(lost)}; delete the claims that use them"
         return blocked(ADDRESSES, "ResourceNotFound", text)
     if found.wait:
-        return waiting(ADDRESSES, found.wait)
+        return (
+            blocked(ADDRESSES, "ResourceAmbiguous", found.note) if found.originals else waiting(ADDRESSES, found.wait)
+        )
     if any(call.do == "create" for call in found.calls):
         return waiting(ADDRESSES, "; ".join(filter(None, ("Creating a floating IP", unused))), "Applying")
     if futile:
         return blocked(ADDRESSES, "AddressesOfNoUse", futile)
     if names:
         return waiting(ADDRESSES, f"{exhausted(seen)}; not served: {names}", MAX_REACHED)
-    return done(ADDRESSES, unused)
+    return done(ADDRESSES, "; ".join(filter(None, (unused, found.note))))

@@ -16,7 +16,7 @@ from stackwright.controllers.infra.reads import cluster_of, list_if_served
 from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.controllers.infra.server_template import SERVER_KIND
 from stackwright.core.conditions import is_ready
-from stackwright.core.objects import has_finalizer, is_deleting, label
+from stackwright.core.objects import is_deleting, label
 from stackwright.core.openstack.clouds import Clouds, Query, Subscription, query
 from stackwright.core.openstack.resources import CloudResource, ResourceType, ids
 from stackwright.core.plan import Key, Object
@@ -136,5 +136,5 @@ def _asker(seen: Observed) -> Subscription:
     waits = is_deleting(seen.obj) or not is_ready(seen.obj) or bool(seen.waiting)
     serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
     known = ids(record_of(seen.status).items()) | {(t.what, t.id) for t in seen.found.given.values()}
-    key, begun = (meta["namespace"], meta["name"]), has_finalizer(seen.obj)
-    return Subscription(NAME, key, seen.identity, KINDS, known, waits, begun, serves)
+    key = (meta["namespace"], meta["name"])
+    return Subscription(NAME, key, seen.identity, KINDS, known, waits, seen.begun, serves)

@@ -29,6 +29,7 @@ LOGIN = (
 class CloudObservation:
     """paused   cause of the pause; empty if the object is not paused
     origin   where the object was first observed; see the module `origin`
+    begun    whether resources may have been created for it already, by an earlier process or in another cluster
     cloud    None while the credentials are not known
     failure  why the request to the cloud failed; `look` is None then
     after    seconds until the next attempt, if the cloud specifies them
@@ -40,6 +41,7 @@ class CloudObservation:
     errors: tuple[str, ...] = ()
     paused: str = ""
     origin: str = ""
+    begun: bool = True
     cloud: CloudRef | None = None
     failure: Condition | None = None
     look: ProjectView | None = None

@@ -1,10 +1,18 @@
-"""Kinds, labels and annotations of Cluster API that we read or write. Its CRDs may not be installed. Pure."""
+"""Kinds, labels and annotations of Cluster API that we read or write, and Images of the openstack-resource-controller.
+
+Their CRDs may not be installed, and may allow other types of fields: `shape_of` has what we read. Pure.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
+from stackwright.api.fields.naming import GROUP, RESOURCE
 from stackwright.api.meta import Kind
 from stackwright.core.objects import label
 from stackwright.core.plan import Object
+from stackwright.core.shapes import ListOf, MapOf, Struct
 
 CORE, IPAM = "cluster.x-k8s.io", "ipam.cluster.x-k8s.io"
 # We read only fields with the same names in both versions: v1beta2 came with Cluster API 1.11, v1beta1 will be removed.
@@ -12,12 +20,53 @@ CLUSTER = Kind(CORE, "v1beta2", "Cluster", "clusters", also=("v1beta1",))
 MACHINE = Kind(CORE, "v1beta2", "Machine", "machines", also=("v1beta1",))
 CLAIM = Kind(IPAM, "v1beta1", "IPAddressClaim", "ipaddressclaims")
 ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
+IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 INFRASTRUCTURE = f"infrastructure.{CORE}"
 NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
 PAUSED = f"{CORE}/paused"  # an annotation; its value is ignored
 WITHOUT_NAMESPACE = ("ExtensionConfig", "GlobalInClusterIPPool")
 # Annotation of an OpenStackCluster whose infrastructure another system manages and reports.
 MANAGED_BY = f"{CORE}/managed-by"
+
+ANY = Struct({})
+_REFERENCE = Struct({"apiVersion": str, "apiGroup": str, "kind": str, "name": str})
+_OWNER = Struct({"apiVersion": str, "kind": str, "name": str, "uid": str}, ("apiVersion", "kind", "name"))
+_CONDITION = Struct(
+    dict.fromkeys(("type", "status", "reason", "message", "lastTransitionTime"), str), ("type", "status")
+)
+_METADATA = Struct(
+    {
+        **dict.fromkeys(("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp"), str),
+        **dict.fromkeys(("labels", "annotations"), MapOf(str)),
+        "ownerReferences": ListOf(_OWNER),
+    },
+    ("name",),
+)
+# The specs of which we read fields. Required fields are those without which an object is as good as absent.
+_SPECS: Mapping[Kind, Struct] = {
+    CLUSTER: Struct({"paused": bool, "infrastructureRef": _REFERENCE}),
+    MACHINE: Struct({"bootstrap": Struct({"dataSecretName": str}), "failureDomain": str}),
+    CLAIM: Struct({"poolRef": _REFERENCE}),
+    ADDRESS: Struct({"address": str, "poolRef": _REFERENCE}, ("address",)),
+}
+_STATUSES: Mapping[Kind, Struct] = {
+    CLAIM: Struct({"addressRef": _REFERENCE, "conditions": ListOf(_CONDITION)}),
+    IMAGE: Struct({"id": str}),
+}
+
+
+def written_shape(kind: Kind) -> Struct:
+    """The fields that users write beside the metadata, for the kinds of `kind_of`, in any version."""
+    spec = _SPECS.get(kind, ANY)
+    return Struct({"spec": spec}, ("spec",) if spec.needs else ())
+
+
+@cache
+def shape_of(kind: Kind) -> Struct:
+    """The fields that we read of an object of another system; its CRD may allow anything else."""
+    written = written_shape(kind)
+    fields = {**written.fields, "metadata": _METADATA, "status": _STATUSES.get(kind, ANY)}
+    return Struct(fields, ("metadata", *written.needs))
 
 
 def kind_of(api_version: str, name: str) -> Kind | None:
@@ -26,14 +75,11 @@ def kind_of(api_version: str, name: str) -> Kind | None:
     The infrastructure provider is ours, so an unknown kind of that group is an error of the user.
     """
     group, _, version = api_version.rpartition("/")
-    if (
-        group == INFRASTRUCTURE
-        or not (group == CORE or group.endswith(f".{CORE}"))
-        or not name.isalnum()
-        or not version.isalnum()
-    ):
+    known = group == CORE or (group.endswith(f".{CORE}") and group != INFRASTRUCTURE)
+    word = name.lower()
+    if not (known and GROUP.matches(group) and RESOURCE.matches(version) and RESOURCE.matches(word)):
         return None
-    return Kind(group, version, name, plural(name.lower()), namespaced=name not in WITHOUT_NAMESPACE)
+    return Kind(group, version, name, plural(word), namespaced=name not in WITHOUT_NAMESPACE)
 
 
 def plural(word: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackwright.core.conditions import Wait
@@ -30,8 +30,8 @@ from stackwright.core.plan import Key
 Record = Mapping[ResourceKey, str]
 Others = Sequence[
     tuple[ResourceKey, CloudResource, bool]
-]  # slot, another resource with its mark, whether that is a foreign copy
-TWICE = 300.0  # maximum age difference in seconds of two volumes that a repeated create request made
+]  # slot, another resource with its mark, whether that may be no duplicate
+TWICE = 300.0  # maximum age difference in seconds of two resources that a repeated create request made
 
 
 def is_gone(thing: CloudResource) -> bool:
@@ -81,6 +81,8 @@ class Progress:
     waits_for  the resources whose deletion it waits for
     ambiguous  volumes of which exactly one is ours, but which one is unknown; the step waits for a user to resolve it
     copies     volumes that remain after deletion: they carry our mark, but are foreign copies or may be
+    originals  resources that are kept besides the recorded ones, because they may be the original ones; while a part is
+               missing, the step waits for a user to delete the wrong ones
     """
 
     record: Mapping[ResourceKey, Any]
@@ -91,6 +93,14 @@ class Progress:
     waits_for: Wait | None = None
     ambiguous: tuple[CloudResource, ...] = ()
     copies: tuple[CloudResource, ...] = ()
+    originals: tuple[CloudResource, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """Names the possible originals; empty if there are none."""
+        names = ", ".join(f"{thing.what} {thing.id}" for thing in self.originals)
+        text = "Kept, because they have the mark of a recorded one and may be the originals; delete the wrong ones"
+        return f"{text}: {names}" if names else ""
 
     @property
     def whole(self) -> bool:
@@ -109,9 +119,9 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
             things[slot] = thing
     lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
     others = _others(owner, record, look)
+    wanted = {part.slot for part in parts}
     if look.settled:
-        wanted = {part.slot for part in parts}
-        copied = {slot for slot, _, is_copy in others if is_copy}
+        copied = {slot for slot, thing, is_kept in others if is_kept and TYPES[thing.what].copied}
         for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
@@ -124,7 +134,8 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
                 known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
         return Progress(known, things=things, wait="Checking that no resource is missing")
-    twins = _twins(owner, others)
+    twins = _twins(owner, [(s, t, is_kept and (s in wanted or TYPES[t.what].copied)) for s, t, is_kept in others])
+    originals = tuple(t for s, t, is_kept in others if is_kept and s in wanted and not TYPES[t.what].copied)
     if lost or twins:
         return Progress(known, twins, lost, things)
     if ambiguous:
@@ -136,12 +147,15 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
             continue
         if not look.certain:
             return Progress(known, things=things, wait="Checking for resources of earlier requests")
+        if originals:
+            unclear = Progress(known, things=things, originals=originals)
+            return replace(unclear, wait=unclear.note)
         if wait := part.after(things):
             return Progress(known, things=things, wait=wait)
         call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
         return Progress({**known, part.slot: PendingId(part.slot)}, (call,), things=things)
     calls = _surplus(owner, parts, known, things)
-    return Progress(known, calls, things=things)
+    return Progress(known, calls, things=things, originals=originals)
 
 
 def _surplus(
@@ -166,19 +180,33 @@ def _surplus(
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
-    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_copy in others if not is_copy)
+    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_kept in others if not is_kept)
     return tuple(call for call in calls if call is not None)
 
 
 def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
-    """Resources with the mark of a slot for which another resource is recorded, and whether they are foreign copies."""
+    """Resources with the mark of a slot for which another resource is recorded, and whether they may be no duplicates:
+    volumes foreign copies, others the original ones.
+    """
     wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
     found = []
     for thing in look.things:
         slot, ours = wanted.get(thing.mark, (None, None))
         if slot and record[slot] != thing.id and not is_gone(thing):
-            found.append((slot, thing, TYPES[thing.what].copied and _is_copy(thing, ours)))
+            found.append((slot, thing, (_is_copy if TYPES[thing.what].copied else _is_original)(thing, ours)))
     return found
+
+
+def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
+    """Whether a resource may be older than the record: a list that lacked it made a restored object create another one.
+
+    A repeated create request leaves a resource that is unattached, and that was created within TWICE
+    seconds of the recorded one.
+    """
+    if ours is None or any(thing.facts.get(field) for field in TYPES[thing.what].detached):
+        return True
+    made, known = thing.facts.get(CREATED), ours.facts.get(CREATED)
+    return made is None or known is None or abs(made - known) > TWICE
 
 
 def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
@@ -204,14 +232,14 @@ def _ambiguous(found: Sequence[CloudResource]) -> bool:
 def plan_removal(owner: Owner, record: Record, look: ProjectView) -> Progress:
     """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
 
-    Duplicates are deleted before the recorded resource, and foreign copies are kept; the record, which is kept until
-    then, distinguishes them. Without a record all volumes that share a mark are kept: deleting them one at a time
-    would delete ours and every copy.
+    Duplicates are deleted before the recorded resource, and foreign copies of volumes are kept; the record, which is
+    kept until then, distinguishes them. Without a record all volumes that share a mark are kept: deleting them one at a
+    time would delete ours and every copy.
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
         return _until_gone(record, twins, "duplicates")
-    kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
+    kept_for = {(t.what, t.id): slot for slot, t, is_kept in others if is_kept and TYPES[t.what].copied}
     copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
     found = {(t.what, t.id): t for t in look.things if not is_gone(t)}

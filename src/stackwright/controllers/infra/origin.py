@@ -34,6 +34,16 @@ def origin_here(cluster: str, obj: Object) -> str:
     return f"{_EARLIER}{uid}" if has_finalizer(obj) else _digest(cluster, key_of(obj)[0], uid)
 
 
+def is_moved(cluster: str, obj: Object) -> bool:
+    """Whether the origin of an object is neither the object nor its owner as they are here: a backup restored it.
+
+    It may have resources although its status is empty. Dependents inherit the origin of their owner.
+    """
+    owners = (str(each["uid"]) for each in obj["metadata"].get("ownerReferences") or ())
+    here = {_digest(cluster, key_of(obj)[0], uid) for uid in (_uid(obj), *owners)}
+    return annotation(obj, ORIGIN) not in {"", f"{_EARLIER}{_uid(obj)}", *here}
+
+
 def identity(obj: Object, origin: str) -> str:
     """The identity for marks. Text from a tenant only enters it through the digest."""
     known = annotation(obj, ORIGIN) or origin

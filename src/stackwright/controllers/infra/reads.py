@@ -1,6 +1,7 @@
-"""Reads of the controllers of `infra`: Cluster API's own kinds, and the origin of an object.
+"""Reads of the controllers of `infra`: kinds of other systems, such as Cluster API, and the origin of an object.
 
-If Cluster API's kinds are not installed, no object is found.
+If these kinds are not installed, no object is found. Fields of the wrong type are removed, and an object without what
+its kind needs is not found.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from dataclasses import replace
 from stackwright.api.fields.naming import OBJECT
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to
-from stackwright.controllers.infra.origin import ORIGIN, origin_here
-from stackwright.core.objects import annotation, key_of, label
+from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to, shape_of
+from stackwright.controllers.infra.origin import ORIGIN, is_moved, origin_here
+from stackwright.core.objects import annotation, has_finalizer, key_of, label
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotServed, Reader
+from stackwright.core.shapes import fitted
 
 SYSTEM = "kube-system"  # by convention its UID identifies the cluster
 
@@ -29,7 +31,7 @@ async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
         return None
     for version in (kind.version, *kind.also):
         try:
-            return await reader.get(replace(kind, version=version), key)
+            return _fitted(await reader.get(replace(kind, version=version), key), kind)
         except NotServed:
             continue
     return None
@@ -41,10 +43,16 @@ async def list_if_served(
     """The objects in the newest served version; None if the kind is not installed."""
     for version in (kind.version, *kind.also):
         try:
-            return await reader.list(replace(kind, version=version), namespace, labels)
+            every = await reader.list(replace(kind, version=version), namespace, labels)
         except NotServed:
             continue
+        return [each for obj in every if (each := _fitted(obj, kind))]
     return None
+
+
+def _fitted(obj: Object | None, kind: Kind) -> Object | None:
+    found: Object | None = fitted(obj, shape_of(kind))
+    return found
 
 
 async def cluster_of(reader: Reader, obj: Object) -> Object | None:
@@ -73,9 +81,18 @@ async def origin_of(reader: Reader, obj: Object) -> str:
     """
     if written := annotation(obj, ORIGIN):
         return written
+    return origin_here(await _cluster(reader), obj)
+
+
+async def is_begun(reader: Reader, obj: Object) -> bool:
+    """Whether resources may have been created for an object: it has our finalizer, or it comes from another cluster."""
+    return has_finalizer(obj) or (bool(annotation(obj, ORIGIN)) and is_moved(await _cluster(reader), obj))
+
+
+async def _cluster(reader: Reader) -> str:
     found = await reader.get(NAMESPACE, ("", SYSTEM))
     if found is None:
         raise TransientCloudError(
             Reason.NO_CLUSTER_IDENTITY, f"Namespace {SYSTEM} does not exist; its UID identifies the cluster"
         )
-    return origin_here(found["metadata"]["uid"], obj)
+    return str(found["metadata"]["uid"])

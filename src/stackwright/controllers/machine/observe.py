@@ -70,7 +70,7 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
 
 async def _of_cluster(seen: Observed, reader: Reader, key: Key) -> Observed:
     top = await get_if_served(reader, CLUSTER, key)
-    named = str(((top["spec"].get("infrastructureRef") or {}).get("name") or "") if top else key[1])
+    named = str(((top.get("spec") or {}).get("infrastructureRef") or {}).get("name") or "") if top else key[1]
     cluster = await reader.get(OpenStackCluster.KIND, (key[0], named)) if named else None
     seen = replace(seen, top=top, named=named)
     if cluster is None:

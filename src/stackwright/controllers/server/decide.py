@@ -92,6 +92,8 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
         text = f"{found.wait}; remove stackwright.dev/mark from the metadata of the others"
         stage = blocked(RESOURCES, "ResourceAmbiguous", text)
         return _progress(seen, stage, found.record, requeue=DRIFT)
+    if found.originals:
+        return _progress(seen, blocked(RESOURCES, "ResourceAmbiguous", found.note), found.record, requeue=DRIFT)
     if found.wait:
         failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
         reason = "VolumeError" if failed else "Waiting"
@@ -117,7 +119,7 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[DesiredResource], fo
     stages, actions = (state, *pool[:1]) if pool else (state,), pool[1] if pool else ()
     ready = all(stage.status for stage in stages)
     return _report(
-        seen, done(RESOLVED), done(RESOURCES), *stages,
+        seen, done(RESOLVED), done(RESOURCES, found.note), *stages,
         actions=(*actions, *marks, *with_event(seen.obj, calls)),
         requeue=DRIFT if ready else POLL,
         ready=ready,

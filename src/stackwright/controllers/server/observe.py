@@ -14,9 +14,8 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.meta import Kind
 from stackwright.controllers.infra.cloud_observation import CloudObservation
-from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, IMAGE, claim_name, owner_named
 from stackwright.controllers.infra.managed_resources import Record, is_gone
 from stackwright.controllers.infra.managed_resources import record_of as pool_record_of
 from stackwright.controllers.infra.observe import observe_cloud, viewing
@@ -28,7 +27,7 @@ from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
+from stackwright.core.objects import OWNER, is_deleting, key_of, label, owner_label
 from stackwright.core.openstack.clouds import Clouds, Subscription, query
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, ResourceType, ids, marked_by
 from stackwright.core.plan import Key, Object
@@ -37,7 +36,6 @@ from stackwright.core.ports import Reader
 NAME = "server"
 KINDS: tuple[ResourceType, ...] = ("server", "port", "trunk", "volume")
 KIND = OpenStackServer.KIND
-IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,7 @@ def _asker(seen: Observed) -> Subscription:
     sought = {SERVER_KEY: seen.known} if seen.known and SERVER_KEY not in record else {}
     known = ids({**sought, **record}.items()) | pooled
     kinds: tuple[ResourceType, ...] = (*KINDS, "floating-ip") if pooled else KINDS
-    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, has_finalizer(seen.obj))
+    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, seen.begun)
 
 
 async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:

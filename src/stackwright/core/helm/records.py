@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from stackwright.api.errors import shortened
+from stackwright.core.helm.manifests import Unreadable
 from stackwright.core.objects import label_value
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release
@@ -138,10 +139,6 @@ def manifest(secret: Object | None) -> str | None:
         return str(record["manifest"])
     except _UNREADABLE:
         return None
-
-
-class Unreadable(ValueError):
-    """A record that cannot be trusted; the text is a predicate with the cause, without values of the record."""
 
 
 def record_of(payload: object) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
             if conf_file is None or len(path) != 4 or path[:2] != ("conf", conf_file):
                 allowed = f"allowed at conf.{conf_file}.<SECTION>.<option> only"
                 rule = allowed if conf_file else "not allowed in values of this chart"
-                raise Misplaced(f"{'.'.join(path)}: value_from is {rule}")
+                raise Misplaced(f"{'.'.join(map(name_of, path))}: value_from is {rule}")
             for name in path[2:]:
                 if not OPTION.matches(name):
                     raise ValueError(f"conf.{conf_file}: {name_of(name)} {OPTION.message}")
@@ -49,7 +49,7 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
 
 
 def _reference(node: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, str]:
-    where = ".".join(path)
+    where = ".".join(map(name_of, path))
     try:
         reference = node["value_from"]["secret_key_ref"]
         name, key = reference["name"], reference["key"]

@@ -1,4 +1,4 @@
-"""Which namespaces an operator manages, as its Deployment says. Pure.
+"""What an operator runs and which namespaces it manages, as its Deployment says. Pure.
 
 The operator may write nothing into other namespaces, so objects there have no status that would say it.
 """
@@ -15,10 +15,19 @@ SHOWN = 10  # namespaces
 REMEDY = "Add it to the value `namespaces` of the operator's chart, or use a namespace that it manages."
 
 
+def _containers(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    pod = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
+    return [mapping(each) for each in pod.get("containers") or ()]
+
+
+def images_of(deployment: Mapping[str, Any]) -> set[str]:
+    """The image references of an operator's containers."""
+    return {str(each.get("image")) for each in _containers(deployment)}
+
+
 def managed(deployment: Mapping[str, Any]) -> tuple[str, ...]:
     """The namespaces that an operator is limited to; none: it manages all."""
-    pod = mapping(mapping(mapping(deployment.get("spec")).get("template")).get("spec"))
-    words = [str(word) for each in pod.get("containers") or () for word in mapping(each).get("args") or ()]
+    words = [str(word) for each in _containers(deployment) for word in each.get("args") or ()]
     given = next((word.removeprefix(OPTION) for word in words if word.startswith(OPTION)), "")
     return tuple(name for name in given.split(",") if name)
 

@@ -20,7 +20,7 @@ ResourceType = str  # name of a type in resource_types.TYPES
 ResourceKey = tuple[ResourceType, str]  # a resource of an object: its type, and its name among resources of this type
 SERVER_KEY: ResourceKey = ("server", "")
 PREFIX = "stackwright"
-CREATED = "created_at"  # fact of a volume: creation time in seconds since 1970
+CREATED = "created_at"  # fact of a resource: creation time in seconds since 1970
 # Fact of a volume: its metadata contains its own id, which is written after the create request was answered.
 ANSWERED = "answered"
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from stackwright.api.errors import name_of
 from stackwright.api.fields.lines import LINE
+from stackwright.core.objects import MUST_BE_TEXT, is_text
 
 MONITORS = "mon_endpoints"
 
@@ -80,6 +81,8 @@ def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) 
     words = {"user": handed.user, "secret_uuid": secret_uuid, **{f"pool:{role}": name for name, role in wanted}}
     monitors = ",".join(part.strip() for part in monitors.split(","))
     for field, texts in ((MONITORS, [monitors]), (client, [*words.values(), handed.key])):
+        if not all(map(is_text, texts)):
+            raise ValueError(f"field {field}: {MUST_BE_TEXT}")
         if not all(LINE.matches(text) for text in texts):
             raise ValueError(f"field {field}: {LINE.message}")
     snippet = "\n".join(_section(name, options, words) for name, options in sorted(spec["options"].items()))

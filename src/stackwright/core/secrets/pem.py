@@ -11,6 +11,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
+from stackwright.core.objects import MUST_BE_TEXT
+
 _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
@@ -58,5 +60,7 @@ def private_key(text: str, *, checked: bool = True) -> PrivateKeyTypes:
 def _value_errors() -> Iterator[None]:
     try:
         yield
+    except UnicodeEncodeError:
+        raise ValueError(MUST_BE_TEXT) from None
     except (TypeError, UnsupportedAlgorithm, x509.InvalidVersion) as error:
         raise ValueError(str(error)) from None

@@ -20,11 +20,14 @@ def namespace(name: str) -> Object:
     return {"metadata": {"name": name, "labels": {**LABELS, **RESTRICTED}}}
 
 
-def daemonset(space: str, image: str, script: str, places: Iterable[tuple[str, str]] = ()) -> Object:
+def daemonset(
+    space: str, image: str, script: str, places: Iterable[tuple[str, str]] = (), secrets: Iterable[str] = ()
+) -> Object:
     """A pod on each node with Linux, also on those with taints: an init container reports, and another one waits.
 
-    script  the program, which the image need not contain
-    places  labels of nodes, of which one is enough; none: all nodes
+    script   the program, which the image need not contain
+    places   labels of nodes, of which one is enough; none: all nodes
+    secrets  names of the Secrets with credentials of registries
     """
     terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]} for key, value in places]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
@@ -35,6 +38,7 @@ def daemonset(space: str, image: str, script: str, places: Iterable[tuple[str, s
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 0,
+        "imagePullSecrets": [{"name": name} for name in secrets],
         "nodeSelector": {"kubernetes.io/os": "linux"},
         "tolerations": [{"operator": "Exists"}],
         **({"affinity": {"nodeAffinity": required}} if terms else {}),

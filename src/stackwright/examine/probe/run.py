@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD
-from stackwright.core.objects import label
+from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
+from stackwright.controllers.cloud.pull_secrets import OF_USERS
+from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
 from stackwright.examine.demand import Demand
@@ -41,8 +43,12 @@ async def examine(
     demand: Demand,
     say: Callable[[str], None],
     pace: Pace = Pace(),
+    operator: Object | None = None,
 ) -> list[Finding]:
-    """Findings about the nodes with Linux. An error of the API is a finding, too."""
+    """Findings about the nodes with Linux. An error of the API is a finding, too.
+
+    operator  its Deployment, if it is installed: the pods use its pull Secrets
+    """
     space = f"{PREFIX}{uuid.uuid4().hex[:8]}"
     places = [each for each in demand.labels if any(has(node, each) for node in nodes)]
     linux = [node for node in nodes if label(node, "kubernetes.io/os") == "linux"]
@@ -55,7 +61,8 @@ async def examine(
     found: list[Finding] = []
     try:
         script = Path(__file__).with_name("script.py").read_text()
-        await cluster.apply(DAEMONSET, pod.daemonset(space, image, script, places), MANAGER)
+        secrets = await _pull_secrets(cluster, space, operator) if operator else []
+        await cluster.apply(DAEMONSET, pod.daemonset(space, image, script, places, secrets), MANAGER)
         found = findings(linux, await _watch(cluster, space, len(linux), say, pace), demand)
     except ERRORS as error:
         found = [_failed(str(error), "Repeat the command.")]
@@ -65,6 +72,20 @@ async def examine(
         except ERRORS as error:
             text = f"The namespace {space} was not deleted: {error}"
             found.append(Finding("nodes", "problem", text, f"`kubectl delete namespace {space}`"))
+    return found
+
+
+async def _pull_secrets(cluster: Cluster, space: str, operator: Object) -> list[str]:
+    """Copy the operator's pull Secrets that the user may read; their names."""
+    found = []
+    for each in operator["spec"]["template"]["spec"].get("imagePullSecrets") or ():
+        with suppress(TerminalError):
+            secret = await cluster.get(SECRET, (key_of(operator)[0], each["name"])) or {}
+            if secret.get("type") in OF_USERS:
+                meta = {"namespace": space, "name": each["name"], "labels": pod.LABELS}
+                copy = {"metadata": meta, "type": secret["type"], "data": secret.get("data") or {}}
+                await cluster.apply(SECRET, copy, MANAGER)
+                found.append(str(each["name"]))
     return found
 
 

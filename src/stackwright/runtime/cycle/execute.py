@@ -15,7 +15,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
-from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned, secret_data
+from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
 from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import outcome
 from stackwright.core.openstack.calls import CloudCall
@@ -200,7 +200,13 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
     admin = secret_data(await ports.cluster.get(SECRET, key))
     if not admin.get("password"):
         raise TransientError(f"Waiting for Secret {'/'.join(key)} with the administrator's password")
-    return dict(admin)
+    return {name: _text(name, value, key) for name, value in admin.items()}
+
+
+def _text(field: str, value: str, secret: Key) -> str:
+    if not is_text(value):
+        raise TerminalError(f"field {field} of Secret {'/'.join(secret)}: {MUST_BE_TEXT}")
+    return value
 
 
 async def _account(action: Account, ports: Ports) -> None:
@@ -213,8 +219,10 @@ async def _account(action: Account, ports: Ports) -> None:
 
 
 async def _password(action: Account, ports: Ports) -> str:
-    """The password of the account; empty is allowed for a deletion only."""
+    """The password of the account; empty for a deletion, which does not need it."""
+    if action.absent:
+        return ""
     password = secret_data(await ports.cluster.get(SECRET, action.secret)).get("password", "")
-    if not password and not action.absent:
+    if not password:
         raise TransientError(f"Waiting for Secret {'/'.join(action.secret)}")
-    return password
+    return _text("password", password, action.secret)

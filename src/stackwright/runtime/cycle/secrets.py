@@ -17,9 +17,11 @@ from stackwright.core.objects import (
     DIGEST,
     EXPIRES,
     MANAGED,
+    MUST_BE_TEXT,
     OPTIONS,
     OWNER,
     annotation,
+    is_text,
     key_of,
     owner_label,
     owner_reference,
@@ -200,7 +202,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
             made, end = x509.issue(
                 secret_data(authority), action.names, action.addresses, now, action.subject, action.server_only
             )
-        except (KeyError, ValueError) as error:
+        except ValueError as error:
             raise TerminalError(f"Secret {'/'.join(action.authority)} contains no usable CA: {error}") from None
         expires = str(int(end))
     notes = {DIGEST: action.digest, EXPIRES: expires, AUTHORITY: version_of(authority)}
@@ -267,22 +269,19 @@ async def _line(secret: Key, key: str, ports: Ports) -> str:
 
 
 async def _value(secret: Key, key: str, ports: Ports) -> str:
-    data = (await ports.cluster.get(SECRET, secret) or {}).get("data") or {}
+    data = secret_data(await ports.cluster.get(SECRET, secret))
     if key not in data:
         raise TransientError(f"Waiting for key {key} of Secret {'/'.join(secret)}")
-    try:
-        return base64.b64decode(data[key]).decode()
-    except UnicodeDecodeError:
-        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: must be UTF-8 text") from None
+    if not is_text(data[key]):
+        raise TerminalError(f"key {key} of Secret {'/'.join(secret)}: {MUST_BE_TEXT}")
+    return data[key]
 
 
 def _secret(
-    key: Key,
-    owner: Object | None,
-    data: dict[str, str],
-    notes: dict[str, str],
-    labels: dict[str, str] | None = None,
+    key: Key, owner: Object | None, data: dict[str, str], notes: dict[str, str], labels: dict[str, str] | None = None
 ) -> Object:
+    if wrong := [name for name, value in data.items() if not is_text(value)]:
+        raise TerminalError(f"field {', '.join(wrong)} of Secret {'/'.join(key)}: {MUST_BE_TEXT}")
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -82,16 +82,16 @@ class Election:
             await asyncio.sleep(self._fence.left() - (RENEW - RETRY))  # RETRY after it was sent
             await self._renew()
 
-    async def end(self, busy: Callable[[], bool], *, shared: bool = False) -> None:
+    async def end(self, busy: Callable[[], bool], last: Callable[[], bool] = lambda: True) -> None:
         """Write nothing any more, and let another process take the Lease at once. All tasks that write have ended.
 
-        busy    whether a thread, which cannot be interrupted, may still write
-        shared  other processes write as the same holder, so they keep the Lease
+        busy  whether a thread, which cannot be interrupted, may still write
+        last  whether no other process may write as the same holder; asked after this one stopped writing
         """
         self._fence.close("the operator ends")
         while busy() and self._fence.left() > LAST:
             await asyncio.sleep(0.1)
-        if self._fence.left() > 0 and not busy() and not shared:
+        if self._fence.left() > 0 and not busy() and last():
             await self._release()
 
     async def _release(self) -> None:

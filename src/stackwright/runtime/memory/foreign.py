@@ -110,7 +110,8 @@ class MemoryBroker:
 
     async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
         _maybe_fail(self.fail, action.host)
-        return "" if (action.host, action.username) in self.users else f"user {action.username}"
+        found = self.users.get((action.host, action.username))
+        return "" if found and password in (None, found) else f"user {action.username}"
 
 
 class MemoryIdentity:

@@ -20,8 +20,11 @@ _IDENTITY = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def element(shape: Shape, item: Any) -> str:
-    """The identity of an item in a list of this shape; ports of containers have the key containerPort, not port."""
-    if not shape.keys:
+    """The identity of an item in a list of this shape; ports of containers have the key containerPort, not port.
+
+    Lists of other kinds may have these names too, and items of any type.
+    """
+    if not shape.keys or not isinstance(item, Mapping):
         return "v:" + json.dumps(item)
     keys = ("containerPort" if key == "port" and key not in item else key for key in shape.keys)
     identity = {key: item.get(key, "TCP" if key == "protocol" else None) for key in keys}

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import InstanceName
-from stackwright.api.fields.network import Address, InterfaceName, Network, PhysnetName
+from stackwright.api.fields.network import Address, InterfaceName, Network, PhysnetName, unusable
 from stackwright.api.fields.shared import Enabled
 from stackwright.api.meta import Model
 from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
@@ -50,12 +50,11 @@ class FloatingSubnet(Model):
 
     @model_validator(mode="after")
     def _inside(self) -> FloatingSubnet:
-        network = ipaddress.ip_network(self.range)
         addresses = {name: ipaddress.ip_address(getattr(self, name)) for name in ("pool_start", "pool_end", "gateway")}
         problems = [
-            f"{name} {getattr(self, name)} is not in range {self.range}"
+            f"{name} {address} {why}"
             for name, address in addresses.items()
-            if address not in network
+            if (why := unusable(str(address), self.range))
         ]
         first, last, gateway = (int(each) for each in addresses.values())
         if first > last:

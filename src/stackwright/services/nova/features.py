@@ -46,7 +46,7 @@ class NovaConsole(Model):
 
 
 class NovaLibvirt(Model):
-    tls: Enabled = Field(default=Enabled(enabled=True), description="TLS of live migration.")
+    tls: Enabled = Field(default=Enabled(enabled=True), description="TLS of live migration. Consoles have TLS anyway.")
 
 
 class NovaFeatures(Model):

@@ -28,7 +28,7 @@ def values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(COMPUTE, NAME),
         "secrets": {
-            "tls": {"libvirt": TLS if tls else "", "qemu": QEMU_TLS if tls else ""},
+            "tls": {"libvirt": TLS if tls else "", "qemu": QEMU_TLS},
             "ceph": _clients(context),
         },
         "conf": {
@@ -39,7 +39,7 @@ def values(context: Context) -> Values:
                 # Clients have root's rights there; others have certificates of the same CA.
                 **({"tls_allowed_dn_list": [f"CN={SUBJECT}"]} if tls else {}),
             },
-            "qemu": {"migrate_tls_force": tls, "vnc_tls": tls},
+            "qemu": {"migrate_tls_force": tls, "vnc_tls": True},
         },
     }
 
@@ -57,17 +57,19 @@ def _clients(context: Context) -> dict[str, str]:
 def certificates(context: Context) -> tuple[Certificate, ...]:
     """Two certificates for all compute nodes, which are clients and servers of each other during live migration.
 
-    QEMU has its own: a virtual machine that breaks out can read its key, and must not be taken for libvirt.
+    QEMU has its own: a virtual machine that breaks out can read its key, and must not be taken for libvirt. It has one
+    also without TLS of live migration, for consoles.
     """
     nodes = context.labelled(COMPUTE)
-    if not context.settings.libvirt.tls.enabled or not nodes:
+    if not nodes:
         return ()
     names = tuple(sorted(node.name for node in nodes))
     # Only the node knows the address for migrations, so its pod reports it; until then use the node's own address.
     reported = {str(answer["address"]) for pod in context.pods for _, answer in _answers(pod) if answer.get("address")}
     addresses = reported | {node.address for node in nodes if node.address}
     wanted = Certificate(TLS, names=names, addresses=tuple(sorted(addresses)), subject=SUBJECT)
-    return (wanted, replace(wanted, name=QEMU_TLS, subject="stackwright-qemu"))
+    qemu = replace(wanted, name=QEMU_TLS, subject="stackwright-qemu")
+    return (wanted, qemu) if context.settings.libvirt.tls.enabled else (qemu,)
 
 
 def pod_conditions(pods: Iterable[Object]) -> tuple[Condition, ...]:

@@ -1,27 +1,26 @@
 """From an empty cluster and a registry with TLS and a password to a virtual machine, and back, with helm and kubectl.
 
-The tests depend on each other, in this order.
+The operator is installed from an earlier commit and upgraded. The tests depend on each other, in this order.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-import yaml
-from foreign.site import OPERATOR, Site, site
-from full import FULL
+from foreign import earlier
+from foreign.site import OPERATOR, PLACE, PROVISIONER, VERSION, Site, site
+from full import FullCloud
 from harness import ROOT, Cloud, eventually
+from traffic.pinger import Pinger
 
-from stackwright.local.steps.context import Context
-from stackwright.local.steps.openstack import hosts
+from stackwright.local.image.images import titles
+from stackwright.local.steps.openstack import demo
 
-VALUES = {"images": {"pull_secrets": [{"name": "registry"}]}}
 SENT = {"POST", "PATCH", "PUT"}
-VERSION = yaml.safe_load((ROOT / "charts/stackwright/Chart.yaml").read_text())["version"]
-NEXT = "0.99.0"
-PLACE = ("--namespace", OPERATOR, "--wait", "--timeout", "4m")
+EARLIER = "0.0.1"  # the earlier chart in the registry, whatever version its files name
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +34,27 @@ def before(place: Site) -> set[str]:
     return place.objects()
 
 
-def test_a_second_push_transfers_nothing(place: Site) -> None:
-    print(place.push())
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the earlier commit; of this one if the history lacks it."""
+    return earlier.tree(tmp_path_factory.mktemp("earlier")) or ROOT
+
+
+def demo_address(cloud: Cloud) -> str:
+    """The floating IP of the virtual machine."""
+    return str(json.loads(demo.marker(cloud.cluster).read_text())["address"])
+
+
+def operator_image(cloud: Cloud) -> str:
+    return str(json.loads(cloud.stackwright("version", "-o", "json"))["operator"]["image"])
+
+
+def test_a_second_push_transfers_nothing(place: Site, tree: Path) -> None:
+    print(place.push(tree=tree))
     assert {method for method, _, _ in place.registry.requests()} >= SENT
+    place.rename_chart(VERSION, EARLIER)
+    print(place.push())
+    place.registry.requests()
     print(place.push())
     requests = place.registry.requests()
     assert requests and not {method for method, _, _ in requests} & SENT
@@ -45,53 +62,56 @@ def test_a_second_push_transfers_nothing(place: Site) -> None:
 
 def test_the_operator_is_installed_from_its_chart_with_only_a_values_file(place: Site, before: set[str]) -> None:
     assert not any(OPERATOR in name for name in before), "the cluster has nothing of Stackwright"
-    values = place.folder / "values.yaml"
-    values.write_text(yaml.safe_dump(VALUES))
-    place.cloud.kubectl("create", "namespace", OPERATOR)
-    for namespace in (OPERATOR, "kube-system"):
-        place.pull_secret(namespace)
-    volumes = f"oci://{place.prefix}/charts/local-volume-provisioner"
-    name = "local-volume-provisioner"
-    place.helm("install", name, volumes, *place.login, "-n", "kube-system", "--values", str(values))
-    place.helm("install", OPERATOR, place.chart, "--version", VERSION, *place.login, *PLACE, "--values", str(values))
-    assert "operator" in place.cloud.stackwright("version")
+    place.install(EARLIER)
+    assert operator_image(place.cloud).startswith(f"{place.prefix}/operator:")
 
 
-def test_kubectl_apply_creates_a_cloud_whose_machines_answer(place: Site) -> None:
-    cloud = place.cloud
-    cloud.kubectl("apply", "--server-side", "--filename", FULL)
-    cloud.stackwright("wait", "cloud", "--timeout", "900", limit=930)
-    pods = cloud.get("pods", "-n", cloud.namespace)["items"]
-    used = {each["image"] for pod in pods for each in pod["spec"]["containers"]}
-    assert used and all(image.startswith(f"{place.prefix}/") for image in used), used
-    hosts.run(Context(cloud.cluster), print)  # as the administrator's DNS
-    print(cloud.stackwright("smoke", limit=600))
+def test_kubectl_apply_creates_a_cloud_whose_machine_answers(place: Site, tree: Path) -> None:
+    place.create(tree)
 
 
-def test_an_upgrade_of_the_operator_changes_no_cloud(place: Site) -> None:
-    cloud = place.cloud
-    pods = {pod["metadata"]["uid"] for pod in cloud.get("pods", "-n", cloud.namespace)["items"]}
-    revisions = cloud.revisions()
-    place.helm("pull", place.chart, "--version", VERSION, *place.login, "--untar", "-d", str(place.folder / "chart"))
-    place.helm("package", str(place.folder / "chart/stackwright"), "--version", NEXT, "-d", str(place.folder))
-    place.helm("push", str(place.folder / f"stackwright-{NEXT}.tgz"), f"oci://{place.prefix}/charts", *place.login)
-    words = ("--version", NEXT, *place.login, *PLACE, "--reuse-values", "--set", "pod.replicas.operator=2")
-    place.helm("upgrade", OPERATOR, place.chart, *words)
-    cloud.wait_ready(limit=120)
+def pods(cloud: FullCloud) -> dict[str, set[str]]:
+    """Workload → uids of its pods."""
+    labels = {
+        uid: {f"{key}={value}" for key, value in pod["metadata"]["labels"].items()} for uid, pod in cloud.pods().items()
+    }
+    selectors = {str(each): {*each.selector.split(",")} for each in cloud.workloads()}
+    return {name: {uid for uid in labels if wanted <= labels[uid]} for name, wanted in selectors.items()}
+
+
+def test_an_upgrade_of_the_operator_restarts_only_what_plan_names(place: Site, tree: Path) -> None:
+    cloud = FullCloud("")
+    former, before, address = operator_image(cloud), pods(cloud), demo_address(cloud)
+    steps = json.loads(cloud.stackwright("plan", "-o", "json", code=None))["changes"]
+    planned = {f"{step['kind'].lower()}/{step['name']}" for step in steps if step["verb"] == "restart"}
+    with Pinger(address) as pinger:
+        place.helm("upgrade", OPERATOR, place.chart, "--version", VERSION, *place.login, *PLACE)
+        eventually(lambda: "No changes" in cloud.stackwright("plan", code=None), limit=600, pause=5)
+        cloud.wait_ready()
+    after = pods(cloud)
+    restarted = {name for name in before if before[name] != after.get(name)}
+    print(f"plan: {len(steps)} steps, restarts {sorted(planned)}; restarted {sorted(restarted)}")
+    print(f"longest gap of pings {pinger.gap():.1f} s")
     listed = json.loads(place.helm("list", "--namespace", OPERATOR, "--output", "json"))
-    assert [(each["chart"], each["status"]) for each in listed] == [(f"stackwright-{NEXT}", "deployed")]
-    assert {pod["metadata"]["uid"] for pod in cloud.get("pods", "-n", cloud.namespace)["items"]} == pods
-    assert cloud.revisions() == revisions
-    assert "No changes" in cloud.stackwright("plan", "--file", FULL)
+    assert [(each["chart"], each["status"]) for each in listed] == [(f"stackwright-{VERSION}", "deployed")]
+    assert operator_image(cloud) == f"{place.prefix}/{titles()['operator']}"
+    assert (operator_image(cloud) == former) == (tree == ROOT)
+    assert len(set[str]().union(*before.values())) > 20
+    assert after.keys() == before.keys()
+    assert restarted <= planned
+    eventually(lambda: demo.greets(address), limit=60)
+    words = ("diff", "--server-side", "--force-conflicts", "--filename", "-")
+    assert cloud.kubectl(*words, stdin=cloud.stackwright("crds")) == "", "the kinds are those of this version"
 
 
 def test_after_the_removal_nothing_is_left(place: Site, before: set[str]) -> None:
     cloud = place.cloud
+    cloud.empty()  # virtual machines outlive their cloud
     cloud.stackwright("delete", "cloud", "--yes", limit=630)
     cloud.wait_gone(cloud.namespace)
     eventually(lambda: cloud.get("pv")["items"] == [], limit=60)
     place.helm("uninstall", OPERATOR, "--namespace", OPERATOR, "--wait")
-    place.helm("uninstall", "local-volume-provisioner", "--namespace", "kube-system", "--wait")
+    place.helm("uninstall", PROVISIONER, "--namespace", "kube-system", "--wait")
     cloud.kubectl("delete", "secret", "registry", "-n", "kube-system")
     kinds = cloud.stackwright("crds")
     cloud.kubectl("delete", "--ignore-not-found", "--filename", "-", stdin=kinds, limit=300)

@@ -235,6 +235,12 @@ async def test_an_unknown_chart_is_refused(tmp_path: Path) -> None:
             TransientError,
             "another operation",
         ),
+        (
+            "Error: UPGRADE FAILED: error while running post render on files: error while running command python. "
+            "error output:\n: signal: killed",
+            TransientError,
+            "signal: killed",
+        ),
         ("", TerminalError, "without a message"),
     ],
 )

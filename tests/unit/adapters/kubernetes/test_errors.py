@@ -40,6 +40,22 @@ def test_a_rejection_does_not_contain_the_object_and_is_parsed_fast() -> None:
     assert time.process_time() - since < 1, "seconds"
 
 
+@pytest.mark.parametrize(
+    ("user", "told"),
+    [
+        ('User "alice" ', "alice"),
+        ('User "system:serviceaccount:stackwright:stackwright-operator" ', "stackwright:stackwright-operator"),
+        ("", "this user"),
+    ],
+)
+def test_a_missing_right_names_whose_it_is(user: str, told: str) -> None:
+    """The client serves the operator and the users of the command line."""
+    message = f'pods is forbidden: {user}cannot list resource "pods" in API group "" in the namespace "ns"'
+    error = error_of(CALL, 403, json.dumps({"message": message}).encode())
+    wanted = f'{told} lacks the RBAC permission to list pods of the API group core in the namespace "ns"'
+    assert isinstance(error, TerminalError) and str(error) == f"get Machine ns/m: {wanted}"
+
+
 def test_an_object_replaced_by_one_of_its_name_is_read_again() -> None:
     told = {"message": 'machines "m" is invalid: metadata.uid: Invalid value: "a": field is immutable'}
     assert isinstance(error_of(CALL, 422, json.dumps(told).encode()), Conflict)

@@ -14,9 +14,10 @@ from stackwright.api.fields.naming import NAMESPACE as NAMESPACE_FORMAT
 from stackwright.api.fields.naming import OBJECT, SECRET_KEY
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import EVENT, NAMESPACE, NODE, SECRET
+from stackwright.api.meta import Kind
 from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
-from stackwright.controllers.infra.clusterapi import MACHINE
+from stackwright.controllers.infra.clusterapi import MACHINE, kind_of
 from stackwright.controllers.infra.reads import get_if_served
 from stackwright.core.helm.sensitive import cut
 from stackwright.core.ports import TerminalError
@@ -83,6 +84,35 @@ async def test_an_invalid_name_is_rejected_before_a_request(name: str) -> None:
     if name:
         with pytest.raises(TerminalError, match="is not the name of a namespace"):
             await server.cluster.list(SECRET, name)
+    assert server.paths == []
+
+
+apis = st.one_of(texts, st.builds("{}.cluster.x-k8s.io".format, texts))
+
+
+@given(apis, texts, texts, texts)
+@example("../../api/v1/namespaces/victim/secrets/x?a=.cluster.x-k8s.io", "v1", "Machine", "machines")
+@example("cluster.x-k8s.io", "..", "Machine", "..")
+@example("cluster.x-k8s.io", "v1", "Machine", "../../../api/v1/namespaces/victim/secrets")
+async def test_no_kind_moves_a_request_outside_its_path(group: str, version: str, name: str, plural: str) -> None:
+    server = Server()
+    for kind in filter(None, (Kind(group, version, name, plural), kind_of(f"{group}/{version}", name))):
+        server.paths.clear()
+        prefix = f"/apis/{kind.group}/{kind.version}" if kind.group else f"/api/{kind.version}"
+        await _ask(server.cluster.list(kind, "tenant"))
+        await _ask(server.cluster.get(kind, ("tenant", "x")))
+        own = f"{prefix}/namespaces/tenant/{kind.plural}"
+        assert set(server.paths) <= {own, f"{own}/x"}, kind
+        assert all(re.fullmatch(r"(/[a-z0-9]([-a-z0-9.]*[a-z0-9])?)+", path) for path in server.paths), kind
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_an_invalid_group_version_or_plural_is_rejected_before_a_request(text: str) -> None:
+    server = Server()
+    kinds = [Kind("a.b", text, "K", "ks"), Kind("a.b", "v1", "K", text)]
+    for kind in [*kinds, Kind(f"{text}.cluster.x-k8s.io", "v1", "K", "ks")]:
+        with pytest.raises(TerminalError, match="is not a resource of an API"):
+            await server.cluster.get(kind, ("tenant", "x"))
     assert server.paths == []
 
 

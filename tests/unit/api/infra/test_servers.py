@@ -365,6 +365,38 @@ def test_addresses_in_a_disabled_bastion_may_be_wrong(ports: list[dict[str, Any]
     assert "unknown field" in errors("OpenStackCluster", {"bastion": bastion})[-1]
 
 
+@pytest.mark.parametrize(
+    ("pools", "told"),
+    [
+        ([("10.6.0.1", "10.6.0.254")], []),
+        ([("10.6.0.9", "10.6.0.9"), ("10.6.0.1", "10.6.0.8")], []),
+        ([("10.6.1.1", "10.6.1.9")], ["within"]),
+        ([("10.6.0.0", "10.6.0.9")], ["within"]),
+        ([("10.6.0.9", "10.6.0.255")], ["within"]),
+        ([("fd00::1", "fd00::9")], ["within"]),
+        ([("10.6.0.1", "10.6.0.9"), ("10.6.0.9", "10.6.0.19")], ["overlap"]),
+        ([("10.6.0.9", "10.6.0.1")], ["backwards"]),
+        (
+            [("10.6.0.9", "10.6.0.1"), ("10.6.1.1", "10.6.1.9"), ("10.6.1.2", "10.6.1.3")],
+            ["backwards", "within", "overlap"],
+        ),
+        ([("10.6.0.9", "x"), ("10.6.1.1", "10.6.1.9")], ["address", "within"]),
+    ],
+)
+def test_the_allocation_pools_of_a_subnet_are_those_that_neutron_accepts(
+    pools: list[tuple[str, str]], told: list[str]
+) -> None:
+    at = "spec.managedSubnets[0].allocationPools"
+    messages = {
+        "within": f"{at}: must be within cidr, without its first and last address",
+        "overlap": f"{at}: must not overlap",
+        "backwards": f"{at}[0].end: must not be before start",
+        "address": f"{at}[0].end: {ADDRESS}, not 'x'",
+    }
+    subnet = {"cidr": "10.6.0.0/24", "allocationPools": [{"start": start, "end": end} for start, end in pools]}
+    assert sorted(errors("OpenStackCluster", {"managedSubnets": [subnet]})) == sorted(messages[each] for each in told)
+
+
 def test_the_dns_servers_of_a_subnet_are_addresses() -> None:
     found = errors("OpenStackCluster", {"managedSubnets": [{"cidr": "10.6.0.0/24", "dnsNameservers": ["dns"]}]})
     assert found == [f"spec.managedSubnets[0].dnsNameservers[0]: {ADDRESS}, not 'dns'"]

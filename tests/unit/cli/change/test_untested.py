@@ -1,4 +1,4 @@
-"""`plan`, `apply` and `up -f` name the same values that no test uses in a real cloud."""
+"""`plan`, `apply` and `up -f` name the same values that no test uses in a real cloud, and secrets as plain text."""
 
 from __future__ import annotations
 
@@ -61,6 +61,27 @@ def test_plan_apply_and_up_name_the_same_values(of: Any, tmp_path: Path, capsys:
     applied = CliRunner().invoke(app, ["apply", "-f", str(path), "--yes"])
     assert applied.exit_code == 0, applied.stderr
     assert [line for line in applied.stderr.splitlines() if "untested" in line] == expected
+
+
+def test_plan_apply_and_up_name_secrets_as_plain_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    objects = cloud()
+    values = {"conf": {"keystone": {"ldap": {"password": "hunter2-hunter2"}}}}
+    objects[-1]["spec"].setdefault("services", {})["identity"] = {"keystone": {"values": values}}
+    path = tmp_path / "cloud.yaml"
+    path.write_text(yaml.safe_dump_all(objects))
+    field = "spec.services.identity.keystone.values.conf.keystone.ldap.password"
+    planned = CliRunner().invoke(app, ["plan", "-f", str(path)]).stdout
+    assert f"  ! plain-text secret: {field}  (" in planned
+    capsys.readouterr()
+    _applicable(Path("kubeconfig"), path, ask=False)
+    told = capsys.readouterr().err
+    applied = CliRunner().invoke(app, ["apply", "-f", str(path), "--yes"])
+    assert applied.exit_code == 0, applied.stderr
+    for text in (told, applied.stderr):
+        [line] = [line for line in text.splitlines() if "plain-text" in line]
+        assert line.startswith(f"Warning: plain-text secret: {field}  (")
+        assert "value_from.secret_key_ref" in line
+    assert "hunter2" not in planned + told + applied.output
 
 
 def test_tested_values_cause_no_warning(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,17 +11,23 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.kinds import NAMESPACE
+from stackwright.api.kinds import DEPLOYMENT, NAMESPACE
+from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import confirm
 from stackwright.cli.app import app
 from stackwright.cli.machine.up import _applicable
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import BY_KIND
 from stackwright.core.objects import key_of
+from stackwright.core.ports import NotServed, TerminalError, Unavailable
 from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError
+from stackwright.local.config import LocalCluster
+from stackwright.local.image import images
 from stackwright.runtime.memory import MemoryCluster
 from support.commands import connect
+from support.paths import ROOT
 
 CLOUD = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",
@@ -104,3 +110,71 @@ def test_errors_in_a_file_are_reported_before_anything_starts(tmp_path: Path, mo
     result = CliRunner().invoke(app, ["up", "--yes", "--file", str(path)])
     assert result.exit_code == 1
     assert "spec.size" in result.stderr
+
+
+def operator(image: str) -> dict[str, Any]:
+    labels = {"application": "stackwright"}
+    template = {"spec": {"containers": [{"name": "operator", "image": image}]}}
+    meta = {"namespace": "stackwright", "name": "stackwright-operator", "labels": labels}
+    return {"metadata": meta, "spec": {"template": template}}
+
+
+class Begins(Exception):
+    """The first step is reached."""
+
+
+@pytest.mark.parametrize(
+    ("installed", "error", "told"),
+    [
+        ("ours", TerminalError("admission webhook denied the request: spec.x: no"), "denied the request: spec.x: no"),
+        ("ours", NotServed("no such kind"), "no such kind"),
+        ("ours", Unavailable("failed calling webhook"), ""),  # the steps repair it
+        ("older", TerminalError("spec.new: unknown field"), ""),  # this `up` replaces its kinds
+        ("none", TerminalError("not asked"), ""),
+        ("ours", None, ""),
+    ],
+)
+def test_a_running_cluster_of_this_version_checks_a_file_before_anything_starts(
+    cluster: MemoryCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    installed: str,
+    error: Exception | None,
+    told: str,
+) -> None:
+    def begins(*_: Any) -> None:
+        raise Begins
+
+    async def refuse(*_: Any) -> None:
+        if error:
+            raise error
+
+    monkeypatch.setattr(bringup, "up", begins)
+    monkeypatch.setattr(cluster, "dry_run", refuse)
+    monkeypatch.setattr(cli_cluster, "is_stopped", lambda: False)
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: nullcontext())
+    LocalCluster.discover().kubeconfig.parent.mkdir(parents=True)
+    LocalCluster.discover().kubeconfig.touch()
+    if installed != "none":
+        ours = images.references()["operator"]
+        cluster.put(DEPLOYMENT, operator(ours if installed == "ours" else f"{ours}0"))
+    result = CliRunner().invoke(app, ["up", "--yes", "--file", str(file(tmp_path, CLOUD))])
+    if told:
+        assert result.exit_code == 1
+        assert told in result.stderr
+        assert result.stderr.endswith("Nothing was changed.\n")
+    else:
+        assert isinstance(result.exception, Begins), result.output
+
+
+def test_a_change_of_an_immutable_field_is_rejected_before_the_prompt(
+    cluster: MemoryCluster, asked: list[Manifest], tmp_path: Path
+) -> None:
+    server = yaml.safe_load((ROOT / "examples/server.yaml").read_text())
+    cluster.put(NAMESPACE, {"metadata": {"name": "demo"}})
+    cluster.put(BY_KIND["OpenStackServer"].KIND, server)
+    changed = {**server, "spec": {**server["spec"], "sshKeyName": "another"}}
+    with pytest.raises(LocalError, match=r"spec\.sshKeyName"):
+        applied(file(tmp_path, changed))
+    assert asked == []

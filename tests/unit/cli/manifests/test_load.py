@@ -99,10 +99,34 @@ metadata: {name: c}
 def test_kinds_of_cluster_api_are_read_if_installed(
     tmp_path: Path, group: str, kind: str, plural: str, namespaced: bool
 ) -> None:
-    text = f"apiVersion: {group}.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: c}}\n"
+    text = f"apiVersion: {group}.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: c}}\nspec: {{address: x}}\n"
     [manifest] = load(written(tmp_path, text), "openstack")
     assert (manifest.kind.plural, manifest.kind.namespaced) == (plural, namespaced)
     assert ("namespace" in manifest.obj["metadata"]) is namespaced
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kind: Cluster\nspec: 5", "spec: takes a mapping, not a number"),
+        ("kind: Cluster\nspec: {infrastructureRef: x}", "spec.infrastructureRef: takes a mapping, not text"),
+        ("kind: Cluster\nspec: {paused: 'no'}", "spec.paused: takes true or false, not text"),
+        ("kind: Machine\nspec: [x]", "spec: takes a mapping, not a list"),
+        (
+            "kind: Machine\nspec: {bootstrap: {dataSecretName: 5}}",
+            "spec.bootstrap.dataSecretName: takes text, not a number",
+        ),
+        ("kind: MachineDeployment\nspec: x", "spec: takes a mapping, not text"),
+        ("kind: Secret\ntype: [x]", "type: takes text, not a list"),
+        ("kind: Secret\nimmutable: maybe", "immutable: takes true or false, not text"),
+        ("kind: ConfigMap\nimmutable: 1", "immutable: takes true or false, not a number"),
+        ("kind: Namespace\nspec: x", "spec: takes a mapping, not text"),
+    ],
+)
+def test_fields_of_other_kinds_have_the_types_that_a_plan_reads(tmp_path: Path, text: str, told: str) -> None:
+    core = text.split()[1] in ("Secret", "ConfigMap", "Namespace")
+    api_version = "v1" if core else "cluster.x-k8s.io/v1beta2"
+    assert errors(tmp_path, f"apiVersion: {api_version}\nmetadata: {{name: c}}\n{text}\n") == [f"m.yaml: {told}"]
 
 
 def test_an_unknown_kind_names_the_known_ones(tmp_path: Path) -> None:
@@ -276,7 +300,7 @@ def test_values_that_the_api_server_would_reject_are_reported(
     ("more", "told"),
     [
         ("data: {a: 1}\n", "data.a: takes text; quote it"),
-        ("data: {a b: c}\n", "data: 'a b' is not a valid key"),
+        ("data: {a b: c}\n", "data: '***' is not a valid key"),
         ("spec: {}\n", "spec: unknown field; allowed: apiVersion, kind, metadata, data, binaryData, immutable"),
         ("binaryData: {a: hidden!}\n", "binaryData.a: takes base64"),
     ],

@@ -1,24 +1,17 @@
-"""`restart`, `history`, `delete` and `report` on a cluster in memory."""
+"""`restart`, `history` and `delete` on a cluster in memory."""
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
-import tarfile
-from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, EVENT, NODE, POD, SECRET, STATEFULSET
-from stackwright.api.secrecy import blanked
+from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.cli.app import app
 from stackwright.cli.operate import restart
 from stackwright.cli.operate.restart import RESTARTED
-from stackwright.cli.show import report
-from stackwright.cli.show.report import bundle, is_foreign, objects
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import TerminalError
 from stackwright.runtime.memory import MemoryCluster
@@ -131,118 +124,6 @@ def test_a_cloud_created_during_the_prompt_is_not_deleted(
     assert found
     assert found["metadata"]["uid"] != shown["metadata"]["uid"]
     assert "deletionTimestamp" not in found["metadata"]
-
-
-async def test_a_report_contains_no_secret(tmp_path: Path) -> None:
-    memory = MemoryCluster()
-    word = "s3cr3t-word"
-    memory.put(SECRET, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"password": word}})
-    memory.put(CONFIGMAP, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"text": word}})
-    key = f"-----BEGIN PRIVATE KEY-----\n{word}\n-----END PRIVATE KEY-----"
-    note = {"kubectl.kubernetes.io/last-applied-configuration": word}
-    event = {"metadata": {"namespace": SPACE, "name": "e", "annotations": note}, "message": f"amqp://user:{word}@host"}
-    memory.put(EVENT, event)
-    spec = {**CLOUD, "common": {"openstack": {"values": {"conf": {"db_password": word, "text": key}}}}}
-    memory.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": spec})
-    found = await objects(memory, SPACE)
-    assert not [name for name, text in found.items() if word in text]
-    assert "objects/openstack/openstackdeployments.json" in found
-    assert "amqp://***@host" in found["objects/openstack/events.json"]
-    bundle(tmp_path / "report.tar.gz", found)
-    assert (tmp_path / "report.tar.gz").stat().st_mode & 0o777 == 0o600
-    with tarfile.open(tmp_path / "report.tar.gz") as archive:
-        assert len(archive.getnames()) == len(found)
-
-
-@pytest.mark.parametrize(
-    "obj",
-    [
-        {"customServiceConfig": "[DEFAULT]\nadmin_password = s3cr3t-word"},
-        {"env": [{"name": "DB_PASSWORD", "value": "s3cr3t-word"}]},
-        {"bind_pw": "s3cr3t-word"},
-        {"clouds": {"transport_url": "rabbit://u:s3cr3t-word@host"}},
-        {"ssl": {"api_cert": "s3cr3t-word"}},
-        {"serverMetadata": [{"key": "admin_password", "value": "s3cr3t-word"}]},
-        {"secrets": {"alice": {"of": ["s3cr3t-word"]}}},
-        {"message": "refused: user=a password=s3cr3t-word host=b"},
-        {"text": '{"password": "s3cr3t-word"}'},
-        {"url": "rabbit://u:a@h1,v:s3cr3t-word@h2/"},
-        {"spec": {"services": {"x": {"values": {"secret": "s3cr3t-word"}}}}},
-        {"values": {"a": [{"key": "s3cr3t-word"}]}},
-        {"message": "X-Auth-Token: s3cr3t-word"},
-        {"url": "redis://:s3cr3t-word@h/0"},
-        {"url": "mysql://u:p@s3cr3t-word@h/x"},
-    ],
-)
-def test_blanking_finds_secrets_by_name(obj: Any) -> None:
-    assert "s3cr3t-word" not in str(blanked(obj))
-
-
-def test_a_password_that_is_a_number_is_blanked_too() -> None:
-    obj = {"conf": {"nova": {"my_password": 12345678, "ok": 5}, "passwords": [1, 2.5], "password": None}, "config": 5}
-    nova = {"my_password": "***", "ok": 5}
-    assert blanked(obj) == {"conf": {"nova": nova, "passwords": ["***"] * 2, "password": None}, "config": 5}
-
-
-def test_a_bundle_that_was_readable_for_all_is_not_any_more(tmp_path: Path) -> None:
-    (tmp_path / "a.tar.gz").touch(mode=0o644)
-    bundle(tmp_path / "a.tar.gz", {"x": "y"})
-    assert (tmp_path / "a.tar.gz").stat().st_mode & 0o777 == 0o600
-
-
-def gzipped(name: str) -> bytes:
-    text = io.BytesIO()
-    with tarfile.open(fileobj=text, mode="w:gz") as archive:
-        archive.addfile(tarfile.TarInfo(name))
-    return text.getvalue()
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"kind: OpenStackDeployment\n",
-        b"\x1f\x8b",
-        gzip.compress(b"a text"),
-        gzip.compress(b""),
-        gzipped("backup/a"),
-        gzipped("stackwright-report/a")[:40],
-    ],
-    ids=["manifest", "two-bytes", "text", "nothing", "backup", "half"],
-)
-def test_a_report_replaces_no_foreign_file(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
-    """`-f` names a manifest for other commands."""
-    path = tmp_path / "cloud.yaml"
-    path.write_bytes(content)
-    result = called("report", "-f", str(path))
-    assert result.exit_code == 1
-    assert f"--file {path}: exists and is not a report" in result.stderr
-    assert path.read_bytes() == content
-
-
-def test_a_report_replaces_an_earlier_one_and_an_empty_file(
-    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    async def nothing(*_: Any) -> dict[str, str]:
-        return {}
-
-    monkeypatch.setattr(report, "_logs", nothing)
-    path, link = tmp_path / "a.tar.gz", tmp_path / "link"
-    path.touch()
-    link.symlink_to(path)
-    for _ in range(2):
-        assert called("report", "-f", str(link)).exit_code == 0
-    assert not is_foreign(path)
-    assert link.is_symlink()
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar.gz", "link"], "and leaves nothing beside it"
-
-
-def test_masking_keeps_the_explanation() -> None:
-    obj = {"status": {"conditions": [{"type": "Ready", "message": "waits"}]}, "spec": {"api_key": "k", "list": ["a"]}}
-    assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}
-    kept = {"secretName": "a", "identityRef": {"name": "b"}, "storageClass": "c", "env": [{"name": "A", "value": "1"}]}
-    assert blanked(kept) == kept
-    reference = {"values": {"env": {"secretKeyRef": {"name": "a", "key": "b"}}}, "automountServiceAccountToken": False}
-    assert blanked(reference) == reference
 
 
 def test_a_restart_waits_only_for_pods_that_are_replaced(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -37,6 +38,9 @@ NOVA: dict[str, Any] = {
     "metadata": {"namespace": "openstack", "name": "nova", "uid": "u2"},
     "spec": SPEC,
 }
+
+
+ASKED: dict[str, Any] = {"metadata": {"annotations": {"stackwright.dev/owner": "openstack/ceph"}}}
 
 
 def secret(name: str, *fields: str, version: str = "1") -> dict[str, Any]:
@@ -138,7 +142,7 @@ def test_observations_of_the_watch_become_conditions() -> None:
 
 
 def client_of(keys: Any = None, made: Any = None, trial: bool = False) -> ClientSeen:
-    return ClientSeen(NOVA, ("openstack-ceph-shared", "openstack-ceph-keys"), trial, keys, made)
+    return ClientSeen(NOVA, TRIAL if trial else ELSEWHERE, keys, ASKED, made)
 
 
 def test_a_client_waits_by_name_for_missing_data_from_ceph() -> None:
@@ -150,6 +154,27 @@ def test_a_client_waits_by_name_for_missing_data_from_ceph() -> None:
     assert plan.requeue
     plan = client(client_of(secret("openstack-ceph-keys", "mon_endpoints", "glance")))
     assert "it lacks nova;" in plan.conditions[0].message
+
+
+@pytest.mark.parametrize("made", [None, {"metadata": {"annotations": {}}}])
+def test_a_client_gets_no_keys_of_another_clouds_exchange(made: Any) -> None:
+    """They have the names of its own clients."""
+    keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
+    foreign = {"metadata": {"annotations": {"stackwright.dev/owner": "second/ceph"}}}
+    plan = client(replace(client_of(keys, made), requests=foreign))
+    assert plan.actions == () and plan.requeue == REFRESH, "the other cloud may go"
+    assert plan.conditions[0].reason == "BlockedTaken"
+    assert (
+        "ConfigMap openstack-ceph-shared/openstack-ceph-requests belongs to Ceph second/ceph;"
+        in plan.conditions[0].message
+    )
+    for unclaimed in (None, {"metadata": {}}):
+        plan = client(replace(client_of(keys, made), requests=unclaimed))
+        assert plan.actions == () and plan.requeue, "nobody may take keys before the owner is known"
+        assert plan.conditions[0].reason == "WaitingForCeph"
+        assert "does not name Ceph openstack/ceph as its owner" in plan.conditions[0].message
+    other_instance = {**NOVA, "spec": {**SPEC, "instance": "another"}}
+    assert client(replace(client_of(keys, made), obj=other_instance)).conditions[0].reason == "BlockedTaken"
 
 
 def test_a_client_gets_its_secret_and_again_when_the_keys_change() -> None:
@@ -193,14 +218,14 @@ def test_a_client_belongs_to_the_oldest_object_that_names_it() -> None:
     """A second one would take away the rights of the first, or get its key."""
     assert asked_for(OLDER, YOUNGER) == asked_for(YOUNGER, OLDER) == asked_for(OLDER)
     keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
-    place = ("openstack-ceph-shared", "openstack-ceph-keys")
-    plan = client(ClientSeen(YOUNGER, place, keys=keys, others=(OLDER,)))
+    seen = client_of(keys)
+    plan = client(replace(seen, obj=YOUNGER, others=(OLDER,)))
     assert plan.actions == ()
     assert plan.conditions[-1].reason == "BlockedTaken"
     assert "client nova of Ceph ceph belongs to CephClient nova;" in plan.conditions[-1].message
-    assert client(ClientSeen(OLDER, place, keys=keys, others=(YOUNGER,))).actions
+    assert client(replace(seen, obj=OLDER, others=(YOUNGER,))).actions
     elsewhere = named("also", "2026-01-02T00:00:00Z", client="other")
-    told = client(ClientSeen(elsewhere, place, keys=keys, others=(OLDER,))).conditions
+    told = client(replace(seen, obj=elsewhere, others=(OLDER,))).conditions
     assert told[-1].message.startswith("Secret nova-ceph belongs to CephClient nova;")
 
 
@@ -227,10 +252,9 @@ def test_who_is_asked_for_is_who_gets_the_key(there: tuple[Any, ...], served: di
     """Also beside objects that are not valid, are blocked or are going."""
     assert asked_for(*there).keys() == served.keys()
     keys = secret("openstack-ceph-keys", "mon_endpoints", "nova", "other")
-    place = ("openstack-ceph-shared", "openstack-ceph-keys")
     for each in there:
         others = tuple(other for other in there if other is not each)
-        plan = client(ClientSeen(each, place, keys=keys, others=others))
+        plan = client(replace(client_of(keys), obj=each, others=others))
         mine = each["spec"]["instance"] == "ceph"
         name, user = each["metadata"]["name"], each["spec"]["client"]
         assert not mine or bool(plan.actions) == (served.get(user) == name), name

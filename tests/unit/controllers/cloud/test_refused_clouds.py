@@ -46,6 +46,22 @@ def test_a_service_is_listed_with_or_without_a_tilde_but_not_both():
     ]
 
 
+def test_errors_of_the_schema_do_not_hide_those_of_overrides():
+    spec = {"preset": "compute", "size": "big", "features": {"typo": 1}, "public_domain_name": None, "typo": 1}
+    spec["services"] = {"identity": {"keystne": {}}}
+    spec["nodes"] = {"label": {}}
+    told = errors_of({"kind": "OpenStackDeployment", "metadata": {"name": "c", "namespace": "n"}, "spec": spec})
+    assert sorted(each.partition(": ")[0] for each in told) == [
+        "spec.features.typo", "spec.nodes.label", "spec.openstack_version", "spec.services.identity.keystne",
+        "spec.size", "spec.typo",
+    ]  # fmt: skip
+    spec["services"] = 5
+    told = errors_of({"kind": "OpenStackDeployment", "metadata": {"name": "c", "namespace": "n"}, "spec": spec})
+    assert [each.partition(": ")[0] for each in told if each.startswith(("spec.services", "spec.nodes"))] == [
+        "spec.services", "spec.nodes.label",
+    ]  # fmt: skip
+
+
 def network(gateway):
     subnet = {"range": "192.0.2.0/24", "pool_start": "192.0.2.10", "pool_end": "192.0.2.20", "gateway": gateway}
     floating = {"enabled": True, "physnet": "p", "subnet": subnet}
@@ -64,6 +80,27 @@ def test_a_gateway_is_outside_its_pool(gateway, refused):
     assert len(told) == refused
     if refused:
         assert f"gateway {gateway} is inside the pool 192.0.2.10 to 192.0.2.20" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"gateway": "192.0.2.0"}, ["gateway 192.0.2.0 is the network address of 192.0.2.0/24"]),
+        ({"gateway": "192.0.2.255"}, ["gateway 192.0.2.255 is the broadcast address of 192.0.2.0/24"]),
+        (
+            {"pool_start": "192.0.2.0", "pool_end": "192.0.2.255", "gateway": "192.0.3.1"},
+            [
+                "pool_start 192.0.2.0 is the network address of 192.0.2.0/24",
+                "pool_end 192.0.2.255 is the broadcast address of 192.0.2.0/24",
+                "gateway 192.0.3.1 is not in range 192.0.2.0/24",
+            ],
+        ),
+    ],
+)
+def test_addresses_of_floating_ips_are_those_of_interfaces(changes, told):
+    neutron = network("192.0.2.1")
+    neutron["floating_network"]["subnet"].update(changes)
+    assert errors(neutron=neutron) == [f"spec.features.neutron.floating_network.subnet: {'; '.join(told)}"]
 
 
 @pytest.mark.parametrize("mtu", [-1, 0, 67, 65536, 10**9])
@@ -103,16 +140,19 @@ def test_sizes_that_are_right(size):
 @pytest.mark.parametrize(
     ("schedule", "told"),
     [
-        ("99 0 * * 1", "minute '99' is not within 0 to 59"),
-        ("0 24 * * *", "hour '24' is not within 0 to 23"),
-        ("0 0 0 * *", "day of month '0' is not within 1 to 31"),
-        ("0 0 * 13 *", "month '13' is not within 1 to 12"),
-        ("0 0 * * 7", "day of week '7' is not within 0 to 6"),
-        ("*/0 * * * *", "minute '*/0' is not within"),
-        ("5-1 * * * *", "minute '5-1' is not within"),
-        ("1,,2 * * * *", "minute '1,,2' is not within"),
-        ("a b c d e", "day of week 'e' is not within"),
-        ("1-2-3 * * * *", "minute '1-2-3' is not within"),
+        ("99 0 * * 1", "minute '99': '99' is out of range; allowed: *, numbers from 0 to 59, ranges (0-2), "),
+        ("0 24 * * *", "hour '24': '24' is out of range; allowed: *, numbers from 0 to 23, "),
+        ("0 0 0 * *", "day of month '0': '0' is out of range; allowed: *, numbers from 1 to 31, ranges (1-3), "),
+        ("0 0 * 13 *", "month '13': '13' is out of range; allowed: *, numbers from 1 to 12 or jan feb mar "),
+        ("0 0 * * 7", "day of week '7': '7' is out of range; allowed: *, numbers from 0 to 6 or sun mon tue "),
+        ("*/0 * * * *", "minute '*/0': '*/0' has a step that is not a number from 1; allowed: "),
+        ("1,5-1 * * * *", "minute '1,5-1': '5-1' is a range whose first number is the larger one; allowed: "),
+        ("1,,2 * * * *", "minute '1,,2': '' is not a number; allowed: "),
+        ("a b c d e", "day of week 'e': 'e' is not a number; allowed: "),
+        ("1-2-3 * * * *", "minute '1-2-3': '1-2-3' is not a range of two numbers; allowed: "),
+        ("x" * 999 + " * * * *", f"minute '{'x' * 20}…': '{'x' * 20}…' is not a number; allowed: "),
+        ("0  3 * * *", "must be five fields with one space between them (minute, hour, day of month, month, "),
+        ("0 3 * *", "such as 0 3 * * 1 for Mondays at 03:00, or @hourly, @daily, @weekly, @monthly or @yearly"),
     ],
 )
 def test_a_schedule_is_valid_for_cron(schedule, told):

@@ -36,6 +36,7 @@ OWNER = Owner(CloudRef(("ns", "secret"), "cloud"), UID)
 PORT: ResourceKey = ("port", "web-0")
 DISK: ResourceKey = ("volume", "root")
 SERVER: ResourceKey = ("server", "")
+ADDRESS: ResourceKey = ("floating-ip", "api")
 
 
 def thing(slot: ResourceKey, id_: str, state: str = "", uid: str = UID, **facts: Any) -> CloudResource:
@@ -77,9 +78,67 @@ def test_nothing_is_created_while_an_earlier_request_may_take_effect() -> None:
     assert found.wait
 
 
-def test_duplicates_are_deleted() -> None:
-    found = plan_next(OWNER, parts(PORT), {PORT: "p1"}, ProjectView((thing(PORT, "p1"), thing(PORT, "p2"))))
-    assert [(call.do, call.id) for call in found.calls] == [("delete", "p2")]
+@pytest.mark.parametrize("made", [700.0, 1000.0, 1300.0])
+@pytest.mark.parametrize("slot", [PORT, SERVER, ADDRESS])
+def test_duplicates_are_deleted(slot: ResourceKey, made: float) -> None:
+    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: made})
+    found = plan_next(OWNER, parts(slot), {slot: "1"}, ProjectView(things))
+    assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "2", "duplicate")]
+    assert found.originals == ()
+
+
+ORIGINALS = pytest.mark.parametrize(
+    ("slot", "known", "other"),
+    [
+        *((slot, {CREATED: 1000.0}, {CREATED: 699.0}) for slot in (PORT, SERVER, ADDRESS)),
+        *((slot, {CREATED: 1000.0}, {CREATED: 1301.0}) for slot in (PORT, SERVER, ADDRESS)),
+        (PORT, {CREATED: 1000.0}, {CREATED: 999.0, "device_id": "s1"}),
+        (ADDRESS, {CREATED: 1000.0}, {CREATED: 999.0, "port_id": "p1"}),
+        (PORT, {CREATED: 1000.0}, {}),
+        (PORT, {}, {CREATED: 1000.0}),
+    ],
+)
+
+
+@ORIGINALS
+def test_what_may_be_the_original_is_kept_and_named(
+    slot: ResourceKey, known: dict[str, Any], other: dict[str, Any]
+) -> None:
+    """A wrong list made a restored object create another one."""
+    original = thing(slot, "original", **other)
+    look = ProjectView((thing(slot, "1", **known), original))
+    found = plan_next(OWNER, parts(slot), {slot: "1"}, look)
+    assert (found.calls, found.lost, found.whole, found.originals) == ((), (), True, (original,))
+    assert found.note.endswith(f"{slot[0]} original")
+    more = plan_next(OWNER, parts(slot, DISK), {slot: "1"}, look)
+    assert (more.calls, more.wait, more.record) == ((), found.note, {slot: "1"}), (
+        "nothing is created until it is resolved"
+    )
+
+
+@ORIGINALS
+def test_what_may_be_the_original_is_deleted_with_its_object(
+    slot: ResourceKey, known: dict[str, Any], other: dict[str, Any]
+) -> None:
+    """No client copies its mark, so it is ours."""
+    things = thing(slot, "1", **known), thing(slot, "original", **other)
+    for found in (plan_removal(OWNER, {slot: "1"}, ProjectView(things)), plan_removal(OWNER, {}, ProjectView(things))):
+        assert {call.id for call in found.calls} == {"1", "original"}
+    unwanted = plan_next(OWNER, [], {slot: "1"}, ProjectView(things))
+    assert [call.id for call in unwanted.calls] == ["original"]
+    assert (unwanted.originals, unwanted.note) == ((), "")
+
+
+def test_the_original_of_a_lost_resource_is_kept() -> None:
+    original = thing(PORT, "original", **{CREATED: 1000.0})
+    found = plan_next(OWNER, parts(PORT), {PORT: "1"}, ProjectView((original,)))
+    assert (found.calls, found.lost) == ((), (PORT,))
+    assert plan_next(OWNER, parts(PORT), {}, ProjectView((original,))).record == {PORT: "original"}
+
+
+def test_of_several_unrecorded_resources_the_oldest_is_adopted() -> None:
+    things = thing(PORT, "1", **{CREATED: 2000.0}), thing(PORT, "2", **{CREATED: 1000.0})
+    assert plan_next(OWNER, parts(PORT), {}, ProjectView(things)).record == {PORT: "2"}
 
 
 def test_a_lost_resource_is_reported_and_not_silently_recreated() -> None:
@@ -331,3 +390,14 @@ def test_a_step_is_fast_with_any_number_of_marked_resources() -> None:
         assert plan_next(OWNER, parts(*slots), known, look).record == record
         assert plan_removal(OWNER, known, look).calls
     assert time.process_time() - began < 2, "seconds"
+
+
+@COPIES
+def test_a_copy_of_a_volume_stops_no_creation_and_is_not_called_an_original(
+    ours: CloudResource | None, copy: CloudResource
+) -> None:
+    if ours is None:
+        return  # the volume is lost, which is another step
+    found = plan_next(OWNER, parts(DISK, PORT), {DISK: "v1"}, ProjectView((ours, copy)))
+    assert [(call.do, call.slot) for call in found.calls] == [("create", PORT)]
+    assert (found.originals, found.note) == ((), "")

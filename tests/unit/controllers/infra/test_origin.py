@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.adapters.openstack.tenant.resource_facts import MARK
-from stackwright.controllers.infra.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
+from stackwright.controllers.infra.origin import (
+    ORIGIN,
+    identity,
+    inherited,
+    is_guarded,
+    is_moved,
+    is_restored,
+    origin_here,
+)
 from stackwright.core.objects import FINALIZER, OWNER, owner_label
 from stackwright.core.openstack.resources import SERVER_KEY, mark
 
@@ -59,6 +67,20 @@ def test_a_forged_origin_gives_no_access_to_another_namespace() -> None:
     forged = obj(namespace="mine", annotations={ORIGIN: victim})
     assert identity(forged, "") != identity(obj(namespace="victim"), victim)
     assert identity(forged, "") != identity(obj(namespace="mine"), origin_here("one", obj(namespace="mine")))
+
+
+def test_an_object_is_moved_if_its_origin_is_neither_it_nor_its_owner_here() -> None:
+    machine = {"kind": "OpenStackMachine", "name": "m", "uid": "machine"}
+    here, owners = origin_here("one", obj()), origin_here("one", obj(uid="machine"))
+    assert not is_moved("one", obj())
+    assert not is_moved("one", obj(annotations={ORIGIN: here}))
+    assert not is_moved("one", obj(annotations={ORIGIN: owners}, ownerReferences=[machine]))
+    assert not is_moved("one", obj(annotations={ORIGIN: "uid:u"}))
+    assert is_moved("two", obj(annotations={ORIGIN: here}))
+    assert is_moved("one", obj(uid="another", annotations={ORIGIN: here}))
+    assert is_moved("one", obj(uid="another", annotations={ORIGIN: "uid:u"}))
+    restored = [{**machine, "uid": "restored"}]
+    assert is_moved("one", obj(uid="another", annotations={ORIGIN: owners}, ownerReferences=restored))
 
 
 def test_nothing_is_created_before_finalizer_and_origin() -> None:

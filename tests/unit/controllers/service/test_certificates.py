@@ -178,4 +178,4 @@ async def test_all_hypervisors_share_two_certificates_and_without_them_none_is_i
     assert not issues(nowhere)
     assert "Certificates" not in [c.type for c in nowhere.conditions]
     plain = await Stage(nova.SERVICE, spec={"settings": {"libvirt": {"tls": {"enabled": False}}}}).plan()
-    assert not issues(plain)
+    assert [action.key[1] for action in issues(plain)] == ["libvirt-qemu-tls", "nova-novncproxy-tls"], "for consoles"

@@ -40,6 +40,7 @@ HOSTILE = (
     "a\u2028evil",
 )
 KEY = ("n", "x")
+CEPH = {"mon_endpoints": b"192.0.2.1:6789", "client": b"client.a;\xff"}
 
 
 @pytest.fixture
@@ -69,6 +70,12 @@ def copy(owner: Any) -> CopySecret:
 
 def chosen(owner: Any) -> EnsureSecret:
     return EnsureSecret(KEY, owner, given={"password": ("mine", "k")})
+
+
+def test_ceph_hands_out_text_only() -> None:
+    given = secret_data({"data": {name: base64.b64encode(text).decode() for name, text in CEPH.items()}})
+    with pytest.raises(ValueError, match="field client: must be UTF-8 text"):
+        access(given, {"client": "client", "pools": [], "options": {}}, "uuid")
 
 
 @pytest.mark.parametrize("action", [copy, chosen])

@@ -163,6 +163,14 @@ def test_a_status_older_than_the_start_of_the_operator_does_not_count(monkeypatc
     assert doubts(monkeypatch, Kubectl(metrics=busy)) == ["the operator has 3 objects in its queue"]
 
 
+@pytest.mark.parametrize("outcome", ["conflict", "error", "waiting", "refused", "gone"])
+def test_a_reconcile_without_a_report_proves_no_status(monkeypatch: pytest.MonkeyPatch, outcome: str) -> None:
+    failed = METRICS.replace('kind="cloud",outcome="unchanged"', f'kind="cloud",outcome="{outcome}"')
+    said = ["the operator has not processed any OpenStackDeployment since its start"]
+    assert doubts(monkeypatch, Kubectl(metrics=failed)) == said
+    assert doubts(monkeypatch, Kubectl(metrics=failed + METRICS)) == [], "an earlier conflict does not matter"
+
+
 def test_every_kind_of_cloud_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting_for = {**CONDITION, "status": "False", "message": "Nova: installing"}
     plane = {**READY, "kind": "OpenStackControlPlane", "status": {"conditions": [waiting_for]}}

@@ -1,6 +1,7 @@
 """Actions against the outside world in memory."""
 
 import asyncio
+import base64
 from dataclasses import replace
 
 import pytest
@@ -47,8 +48,6 @@ def secret(ports, name="x"):
 
 
 def put_secret(ports, name, data):
-    import base64
-
     encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
     ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": encoded})
 
@@ -264,6 +263,17 @@ async def test_an_account_is_created_with_the_password_of_its_secret(ports):
     assert ports.sql.users == {("db", "u"): "p"}
 
 
+@pytest.mark.parametrize("name", ["admin", "x"])
+async def test_an_account_whose_password_is_no_text_is_rejected_by_its_secret(ports, name):
+    put_secret(ports, "admin", {"username": "root", "password": "r"})
+    put_secret(ports, "x", {"password": "p"})
+    binary = {"password": base64.b64encode(b"\xff").decode()}
+    ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": binary})
+    with pytest.raises(TerminalError, match=f"field password of Secret n/{name}: must be UTF-8 text"):
+        await execute([account()], ports, "m")
+    await execute([account(absent=True)] if name == "x" else [], ports, "m")
+
+
 async def test_an_account_waits_for_its_missing_secrets_by_name(ports):
     with pytest.raises(TransientError, match="Secret n/admin"):
         await execute([account()], ports, "m")
@@ -390,12 +400,33 @@ async def test_a_ca_that_would_expire_first_is_recreated(ports, owner):
     assert expires == ports.clock.now() + 365 * DAY
 
 
-@pytest.mark.parametrize("data", [{"ca.crt": "x", "ca.key": "y"}, {"ca.key": "y"}])
-async def test_an_invalid_foreign_ca_is_rejected_by_name(ports, owner, data):
-    put_secret(ports, "ca", data)
-    with pytest.raises(TerminalError, match="Secret n/ca contains no usable CA"):
+@pytest.mark.parametrize(
+    ("data", "field", "problem"),
+    [
+        ({"ca.crt": b"x", "ca.key": b"y"}, "ca.crt", ": Unable to load PEM file"),
+        ({"ca.crt": b"\xff", "ca.key": b"y"}, "ca.crt", ": must be UTF-8 text"),
+        ({"ca.key": b"y"}, "ca.crt", " is missing"),
+        ({"ca.crt": b"", "ca.key": b"\xff"}, "ca.key", ": must be UTF-8 text"),
+    ],
+)
+async def test_an_invalid_foreign_ca_is_rejected_by_name(ports, owner, data, field, problem):
+    if data.get("ca.crt") == b"":
         await execute([certificate(owner)], ports, "m")
-    assert secret(ports, "ca") == data
+        data["ca.crt"] = secret(ports, "ca")["ca.crt"].encode()
+        ports.cluster.remove(SECRET, KEY)
+    encoded = {name: base64.b64encode(value).decode() for name, value in data.items()}
+    ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "ca"}, "data": encoded})
+    with pytest.raises(TerminalError) as told:
+        await execute([certificate(owner)], ports, "m")
+    assert str(told.value).startswith(f"Secret n/ca contains no usable CA: {field}{problem}")
+    assert ports.cluster.peek(SECRET, ("n", "ca"))["data"] == encoded
+
+
+async def test_bytes_that_are_no_text_are_reported_by_secret_and_field(ports, owner):
+    binary = {"data": {"password": base64.b64encode(b"\xff").decode()}}
+    ports.cluster.put(SECRET, {"metadata": {"namespace": KEY[0], "name": KEY[1]}, **binary})
+    with pytest.raises(TerminalError, match=rf"^field password of Secret {'/'.join(KEY)}: must be UTF-8 text$"):
+        await execute([EnsureSecret(KEY, owner, generated=("password",))], ports, "m")
 
 
 async def test_fields_are_collected_from_users_secrets_and_missing_ones_are_named(ports, owner):

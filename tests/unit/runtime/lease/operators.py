@@ -10,6 +10,7 @@ from stackwright.core.ports import Unreachable
 from stackwright.runtime.lease.election import Election
 from stackwright.runtime.lease.fence import LeaseLost, WriteFence
 from stackwright.runtime.lease.record import NAME
+from stackwright.runtime.lease.siblings import Siblings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 
 SPACE = "stackwright"
@@ -40,9 +41,11 @@ class Operator:
     delay    seconds until a response arrives
     stopped  time until which it executes nothing (SIGSTOP), while clocks go on
     threads  whether a thread of it still writes
+    siblings  the other processes of its pod; none unless they are given
     """
 
-    def __init__(self, cluster, name, offset=0.0, wall=1_750_000_000.0):
+    def __init__(self, cluster, name, offset=0.0, wall=1_750_000_000.0, siblings=None):
+        self.siblings = siblings or Siblings(None, alone=True)
         self.name, self.cluster, self.offset, self.wall = name, cluster, offset, wall
         self.failure, self.lost, self.delay, self.stopped, self.threads = None, False, 0.0, 0.0, False
         self.writes, self.ended, self.killed = [], None, False
@@ -90,9 +93,11 @@ class Operator:
             each.cancel()
         await asyncio.gather(*parts, return_exceptions=True)
         if self.ended == "stopped" and not self.killed:
-            await self.election.end(lambda: self.threads)
+            await self.election.end(lambda: self.threads, self.siblings.last)
+        self.siblings.close()
 
     async def _lead(self):
+        await self.siblings.join()
         await self.election.acquire()
         writer = asyncio.create_task(self._write())
         try:

@@ -15,6 +15,7 @@ from stackwright.core.ports import TerminalError, TransientError, Unreachable
 from stackwright.runtime.lease.election import AGAIN, ATTEMPT, REFUSED, RENEW, RETRY
 from stackwright.runtime.lease.fence import GRACE, LeaseLost
 from stackwright.runtime.lease.record import DURATION, NAME
+from stackwright.runtime.lease.siblings import Siblings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from tests.unit.runtime.lease.operators import KEY, SPACE, Gone, Operator, installed, kill, record, start
 
@@ -107,16 +108,85 @@ async def test_a_thread_that_ends_in_time_delays_the_release_only():
     assert not one.fence.armed
 
 
-async def test_containers_of_one_pod_share_the_lease_and_none_releases_it():
+def containers(cluster, lock, count=2):
+    return [Operator(cluster, "pod_uid", siblings=Siblings(lock, alone=False)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.01, 30.0], ids=["together", "close", "apart"])
+async def test_the_last_container_of_a_pod_to_end_releases_the_lease(tmp_path, pause):
     cluster = installed()
-    one, two = Operator(cluster, "pod_uid"), Operator(cluster, "pod_uid")
-    tasks = await start(one, two, seconds=60)
-    assert one.writes and two.writes and not any(task.done() for task in tasks)
-    await kill(tasks[0], operators=[one])
-    await one.election.end(lambda: False, shared=True)
-    assert record(cluster)["holderIdentity"] == "pod_uid"
+    three = containers(cluster, tmp_path / "lock", 3)
+    tasks = await start(*three, seconds=60)
+    assert all(each.writes for each in three) and not any(task.done() for task in tasks)
+    for task in tasks[:2]:
+        task.cancel()
+        await asyncio.sleep(pause)
+    if pause:
+        assert record(cluster)["holderIdentity"] == "pod_uid"
+        assert three[2].fence.left() > 0
+    tasks[2].cancel()
+    await asyncio.gather(*tasks)
+    assert record(cluster)["holderIdentity"] == ""
     assert record(cluster)["leaseTransitions"] == 0
-    await kill(tasks[1])
+    assert [each.ended for each in three] == ["stopped"] * 3
+
+
+async def test_a_container_that_was_killed_does_not_keep_the_last_one_from_releasing(tmp_path):
+    cluster = installed()
+    one, two = containers(cluster, tmp_path / "lock")
+    tasks = await start(one, two, seconds=5)
+    await kill(tasks[0], operators=[one])
+    tasks[1].cancel()
+    await asyncio.gather(*tasks)
+    assert record(cluster)["holderIdentity"] == ""
+
+
+async def test_the_lease_is_kept_while_a_thread_of_another_container_may_write(tmp_path):
+    cluster = installed()
+    one, two = containers(cluster, tmp_path / "lock")
+    tasks = await start(one, two, seconds=5)
+    one.threads = True
+    for task in tasks:
+        task.cancel()
+    await asyncio.sleep(1)
+    assert (tasks[0].done(), tasks[1].done()) == (False, True)
+    assert record(cluster)["holderIdentity"] == "pod_uid"
+    one.threads = False
+    await asyncio.gather(*tasks)
+    assert record(cluster)["holderIdentity"] == ""
+
+
+async def test_a_container_that_starts_waits_while_the_last_one_releases(tmp_path):
+    cluster = installed()
+    one, two = containers(cluster, tmp_path / "lock")
+    (first,) = await start(one, seconds=5)
+    one.delay = 1.0
+    first.cancel()
+    await asyncio.sleep(0.5)  # its release is on its way
+    (second,) = await start(two, seconds=0.4)
+    assert not two.writes and record(cluster)["holderIdentity"] == ""
+    await asyncio.sleep(5)
+    assert first.done() and two.writes
+    assert record(cluster)["holderIdentity"] == "pod_uid"
+    await kill(second)
+
+
+async def test_containers_without_a_common_file_keep_the_lease():
+    cluster = installed()
+    one, two = containers(cluster, None)
+    tasks = await start(one, two, seconds=5)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks)
+    assert record(cluster)["holderIdentity"] == "pod_uid"
+
+
+async def test_a_file_that_cannot_be_locked_is_named(tmp_path):
+    for path, why in ((tmp_path / "missing/lock", "No such file or directory"), (tmp_path, "Is a directory")):
+        siblings = Siblings(path, alone=True)
+        with pytest.raises(TerminalError, match=f"--lease-lock {path}: {why}"):
+            await siblings.join()
+        assert not siblings.last()
 
 
 @pytest.mark.parametrize("step", [-86400.0, 0.0, 86400.0], ids=["behind", "equal", "ahead"])

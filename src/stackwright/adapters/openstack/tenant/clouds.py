@@ -77,7 +77,7 @@ class OpenStackClouds:
             asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
         for what in asker.kinds:
-            settled = self._settled(asking, what) if asker.waits else 0.0
+            settled = self._settled(project, asking, what) if asker.waits else 0.0
             if not (asker.waits and project.keeps(what, asker, settled)):
                 await self._lists.refresh(cloud, project, what, asker.waits, settled)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
@@ -92,7 +92,7 @@ class OpenStackClouds:
         snapshot, listed = project.snapshot, project.listed(asker)
         asking, unseen = project.askers[asker.uid], project.kinds(asker) - listed
         settled = project.is_sure(asker) and all(
-            snapshot.taken.get(what, 0.0) >= self._settled(asking, what) for what in listed or asker.kinds
+            snapshot.taken.get(what, 0.0) >= self._settled(project, asking, what) for what in listed or asker.kinds
         )
         return ProjectView(snapshot.of(asker), settled, unseen, project.connection.place)
 
@@ -215,12 +215,13 @@ class OpenStackClouds:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
-    def _settled(self, asking: SubscriptionState, what: str) -> float:
+    def _settled(self, project: Project, asking: SubscriptionState, what: str) -> float:
         """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
 
-        Older lists do not prove either which resources are free.
+        Older lists do not prove either which resources are free. The first list of a login proves nothing to an object
+        that may have resources of an earlier process; see `confirm`.
         """
-        inherited = 0.0 if asking.known else self._started + SETTLE
+        inherited = 0.0 if asking.known else max(self._started + SETTLE, project.snapshot.doubts.proof(what))
         return max(inherited, asking.served, self._unsure.get((asking.asker.uid, what), 0.0))
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:

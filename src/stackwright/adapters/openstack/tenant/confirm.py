@@ -5,6 +5,10 @@ only after two requests for it, CONFIRM seconds apart, both answered with 404. A
 has no recorded id, so a list that suddenly lacks many items counts only after a later list that lacks no further ones.
 Until then no look is settled. While nothing is missing, no request is added. An object may have recorded 200 ids: each
 answer is kept, so the look after one that ran out of time requests the remaining ids only.
+
+The first list of a login cannot be compared with an earlier one. For an object that may have resources of an earlier
+process or of another cluster, only a list that begins CONFIRM seconds later proves absence. A list that suddenly has
+many more items shows that the one before it lacked them, so it counts as a first one.
 """
 
 from __future__ import annotations
@@ -31,22 +35,31 @@ MANY = 3  # a list with fewer items may lose any, but not all of them; a longer 
 class PendingConfirmations:
     """Times are those of a monotonic clock.
 
+    first    type → start of the first list, or of the last one that suddenly had many more items
     lists    type → start of the list that suddenly lacked many items
     missing  id → time of the first 404 for it
     gone     ids that are confirmed to be deleted
     single   ids that a single request found although a list lacked them; the next list may lack them, too
     """
 
+    first: dict[str, float] = field(default_factory=dict)
     lists: dict[str, float] = field(default_factory=dict)
     missing: dict[Id, float] = field(default_factory=dict)
     gone: set[Id] = field(default_factory=set)
     single: set[Id] = field(default_factory=set)
 
+    def compare(self, what: str, known: Collection[Id], listed: Collection[Id], began: float) -> None:
+        """Note whether a whole list is the first one, or has suspiciously many items that were not known before it."""
+        if what not in self.first or _lacks_many(known, listed):
+            self.first[what] = began
+
+    def proof(self, what: str) -> float:
+        """Time from which a whole list proves absence to an object that may have resources of an earlier process."""
+        return self.first[what] + CONFIRM if what in self.first else 0.0
+
     def weigh(self, what: str, before: Collection[Id], listed: Collection[Id], began: float) -> None:
         """Note whether a whole list lacks suspiciously many of the ids `before`, which exclude expected deletions."""
-        expected = set(before) - self.single
-        lacking = expected.difference(listed)
-        if lacking and (not listed or (len(expected) >= MANY and 2 * len(lacking) > len(expected))):
+        if _lacks_many(listed, set(before) - self.single):
             self.lists[what] = began
         elif began - self.lists.get(what, began) >= CONFIRM:
             del self.lists[what]
@@ -60,6 +73,12 @@ class PendingConfirmations:
         self.missing = {key: when for key, when in self.missing.items() if key in recorded}
         self.gone.intersection_update(recorded)
         self.single.intersection_update(recorded)
+
+
+def _lacks_many(listed: Collection[Id], expected: Collection[Id]) -> bool:
+    """Whether these ids lack suspiciously many of the expected ones."""
+    lacking = set(expected).difference(listed)
+    return bool(lacking) and (not listed or (len(expected) >= MANY and 2 * len(lacking) > len(expected)))
 
 
 async def confirm(

@@ -44,6 +44,12 @@ MARKS: Mapping[str, Callable[[Raw], str]] = {
 }  # fmt: skip
 
 
+def created(raw: Raw) -> dict[str, Any]:
+    """The creation time, if the response has it; Nova calls it differently."""
+    when = seconds(raw.get(CREATED) or raw.get("created"))
+    return {} if when is None else {CREATED: when}
+
+
 def fields(*names: str) -> Facts:
     """These fields, if the response has them."""
     return lambda raw: {name: raw[name] for name in names if name in raw}

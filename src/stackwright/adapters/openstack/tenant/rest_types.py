@@ -130,7 +130,8 @@ REST: dict[str, RestFacts] = {
 def resource_of(what: str, raw: Raw) -> CloudResource:
     """A resource of ours from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
-    return CloudResource(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), REST[what].facts(raw))
+    facts = {**resource_facts.created(raw), **REST[what].facts(raw)}
+    return CloudResource(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), facts)
 
 
 def found_of(what: str, raw: Raw) -> CloudResource:

@@ -22,7 +22,7 @@ from stackwright.adapters.openstack.transport.shapes import resource_in
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES, dependents
-from stackwright.core.openstack.resources import CloudResource
+from stackwright.core.openstack.resources import CREATED, CloudResource
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -77,10 +77,12 @@ class Snapshot:
         if began < self.taken.get(what, began):
             return set()
         listed = {(what, thing.id): thing for thing in found}
-        gone = {key for key in self.things if key[0] == what and key not in listed}
+        known = {key for key in self.things if key[0] == what}
+        gone = known - listed.keys()
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
-        stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
-        self.doubts.weigh(what, stays - (gone - changed), listed, began)
+        self.doubts.compare(what, known, listed, began)
+        stays = {key for key in known - (gone - changed) if not self._goes(self.things[key])}
+        self.doubts.weigh(what, stays, listed, began)
         self.doubts.single.difference_update(listed)
         self.doubts.gone |= {key for key in changed if self.things[key].state == DELETED}
         for key in changed:
@@ -174,9 +176,7 @@ class Snapshot:
         """
         if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
             return False
-        if self.taken.get(what, 0.0) < settled <= now:
-            return True
-        if self.doubtful(what, now):
+        if self.taken.get(what, 0.0) < settled <= now or self.doubtful(what, now):
             return True
         begin = self.begun if what != "server" and not waits else -1e9
         return now - self.seen(what, begin) >= self.age(what, waits)
@@ -262,7 +262,7 @@ def _leaving(thing: CloudResource) -> bool:
 
 def _lasting(thing: CloudResource) -> dict[str, Any]:
     """Facts that do not depend on a server's state."""
-    return {name: thing.facts[name] for name in ("metadata", "tags") if name in thing.facts}
+    return {name: thing.facts[name] for name in ("metadata", "tags", CREATED) if name in thing.facts}
 
 
 def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResource]:

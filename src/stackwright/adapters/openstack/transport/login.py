@@ -1,7 +1,8 @@
 """A clouds.yaml in a Secret → one connection for all objects with the same credentials.
 
 The key of a connection is a digest of everything that decides its target and its user: the entry, the region and the CA
-certificate. A Secret is read again after READ_AGAIN seconds, and at once after a refused log-in.
+certificate. A Secret is read again after READ_AGAIN seconds, and at once after a refused log-in. It is parsed again
+only if it changed, also if it is invalid, because parsing delays everything in the operator.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from stackwright.adapters.openstack.transport.client import bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
 from stackwright.adapters.threads import contained, in_thread
-from stackwright.core.objects import secret_data
+from stackwright.core.objects import MUST_BE_TEXT, is_text, secret_data
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef
 from stackwright.core.plan import Key, Object
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 # Seconds. Until then, new resources may still be created in the project of the previous credentials.
 READ_AGAIN = 2.0
+USED = ("clouds.yaml", "cacert")  # fields of a Secret
+FORGET = 600.0  # seconds after its last reading for which the result of a Secret is kept
 Secrets = Callable[[Key], Awaitable[Object | None]]
 Count = Callable[[str, str], None]  # called for each response, with method and status
 
@@ -38,7 +41,20 @@ class Login:
     digest: str
     entry: Mapping[str, Any]
     ca: str
+
+
+@dataclass
+class _Parsed:
+    """What the data of a Secret mean for a cloud, by the digest of these data.
+
+    read   time of the last reading
+    login  as `Way` returned it at that time; None if the Secret cannot be used
+    """
+
+    digest: bytes
+    result: Login | TransientCloudError
     read: float
+    login: Login | None = None
 
 
 Way = Callable[[Login], Awaitable[Login]]
@@ -49,51 +65,71 @@ async def as_written(login: Login) -> Login:
 
 
 class Logins:
-    """CloudRef → Login; a Secret is read once per READ_AGAIN, however many callers there are.
+    """CloudRef → Login; a Secret is read once per READ_AGAIN, however many callers there are, and parsed once.
 
     way  replaces the login where the cloud is not reached by the address in the entry
     """
 
     def __init__(self, secrets: Secrets, way: Way = as_written) -> None:
         self._secrets, self._way = secrets, way
-        self._known: dict[CloudRef, Login] = {}
+        self._known: dict[CloudRef, _Parsed] = {}  # least recently read first
 
     async def get(self, cloud: CloudRef) -> Login:
         """The login of a cloud. Raises TransientCloudError that names the missing parts of the Secret."""
         known = self._known.get(cloud)
-        if known and time.monotonic() - known.read < READ_AGAIN:
-            return known
-        data = secret_data(await self._secrets(cloud.secret))
-        login = await self._way(await in_thread(login_of, cloud, data, time.monotonic()))
-        self._known = {each: it for each, it in self._known.items() if login.read - it.read < READ_AGAIN}
-        self._known[cloud] = login
-        return login
+        if known and known.login and time.monotonic() - known.read < READ_AGAIN:
+            return known.login
+        data, now = secret_data(await self._secrets(cloud.secret)), time.monotonic()
+        digest = _digest(data)
+        if known is None or known.digest != digest:
+            known = _Parsed(digest, await in_thread(_result, cloud, data), now)
+        known.read, known.login = now, None
+        self._keep(cloud, known)
+        if isinstance(known.result, TransientCloudError):  # a new one: each raise adds a traceback
+            raise TransientCloudError(known.result.cause, str(known.result))
+        known.login = await self._way(known.result)
+        return known.login
+
+    def _keep(self, cloud: CloudRef, known: _Parsed) -> None:
+        self._known.pop(cloud, None)
+        self._known[cloud] = known
+        oldest = next(iter(self._known))
+        if known.read - self._known[oldest].read > FORGET:  # drop at most one per call, which bounds the dict
+            del self._known[oldest]
 
     def forget(self, cloud: CloudRef) -> None:
         self._known.pop(cloud, None)
 
 
-def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
+def _digest(data: Mapping[str, str]) -> bytes:
+    return hashlib.sha256(json.dumps([bool(data), *map(data.get, USED)]).encode()).digest()
+
+
+def _result(cloud: CloudRef, data: Mapping[str, str]) -> Login | TransientCloudError:
+    try:
+        return login_of(cloud, data)
+    except TransientCloudError as error:
+        return error
+
+
+def login_of(cloud: CloudRef, data: Mapping[str, str]) -> Login:
     where = f"Secret {'/'.join(cloud.secret)}"
     if not data:
         raise TransientCloudError(Reason.CREDENTIALS_MISSING, f"{where} does not exist")
+    for field in USED:
+        if not is_text(data.get(field, "")):
+            raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"{field} in {where}: {MUST_BE_TEXT}")
     try:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:
         raise TransientCloudError(Reason.CREDENTIALS_INVALID, f"clouds.yaml in {where}: {error}") from None
-    try:
-        data.get("cacert", "").encode()
-    except UnicodeEncodeError:
-        raise TransientCloudError(
-            Reason.CREDENTIALS_INVALID, f"cacert in {where}: must be a certificate in PEM format"
-        ) from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
-    return login_by(entry, data.get("cacert", ""), now)
+    return login_by(entry, data.get("cacert", ""))
 
 
-def login_by(entry: Mapping[str, Any], ca: str, now: float) -> Login:
+def login_by(entry: Mapping[str, Any], ca: str) -> Login:
     text = json.dumps([entry, ca], sort_keys=True, default=str)
-    return Login(hashlib.sha256(text.encode()).hexdigest(), entry, ca, now)
+    return Login(hashlib.sha256(text.encode()).hexdigest(), entry, ca)
 
 
 def connection(login: Login, files: ExitStack, count: Count = lambda method, code: None) -> Connection:

@@ -120,6 +120,7 @@ class Resource(_Id):
     volume_id: Text = None
     instance: Text = None
     size: int | None = None
+    created: Text = None
     created_at: Text = None
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from ipaddress import ip_address
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -23,6 +26,7 @@ from stackwright.api.fields.network import (
     NeutronRange,
     Protocol,
     protocol_number,
+    unusable,
 )
 from stackwright.api.infra.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
 from stackwright.api.infra.machine import MachineSpec
@@ -34,12 +38,45 @@ from stackwright.api.support import Absent, absent
 LOAD_BALANCER = "Octavia load balancer of the API."
 
 
+def _is_backwards(pool: Raw) -> bool:
+    return bool(_parsed(pool["end"]) < _parsed(pool["start"]))
+
+
+def _parsed(address: Any) -> Any:
+    """An address; it compares with those of its version only."""
+    return ip_address(address)
+
+
 class AllocationPool(Part):
+    RULES: ClassVar[tuple[Rule, ...]] = (Rule("end", "must not be before start", "", _is_backwards),)
+
     start: NeutronAddress = Field(min_length=1, description="First address.")
     end: NeutronAddress = Field(min_length=1, description="Last address.")
 
 
+def _pools(subnet: Raw) -> Iterator[tuple[str, str]]:
+    """First and last address of each pool whose addresses are valid."""
+    for pool in subnet.get("allocationPools") or ():
+        with suppress(AttributeError, ValueError):
+            yield str(ip_address(pool.get("start"))), str(ip_address(pool.get("end")))
+
+
+def _is_outside(subnet: Raw) -> bool:
+    return any(unusable(each, subnet["cidr"]) for pool in _pools(subnet) for each in pool)
+
+
+def _overlap(subnet: Raw) -> bool:
+    pools = sorted([_parsed(each) for each in pool] for pool in _pools(subnet))
+    return any(later[0] <= earlier[1] for earlier, later in pairwise(pools))
+
+
 class SubnetSpec(Part):
+    # Without CEL: the cost of addresses in lists.
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule("allocationPools", "must be within cidr, without its first and last address", "", _is_outside),
+        Rule("allocationPools", "must not overlap", "", _overlap),
+    )
+
     cidr: Ipv4Range = Field(description="Its range, e.g. 10.6.0.0/24.")
     dns_nameservers: list[NeutronAddress] = Field(
         default_factory=list, max_length=MOST, description="Addresses of the DNS servers of machines."

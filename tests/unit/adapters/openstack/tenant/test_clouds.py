@@ -550,7 +550,7 @@ def test_only_used_fields_of_results_are_kept() -> None:
 )
 def test_missing_credentials_are_named(data: dict[str, str], reason: str, part: str) -> None:
     with pytest.raises(TransientCloudError) as raised:
-        login_of(CLOUD, data, 0)
+        login_of(CLOUD, data)
     assert raised.value.reason == reason
     assert part in str(raised.value)
 
@@ -558,9 +558,9 @@ def test_missing_credentials_are_named(data: dict[str, str], reason: str, part: 
 def test_a_connection_has_one_region_and_one_ca() -> None:
     text = yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, "region_name": "one"}}})
     found = {
-        login_of(CLOUD, {"clouds.yaml": text}, 0).digest,
-        login_of(CLOUD, {"clouds.yaml": text, "cacert": "PEM"}, 0).digest,
-        login_of(CloudRef(CLOUD.secret, "mine", "two"), {"clouds.yaml": text}, 0).digest,
+        login_of(CLOUD, {"clouds.yaml": text}).digest,
+        login_of(CLOUD, {"clouds.yaml": text, "cacert": "PEM"}).digest,
+        login_of(CloudRef(CLOUD.secret, "mine", "two"), {"clouds.yaml": text}).digest,
     }
     assert len(found) == 3
 
@@ -1228,7 +1228,9 @@ async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lis
     time.now += tenant_snapshot.ABSENT
     view = await look(port_, CLOUD, recorded)
     assert [thing.id for thing in view.things] == ["v1"]
-    assert view.certain
+    assert not view.certain, "by its first list"
+    time.now += CONFIRM
+    assert (await look(port_, CLOUD, recorded)).certain
     await port_.close()
 
 
@@ -1321,9 +1323,10 @@ async def test_a_returning_subscription_starts_unsettled(lists: Lists, time: Tim
     time.now += 2 * project_session.FORGET
     await look(port_, CLOUD, asker(2))
     lists.asked.clear()
-    view = await look(port_, CLOUD, asker(1, waits=True))
-    assert view.settled
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked} >= {"port", "volume"}, "by lists of today"
+    time.now += CONFIRM
+    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
     await port_.close()
 
 
@@ -1533,7 +1536,11 @@ def test_a_response_without_tags_does_not_mean_no_tags() -> None:
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
-def test_the_creation_time_of_a_volume_is_in_seconds(stamp: str | None) -> None:
+def test_the_creation_time_is_in_seconds(stamp: str | None) -> None:
+    for what in ("port", "security-group"):
+        assert resource_of(what, {"id": "x", "created_at": "2026-11-25T22:00:00Z"}).facts["created_at"] == 1795644000.0
+    assert resource_of("server", {"id": "s", "created": "2026-11-25T22:00:00Z"}).facts["created_at"] == 1795644000.0
+    assert "created_at" not in resource_of("port", {"id": "x", "created_at": stamp}).facts
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
     assert resource_of("volume", raw).facts["created_at"] == 1795644000.25
     assert resource_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0

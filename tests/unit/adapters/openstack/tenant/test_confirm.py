@@ -78,6 +78,30 @@ SHORT: dict[str, Callable[[list[CloudResource]], list[CloudResource]]] = {
 }
 
 
+@pytest.mark.parametrize("what", KINDS)
+async def test_the_first_list_proves_no_absence_to_an_object_of_an_earlier_process(
+    what: str, cloud: Cloud, time: Time
+) -> None:
+    port_, time.now = clouds([]), time.now + 100
+    new, begun = asks(what), replace(asks(what), uid="another", begun=True)
+    assert (await look(port_, CLOUD, new)).certain
+    assert not (await look(port_, CLOUD, begun)).settled
+    time.now += CONFIRM - 0.1
+    assert not (await look(port_, CLOUD, begun)).settled
+    time.now += 0.1
+    assert (await look(port_, CLOUD, begun)).certain
+
+
+async def test_a_list_with_many_more_items_is_confirmed_like_the_first_one(cloud: Cloud, time: Time) -> None:
+    begun = replace(asks("port"), begun=True)
+    port_, time.now = clouds([]), time.now + 100
+    cloud.things["port"] = things("port")
+    for count, certain in ((0, False), (1, False), (3, False), (4, True)):
+        cloud.wrong["port"] = things("port", count)
+        assert (await look(port_, CLOUD, begun)).certain is certain
+        time.now += CONFIRM
+
+
 async def listed_again(port_: OpenStackClouds, asker: Subscription, time: Time) -> ProjectView:
     """By a whole list."""
     (project,) = port_._projects.values()

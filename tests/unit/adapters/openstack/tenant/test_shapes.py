@@ -50,7 +50,7 @@ def cloud(body: bytes, status: int = 200, project: Any = "p") -> Mock:
 
 async def told(monkeypatch: pytest.MonkeyPatch, connection: Any, ask: Any) -> str:
     monkeypatch.setattr(project_connection, "connection", lambda *_: connection)
-    project = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    project = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, ""))
     try:
         with pytest.raises(TransientCloudError) as raised:
             await project.do("network", ask)
@@ -272,7 +272,7 @@ async def test_a_broken_connection_is_not_reported_as_an_invalid_response(
     broken = cloud(b"")
     broken.network.request = Mock(side_effect=ConnectionResetError(104, "Connection reset by peer"))
     monkeypatch.setattr(project_connection, "connection", lambda *_: broken)
-    project = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    project = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, ""))
     with pytest.raises(TransientCloudError, match="Connection reset by peer"):
         await project.do("network", lambda made: fetch(made, "port"))
     project.close()
@@ -289,7 +289,7 @@ async def test_an_internal_error_remains_one(monkeypatch: pytest.MonkeyPatch, er
 
     monkeypatch.setattr(project_connection, "connection", lambda *_: cloud(b'{"ports": [{"id": "1"}]}'))
     monkeypatch.setitem(REST, "port", replace(REST["port"], facts=wrong))
-    project = ProjectConnection(Login("d", {"auth": {}}, "", 0.0))
+    project = ProjectConnection(Login("d", {"auth": {}}, ""))
     with pytest.raises(type(error)):
         await project.do("network", lambda made: fetch(made, "port"))
     project.close()

@@ -228,7 +228,7 @@ async def test_a_hanging_worker_is_still_reported(monkeypatch: pytest.MonkeyPatc
 @SIMULATED
 async def test_a_queued_request_to_a_slow_cloud_times_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
     Cloud(monkeypatch)
-    project = ProjectConnection(Login("d", {"auth": {}}, "", 0.0))
+    project = ProjectConnection(Login("d", {"auth": {}}, ""))
     monkeypatch.setattr(project_connection, "in_thread_of", lambda *_: asyncio.sleep(1e6))
     ended = await asyncio.gather(*(project.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
     assert {str(each) for each in ended} == {LATE}
@@ -306,9 +306,7 @@ def project(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proje
     monkeypatch.setattr(project_connection, "LONGEST", 1.0)
     monkeypatch.setattr(project_connection, "project_of", lambda _: "p")
     auth = {"auth_url": f"{neutron.at}/v3", "username": "u", "password": "pw-x", "project_name": "p"}
-    made = ProjectConnection(
-        Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, "", 0.0)
-    )
+    made = ProjectConnection(Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, ""))
     yield made
     made.close()
 

@@ -65,7 +65,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 @pytest.fixture
 async def project(time: Time):
-    made = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    made = ProjectConnection(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, ""))
     yield made
     made.close()
 
@@ -222,7 +222,7 @@ def test_each_response_is_counted_by_method_and_status(monkeypatch: pytest.Monke
     session = Mock(hooks={"response": []})
     monkeypatch.setattr("openstack.connection.Connection", lambda **_: Mock(session=Mock(session=session)))
     with ExitStack() as files:
-        connection(Login("d", {"auth": {}}, "", 0.0), files, lambda *what: counted.append(what))
+        connection(Login("d", {"auth": {}}, ""), files, lambda *what: counted.append(what))
     (hook,) = session.hooks["response"]
     hook(Mock(status_code=429, request=Mock(method="GET")), timeout=3)
     assert counted == [("GET", "429")]
@@ -233,7 +233,7 @@ def shared(time: Time) -> Iterator[list[ProjectConnection]]:
     """Two connections and the one thread that they have."""
     with ThreadPoolExecutor(1) as threads:
         connections = [
-            ProjectConnection(Login(name, {"auth": {"auth_url": f"https://{name}/v3"}}, "", 0.0), threads=threads)
+            ProjectConnection(Login(name, {"auth": {"auth_url": f"https://{name}/v3"}}, ""), threads=threads)
             for name in "ab"
         ]
         yield connections

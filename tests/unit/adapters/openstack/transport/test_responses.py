@@ -88,7 +88,7 @@ class Web:
     def login(self) -> Login:
         auth = {"auth_url": f"http://127.0.0.1:{self.port}/v3", "username": "u", "password": "pw-x"}
         names = {"project_name": "p", "user_domain_name": "d", "project_domain_name": "d"}
-        return Login("d", {"auth": {**auth, **names}}, "", 0.0)
+        return Login("d", {"auth": {**auth, **names}}, "")
 
 
 @pytest.fixture

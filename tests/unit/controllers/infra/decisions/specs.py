@@ -144,8 +144,8 @@ SECURITY: Raws = some(
 )
 BASTION: Raws = some({"spec": MACHINE}, enabled=FLAG, availabilityZone=st.just("nova"), floatingIP=ADDRESS)
 API: Raws = some(port=st.just(8443), fixedIP=st.just("10.6.0.5"), floatingIP=ADDRESS, enableFloatingIP=FLAG)
-SUBNET: Raws = some(
-    {"cidr": CIDR},
+SUBNET: Raws = some({"cidr": CIDR}, dnsNameservers=st.just(["10.0.0.2"])) | some(
+    {"cidr": CIDR.filter(lambda cidr: cidr.endswith("/24"))},
     dnsNameservers=st.just(["10.0.0.2"]),
     allocationPools=st.just([{"start": "10.6.0.9", "end": "10.6.0.99"}]),
 )

@@ -1,0 +1,61 @@
+"""Whether this process is the last one that may write as the holder of the Lease, which the containers of a pod share.
+
+Each of them locks one file of a folder that they share, for as long as it may write. The kernel unlocks it when a
+process ends, in whatever way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+from pathlib import Path
+
+from stackwright.core.ports import TerminalError
+
+AGAIN = 0.1  # seconds between two attempts while the last of the earlier processes releases the Lease
+
+
+class Siblings:
+    """path   the file; None: nothing is known of other processes
+    alone  without a file: whether there are no others
+    """
+
+    def __init__(self, path: Path | None, *, alone: bool) -> None:
+        self._path, self._alone = path, alone
+        self._file: int | None = None
+
+    async def join(self) -> None:
+        """Return when this process is one of those that may write. Raises TerminalError if the file cannot be used."""
+        if self._path is None:
+            return
+        try:
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            while not self._locked(fcntl.LOCK_SH):
+                await asyncio.sleep(AGAIN)
+        except OSError as error:
+            raise TerminalError(f"--lease-lock {self._path}: {error.strerror}") from error
+
+    def last(self) -> bool:
+        """Whether no other one may write, nor will before this process has ended. This one must write no more."""
+        if self._file is None:
+            return self._path is None and self._alone
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_UN)  # of several that end together, the last one gets the lock below
+            return self._locked(fcntl.LOCK_EX)
+        except OSError:
+            return False
+
+    def _locked(self, kind: int) -> bool:
+        assert self._file is not None
+        try:
+            fcntl.flock(self._file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """As the end of the process."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

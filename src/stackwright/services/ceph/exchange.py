@@ -1,0 +1,30 @@
+"""To whom the namespace of an exchange with Ceph belongs.
+
+An external Ceph may serve several clouds, each through its own namespace, because all use the same names of pools,
+users and Secrets. The requests in it name the Ceph object that owns it; its keys are for this object's clients only.
+"""
+
+from __future__ import annotations
+
+from stackwright.core.objects import OWNER, annotation
+from stackwright.core.plan import Key, Object
+from stackwright.services.ceph.features import CephSettings
+from stackwright.services.ceph.values import REQUESTS
+
+
+def owns(settings: CephSettings, requests: Object | None, ceph: Key) -> bool:
+    """Whether the namespace is that of this Ceph object: its own one, or one with its requests."""
+    return settings.trial or annotation(requests, OWNER) == "/".join(ceph)
+
+
+def taken(settings: CephSettings, requests: Object | None, ceph: Key) -> str:
+    """That another Ceph object owns the namespace, and what to do; empty if none does. Requests of an earlier version
+    have no owner.
+    """
+    other = annotation(requests, OWNER)
+    if not other or owns(settings, requests, ceph):
+        return ""
+    return (
+        f"ConfigMap {settings.shared_namespace}/{REQUESTS} belongs to Ceph {other}; set another namespace in "
+        "features.ceph.shared_namespace, or delete the ConfigMap if that cloud no longer exists"
+    )

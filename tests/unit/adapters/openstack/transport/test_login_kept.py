@@ -1,0 +1,46 @@
+"""What is kept of a Secret: a Secret without credentials is not an absent one, and a login that fails is not reused."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+
+from stackwright.adapters.openstack.transport import login
+from stackwright.adapters.openstack.transport.login import Login, Logins
+from stackwright.core.openstack.errors import Reason, TransientCloudError
+from tests.unit.adapters.openstack.transport.test_clouds_yaml import CLOUD, text
+
+
+async def test_a_secret_that_appears_without_credentials_is_not_reported_as_absent() -> None:
+    found: list[Any] = [None, {"data": {"other": ""}}]
+
+    async def secret(_: Any) -> Any:
+        return found.pop(0)
+
+    logins = Logins(secret)
+    with pytest.raises(TransientCloudError, match="does not exist"):
+        await logins.get(CLOUD)
+    with pytest.raises(TransientCloudError, match="has no cloud mine"):
+        await logins.get(CLOUD)
+
+
+async def test_a_way_that_fails_is_tried_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, fails = [100.0], [False]
+    monkeypatch.setattr(login.time, "monotonic", lambda: now[0])
+
+    async def secret(_: Any) -> Any:
+        return {"data": {"clouds.yaml": base64.b64encode(text().encode()).decode()}}
+
+    async def way(made: Login) -> Login:
+        if fails[0]:
+            raise TransientCloudError(Reason.CREDENTIALS_INVALID, "no way")
+        return made
+
+    logins = Logins(secret, way)
+    await logins.get(CLOUD)
+    now[0], fails[0] = now[0] + login.READ_AGAIN, True
+    for _ in range(2):
+        with pytest.raises(TransientCloudError, match="no way"):
+            await logins.get(CLOUD)
