@@ -63,7 +63,7 @@ KUBERNETES = ("--kube-version", command.KUBERNETES)
 
 @functools.cache
 def helm(*args: str) -> subprocess.CompletedProcess[str]:
-    more = KUBERNETES if args[0] == "template" and "--kube-version" not in args else ()
+    more = KUBERNETES if args[0] == "template" else ()
     return subprocess.run([find_helm(), *args, *more], capture_output=True, text=True, timeout=60, env=BRIEF)
 
 

@@ -198,15 +198,14 @@ def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
 
 
 def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
-    """Whether a resource may be older than the record: a list that lacked it made a restored object create another one.
+    """Whether a resource may be the original: a list that lacked it made a restored object create another one.
 
     A repeated create request leaves a resource that is unattached, and that was created within TWICE
     seconds of the recorded one.
     """
     if ours is None or any(thing.facts.get(field) for field in TYPES[thing.what].detached):
         return True
-    made, known = thing.facts.get(CREATED), ours.facts.get(CREATED)
-    return made is None or known is None or abs(made - known) > TWICE
+    return _made_apart(thing, ours)
 
 
 def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
@@ -218,7 +217,12 @@ def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
     """
     if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
         return True
-    made, known = volume.facts.get(CREATED), ours.facts.get(CREATED)
+    return _made_apart(volume, ours)
+
+
+def _made_apart(one: CloudResource, other: CloudResource) -> bool:
+    """Whether a repeated create request did not make both, as far as their creation times tell."""
+    made, known = one.facts.get(CREATED), other.facts.get(CREATED)
     return made is None or known is None or abs(made - known) > TWICE
 
 
