@@ -6,10 +6,12 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from full import FullCloud
 from harness import eventually, run
+from versions import versions
 from vms import Vms
 
 from stackwright.smoke.checks import names
@@ -33,14 +35,13 @@ def test_a_second_up_changes_nothing_and_takes_seconds(full_cloud: FullCloud, vm
     full_cloud.stackwright("up", limit=600)  # brings an operator of older sources up to date
     kinds = "all,ingresses.networking.k8s.io,openstackdeployments,helmbundles,novas,neutrons,glances"
 
-    def versions() -> dict[str, str]:
-        found = full_cloud.get(kinds, "-n", full_cloud.namespace)["items"]
-        return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in found}
+    def read() -> dict[str, Any]:
+        return versions(full_cloud.get(kinds, "-n", full_cloud.namespace)["items"])
 
-    before, server, start = versions(), vms.server(vms.demo), time.monotonic()
+    before, server, start = read(), vms.server(vms.demo), time.monotonic()
     out = full_cloud.stackwright("up", limit=60)
     assert time.monotonic() - start < AGAIN_LIMIT
-    assert versions() == before
+    assert read() == before
     assert "✗" not in out
     again = vms.server(vms.demo)
     assert (again.id, again.updated_at) == (server.id, server.updated_at)

@@ -1,0 +1,34 @@
+"""What counts as written: objects with a new version, but not what a schedule started meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from versions import versions
+
+
+def made(kind: str, version: str, generation: int = 1, owner: dict[str, Any] | None = None) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "name": kind.lower(),
+        "uid": f"{kind}-uid",
+        "resourceVersion": version,
+        "generation": generation,
+    }
+    if owner:
+        metadata["ownerReferences"] = [{"kind": owner["kind"], "uid": owner["metadata"]["uid"]}]
+    return {"kind": kind, "metadata": metadata}
+
+
+def test_a_job_that_its_schedule_started_is_no_write_of_a_command() -> None:
+    before = [made("Deployment", "1"), cron := made("CronJob", "2")]
+    job = made("Job", "9", owner=cron)
+    started = [made("Deployment", "1"), made("CronJob", "8"), job, made("Pod", "10", owner=job)]
+    assert versions(started) == versions(before)
+
+
+def test_a_new_version_a_new_object_and_a_changed_schedule_are_writes() -> None:
+    before = versions([made("Deployment", "1"), made("CronJob", "2")])
+    assert versions([made("Deployment", "3"), made("CronJob", "2")]) != before
+    assert versions([made("Deployment", "1"), made("CronJob", "4", generation=2)]) != before
+    assert versions([made("Deployment", "1"), made("CronJob", "2"), made("Job", "5")]) != before
+    assert versions([made("CronJob", "2")]) != before
