@@ -32,7 +32,15 @@ CLOUDS = ROOT / "tests/e2e/clouds.py"
 BROWSER = ROOT / "tests/e2e/browser.py"
 STACKWRIGHT = Path(sys.executable).with_name("stackwright")
 END = CORE / "test_10_end.py"
-PURE = ("tests/unit/", "tests/scenario/")
+UNREAD = (
+    "tests/unit/",
+    "tests/scenario/",
+    "tests/e2e/core/",
+    "tests/e2e/record.json",
+    "tools/packs.py",
+    "tools/suite.py",
+)
+"""What no pack reads, unless its declaration names it."""
 UP_LIMIT = 3600
 STOP_LIMIT = 120
 INTERRUPTED = 130
@@ -270,18 +278,19 @@ def test() -> int:
 def unproven(known: list[Pack], record: packs.Record) -> list[Pack]:
     """Packs whose last run did not pass on this code; an interrupted run continues with them.
 
-    Documentation and pure tests do not count, unless `paths` of the pack select them: no other pack reads them.
+    Documentation, pure tests, the core, other packs and this program do not count, unless the declaration of the pack
+    names them.
     """
     changed = changes(known, record)
-    own = packs.RECORD.relative_to(ROOT).as_posix()
+    others = f"{packs.PACKS.relative_to(packs.ROOT).as_posix()}/"
+
+    def is_read(pack: Pack, path: str) -> bool:
+        named = path in pack.also or packs.selects(pack, [path])
+        return named or (not path.endswith(".md") and not path.startswith((*UNREAD, others)))
 
     def is_proven(pack: Pack) -> bool:
         last = record.get(pack.name, Run())
-        code = [
-            each
-            for each in changed[pack.name]
-            if packs.selects(pack, [each]) or not (each == own or each.endswith(".md") or each.startswith(PURE))
-        ]
+        code = [path for path in changed[pack.name] if is_read(pack, path)]
         return last.result == "passed" and since(last.passed) is not None and not code
 
     return [pack for pack in known if not is_proven(pack)]

@@ -81,16 +81,20 @@ def test_every_source_belongs_to_a_pack_or_only_to_the_core() -> None:
     assert [path for path in files if not any(packs.selects(pack, [path]) for pack in known)] == []
 
 
-def test_end_to_end_tests_import_no_pure_tests() -> None:
-    """`make e2e-all` does not run a pack again because of a change of them, unless its paths name the file."""
-    folders = tuple(folder.removesuffix("/").replace("/", ".") for folder in suite.PURE)
+def test_end_to_end_tests_import_no_pure_tests_and_nothing_of_the_core_or_of_other_packs() -> None:
+    """`make e2e-all` does not run a pack again because of a change of them, unless its declaration names the file."""
+    pure = tuple(path.removesuffix("/").replace("/", ".") for path in suite.UNREAD if path.startswith("tests/"))
+    homes = {packs.CORE, *(pack.folder for pack in packs.load())}
+    modules = {path.stem: path.parent for home in homes for path in home.glob("*.py") if path.stem != "conftest"}
     found = []
     for path in E2E.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found += [(path.name, name) for name in names if name.startswith(folders)]
-    assert folders == ("tests.unit", "tests.scenario")
+            found += [(path.name, name) for name in names if name.startswith(pure)]
+            found += [(path.name, name) for name in names if modules.get(name, path.parent) != path.parent]
+    assert {"tests.unit", "tests.scenario", "tests.e2e.core"} <= {*pure}
+    assert len(modules) > 40
     assert found == []
 
 

@@ -88,11 +88,19 @@ def test_a_complete_run_continues_with_packs_that_did_not_pass_on_this_code(hist
     packs.RECORD.write_text(packs.write(record))
     git(history, "commit", "--quiet", "--all", "--message", "record")
     assert suite.unproven(one, record) == []
-    for path in ("docs/page.md", "tests/unit/test_a.py", "tests/scenario/world.py"):
+    for path in ("docs/page.md", "tests/unit/test_a.py", "tests/scenario/world.py", "tests/e2e/core/test_01_up.py"):
         commit(history, path)
         assert suite.unproven(one, record) == []
-    commit(history, "src/a.py")
+    commit(history, "tests/e2e/vms.py")
     assert suite.unproven(one, record) == one
+
+
+def test_a_change_of_a_pack_counts_for_it_alone(history: Path) -> None:
+    both = [Pack(name, 1, "none", ("src/**",)) for name in ("one", "two")]
+    at = git(history, "rev-parse", "HEAD")
+    record = {name: Run("passed", at, "2026-11-20T10:00:00Z", 1.0, at) for name in ("one", "two")}
+    commit(history, "tests/e2e/packs/two/test_two.py")
+    assert suite.unproven(both, record) == both[1:]
 
 
 @pytest.mark.parametrize("path", ["tests/unit/worlds.py", "tests/scenario/world.py", "docs/page.md"])
