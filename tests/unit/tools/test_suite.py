@@ -91,8 +91,21 @@ def test_a_complete_run_continues_with_packs_that_did_not_pass_on_this_code(hist
     for path in ("docs/page.md", "tests/unit/test_a.py", "tests/scenario/world.py", "tests/e2e/core/test_01_up.py"):
         commit(history, path)
         assert suite.unproven(one, record) == []
-    commit(history, "tests/e2e/vms.py")
+    commit(history, "src/a.py")
     assert suite.unproven(one, record) == one
+
+
+def test_a_file_that_packs_share_counts_for_all(history: Path) -> None:
+    passed(git(history, "rev-parse", "HEAD"))
+    commit(history, "tests/e2e/vms.py")
+    assert suite.unproven([one()], suite.read_record()) == [one()]
+
+
+def test_a_file_that_a_pack_runs_elsewhere_counts_for_it(history: Path) -> None:
+    pack = Pack("one", 1, "none", ("src/**",), also=("tests/unit/test_a.py",))
+    passed(git(history, "rev-parse", "HEAD"))
+    commit(history, "tests/unit/test_a.py")
+    assert suite.unproven([pack], suite.read_record()) == [pack]
 
 
 def test_a_change_of_a_pack_counts_for_it_alone(history: Path) -> None:
