@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from faults.restarts import DATA_PATH, SWITCH, restart_in_turn
 from full import FullCloud
@@ -36,6 +38,9 @@ def test_a_tap_that_went_down_is_set_up_again(full_cloud: FullCloud, vms: Vms) -
     pods = full_cloud.pods("-l", f"application={SWITCH}").values()
     switch = next(pod["metadata"]["name"] for pod in pods if pod["spec"]["nodeName"] == node)
     words = ("exec", "-n", full_cloud.namespace, switch, "-c", "vswitchd", "--")
-    full_cloud.kubectl(*words, "ip", "link", "set", "dev", f"tap{port.id[:11]}", "down")
-    assert not ping(vms.demo.floating)
+    tap = f"tap{port.id[:11]}"
+    # The flags are read in the same command: the tap may be set up again before a ping ends.
+    shown = full_cloud.kubectl(*words, "sh", "-c", f"ip link set dev {tap} down && ip -o link show dev {tap}")
+    flags = re.search(r"<(.*?)>", shown)
+    assert flags and "UP" not in flags[1].split(","), shown
     eventually(lambda: ping(vms.demo.floating), limit=20)
