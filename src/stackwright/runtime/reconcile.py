@@ -19,6 +19,7 @@ from stackwright.core.controller import Controller
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
 from stackwright.core.ports import (
+    HELM_SECONDS,
     Conflict,
     Ports,
     Reader,
@@ -41,9 +42,9 @@ RESERVED = 2  # workers for urgent work
 REMOTE = 64
 HELM = 32  # workers for what waits for Helm
 SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
-# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
+# Seconds that looking and each action may take: a call of Helm, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
-LONGEST = 900.0
+LONGEST = 3 * HELM_SECONDS
 # Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
 # API that is unavailable, begins both anew. One that is unavailable for an object for OUTAGE seconds is reported: it
 # may reject only this request.

@@ -19,7 +19,7 @@ from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.ports import PROVIDER_CALLS, TerminalError, TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -33,7 +33,7 @@ DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 class KeystoneIdentity:
     """core.ports.Provider of CatalogEntry; connections are cached by a digest of their credentials."""
 
-    def __init__(self, parallel: int = 4) -> None:
+    def __init__(self, parallel: int = PROVIDER_CALLS) -> None:
         self._slots = asyncio.Semaphore(parallel)
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()

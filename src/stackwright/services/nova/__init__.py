@@ -18,10 +18,11 @@ from stackwright.services.declaration import (
     Secret,
     Service,
 )
+from stackwright.services.neutron.values import METADATA_PORT
 from stackwright.services.nova import libvirt
 from stackwright.services.nova.features import NovaFeatures, NovaSettings
 from stackwright.services.nova.kind import Nova
-from stackwright.services.nova.values import METADATA_PORT, NOVNC_PORT, PORT, certificates, chart_values, contracts
+from stackwright.services.nova.values import NOVNC_PORT, PORT, certificates, chart_values, contracts
 from stackwright.services.tested import (
     IN_CEPH,
     RENDERED_ONLY,
