@@ -10,6 +10,7 @@ from stackwright.services.context import COMPUTE, CONTROL_PLANE
 from stackwright.services.declaration import (
     INGRESS,
     OPERATOR,
+    AgentList,
     Chart,
     Features,
     Listener,
@@ -84,6 +85,9 @@ SERVICE = Service(
     conf_files={"nova": "nova"},
     pod_conditions=libvirt.pod_conditions,
     agents=(NodeAgent("nova-compute", "compute", COMPUTE),),
+    agent_list=AgentList(
+        "/v2.1/os-services", "services", lambda each: (each["state"] == "up", each["status"] == "enabled")
+    ),
     # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
     requires=lambda settings: (
         *("database", "messaging", "identity", "networking"),
