@@ -186,8 +186,9 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests.load import BadManifest, check_changes
-    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
+    from stackwright.cli.manifests.checks import check_reads
+    from stackwright.cli.manifests.load import BadManifest
+    from stackwright.cli.manifests.namespaces import ordered
     from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
@@ -195,8 +196,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
 
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
-            await check_namespaces(cluster, manifests)
-            await check_changes(cluster, manifests)
+            await check_reads(cluster, manifests)
             manifest_warnings.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost

@@ -41,6 +41,13 @@ def texts(plan):
     return [str(action) for action in plan.actions]
 
 
+def test_admission_checks_values_with_the_schema_of_their_chart():
+    schema = {"type": "object", "properties": {"pod": {"type": "object"}}}
+    release = {"name": "x", "chart": "memcached", "values": {"pod": 1}}
+    (error,) = errors_of(seen(release).obj, settings=replace(SHIPPED, schemas={"memcached": schema}))
+    assert error.startswith("spec.releases[0].values.pod: ")
+
+
 @pytest.mark.parametrize(
     ("release", "field"),
     [
