@@ -25,12 +25,13 @@ from stackwright.adapters.helm import rendered
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label, error_message, is_transient
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import HELM_SECONDS, Fence, Reader, TerminalError, TransientError, unfenced
 from stackwright.slots import FairSlots
 
-KUBERNETES = "1.35.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
+KUBERNETES = f"{OLDEST_TEXT}.0"  # without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 _POST_RENDER = "error while running post render"  # without _REFUSED, such as a process that was killed
