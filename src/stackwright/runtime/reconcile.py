@@ -39,7 +39,7 @@ from stackwright.runtime.queue import KeyedQueue
 
 RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
-REMOTE = 64
+OPENSTACK = 64
 HELM = 32  # workers for what waits for Helm
 SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
 # Seconds that looking and each action may take: a call of Helm, as long for its turn to come, and a margin. What
@@ -88,7 +88,9 @@ class Runtime:
         self.load, self.listing, self.on_listed = lists.load, lists.listing, lists.on_listed
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
-        pools = {each.name: "remote" if each.remote else "helm" for each in self.controllers.values() if _shared(each)}
+        pools = {
+            each.name: "openstack" if each.remote else "helm" for each in self.controllers.values() if _shared(each)
+        }
         queue.share = lambda item: item[1][0] if item[0] in pools else None
         queue.pool = lambda item: pools.get(item[0], "")
 
@@ -226,14 +228,14 @@ class Runtime:
         """Run until cancelled; a crash of one worker ends all.
 
         `workers` process urgent and ordinary items, `reserved` further workers only urgent ones. The
-        shared items have REMOTE and HELM workers of their own.
+        shared items have OPENSTACK and HELM workers of their own.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            group.create_task(self._work_shared(group, "remote", REMOTE))
+            group.create_task(self._work_shared(group, "openstack", OPENSTACK))
             group.create_task(self._work_shared(group, "helm", HELM))
             group.create_task(self._lists.verify_absent())
             group.create_task(self._lists.resync(resync))

@@ -40,13 +40,13 @@ class KeystoneIdentity:
 
     async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         demand(admin, action.admin_secret)
-        await self._asked(admin, lambda: self._entry(action, admin, password))
+        await self._in_time(admin, lambda: self._entry(action, admin, password))
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         demand(admin, action.admin_secret)
-        return await self._asked(admin, lambda: self._looked(action, admin, password))
+        return await self._in_time(admin, lambda: self._check(action, admin, password))
 
-    async def _asked(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
+    async def _in_time(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
         """Call `what` in a thread. All its requests, and the wait for a slot, have LONGEST together."""
         until = after(LONGEST)
         try:
@@ -57,7 +57,7 @@ class KeystoneIdentity:
                 f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
             ) from None
 
-    def _looked(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+    def _check(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         with self._administrator(action, admin) as identity:
             return _missing(identity, action.spec, admin["auth_url"], password)
 

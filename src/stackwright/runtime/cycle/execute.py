@@ -94,10 +94,10 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case _ if isinstance(action, SecretWrite):
             await secrets.write(action, ports, manager)
         case _:
-            await _foreign(action, ports, manager)
+            await _external(action, ports, manager)
 
 
-async def _foreign(action: Action, ports: Ports, manager: str) -> None:
+async def _external(action: Action, ports: Ports, manager: str) -> None:
     match action:
         case HelmUpgrade():
             await ports.helm.upgrade(action)
