@@ -16,8 +16,9 @@ import pymysql
 
 from stackwright.adapters.threads import in_thread
 from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import SqlAccount
-from stackwright.core.ports import CHECK_SECONDS, PROVIDER_CALLS, TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS, PROVIDER_CALLS
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")

@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.objects import is_text, secret_data
 from stackwright.core.plan import Account, Key
-from stackwright.core.ports import CHECK_SECONDS, Ports, TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS, Ports
 
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
 KEPT = 240.0

@@ -16,18 +16,10 @@ import structlog
 
 from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError, Unavailable, UnmanagedNamespace
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
-from stackwright.core.ports import (
-    HELM_SECONDS,
-    Conflict,
-    Ports,
-    Reader,
-    TerminalError,
-    TransientError,
-    Unavailable,
-    UnmanagedNamespace,
-)
+from stackwright.core.ports import HELM_SECONDS, Ports, Reader
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter

@@ -18,8 +18,8 @@ from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
+from stackwright.core.errors import TerminalError
 from stackwright.core.findings import Finding
-from stackwright.core.ports import TerminalError
 from stackwright.local import tools
 from stackwright.local.cluster import doctor
 from stackwright.runtime.memory import MemoryCluster

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.findings import Finding
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.examine.demand import Demand
 from stackwright.examine.probe import pod, script
 from stackwright.examine.probe.reports import Report, findings, reported

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import SECRET
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
-from stackwright.core.ports import CHECK_SECONDS, TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS
 from stackwright.runtime import accounts
 from stackwright.runtime.accounts import FEW, KEPT, QUIET, SHARES, AccountChecks
 from stackwright.runtime.memory import FrozenClock, MemoryBroker, MemoryCluster, MemoryIdentity, MemorySql

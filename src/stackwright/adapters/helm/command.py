@@ -24,11 +24,12 @@ import yaml
 from stackwright.adapters.helm import rendered
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label, error_message, is_transient
 from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import HELM_SECONDS, Fence, Reader, TerminalError, TransientError, unfenced
+from stackwright.core.ports import HELM_SECONDS, Fence, Reader, unfenced
 from stackwright.slots import FairSlots
 
 KUBERNETES = f"{OLDEST_TEXT}.0"  # without a cluster, Helm assumes another one, such as 1.20

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import after, left, within
 from stackwright.adapters.threads import in_thread
+from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import ForgetAgents
-from stackwright.core.ports import TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

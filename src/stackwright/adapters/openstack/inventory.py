@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.agents import APIS
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.threads import in_thread
+from stackwright.core.errors import TransientError
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Inventory
-from stackwright.core.ports import TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

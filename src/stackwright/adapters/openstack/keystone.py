@@ -17,9 +17,10 @@ from stackwright.adapters.openstack.transport.client import bound, connect, dema
 from stackwright.adapters.openstack.transport.deadline import after, within
 from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import PROVIDER_CALLS, TerminalError, TransientError
+from stackwright.core.ports import PROVIDER_CALLS
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -155,8 +155,8 @@ def _place(prefix: str) -> Prefix:
 async def _of_cluster(asked: Asked) -> list[Finding]:
     """Findings about any cluster; one that cannot be examined is a finding, too."""
     from stackwright.cli.cluster import CliError, explained
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.findings import Finding
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     try:
         return await _elsewhere(asked)
@@ -222,8 +222,8 @@ def _installed_image(operator: Object | None) -> str:
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
     """The objects of our kinds, or why they are not known."""
     from stackwright.cloud.registry import RESOURCES
+    from stackwright.core.errors import NotServed, TerminalError
     from stackwright.core.findings import Finding
-    from stackwright.core.ports import NotServed, TerminalError
 
     objects: list[Object] = []
     for kind in (resource.KIND for resource in RESOURCES):

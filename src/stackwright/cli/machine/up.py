@@ -152,8 +152,8 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
     from stackwright.cli.follow import operators_of
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.core.kubernetes.operator import images_of
-    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
     from stackwright.local.config import IMAGE_PREFIX
     from stackwright.local.image import images
@@ -189,7 +189,7 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     from stackwright.cli.manifests.checks import check_reads
     from stackwright.cli.manifests.load import BadManifest
     from stackwright.cli.manifests.namespaces import ordered
-    from stackwright.core.ports import TerminalError, TransientError
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
     manifests = _loaded(file)

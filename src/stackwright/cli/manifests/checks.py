@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
 from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
 from stackwright.cli.manifests.namespaces import check_namespaces
-from stackwright.core.ports import Conflict, NotServed, TerminalError
+from stackwright.core.errors import Conflict, NotServed, TerminalError
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster

@@ -94,8 +94,8 @@ async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     """Raises BadManifest with each change of an immutable field."""
     from stackwright.admission.validate import change_errors
     from stackwright.admission.voters import KINDS
+    from stackwright.core.errors import TerminalError
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import TerminalError
     from stackwright.runtime.cluster.specs import replace_spec
     from stackwright.runtime.memory import MemoryCluster
 

@@ -18,7 +18,7 @@ async def read_live(reader: Reader, namespace: str) -> Live | None:
     from stackwright.adapters.openstack.public_api import Live, check_endpoints
     from stackwright.cli.access import read_access
     from stackwright.cli.cluster import CliError
-    from stackwright.core.ports import TerminalError
+    from stackwright.core.errors import TerminalError
 
     try:
         access = await read_access(reader, namespace)

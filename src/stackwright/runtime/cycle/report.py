@@ -15,9 +15,10 @@ import structlog
 from stackwright.api.meta import Kind
 from stackwright.core.conditions import DONE, READY, Condition, find, merged, stamp, steady, with_progress
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError, UndeclaredStatus
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError, UndeclaredStatus
+from stackwright.core.ports import Cluster
 
 FORMER = "Progressing"  # of versions before Reconciling and Stalled
 log = structlog.get_logger()

@@ -17,6 +17,7 @@ from typing import Any
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import (
@@ -29,7 +30,7 @@ from stackwright.core.plan import (
     Object,
     SqlAccount,
 )
-from stackwright.core.ports import Clock, TerminalError
+from stackwright.core.ports import Clock
 from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]

@@ -20,9 +20,9 @@ from stackwright.adapters.helm.command import (
     chart_digests,
     failure,
 )
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError, TransientError
 from support.paths import ROOT
 
 

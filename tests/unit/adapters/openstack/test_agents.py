@@ -27,8 +27,8 @@ from stackwright.adapters.openstack.agents import (
 )
 from stackwright.adapters.openstack.inventory import gathered
 from stackwright.adapters.openstack.transport.deadline import within
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import ForgetAgents, Inventory
-from stackwright.core.ports import TerminalError, TransientError
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 ADMIN = dict.fromkeys(

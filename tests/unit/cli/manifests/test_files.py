@@ -13,8 +13,8 @@ from stackwright.cli.manifests.checks import check_reads
 from stackwright.cli.manifests.load import BadManifest, Manifest
 from stackwright.cli.manifests.namespaces import check_namespaces
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.errors import Conflict, NotServed, TerminalError
 from stackwright.core.plan import Object
-from stackwright.core.ports import Conflict, NotServed, TerminalError
 from stackwright.runtime.memory import MemoryCluster
 from tests.unit.cli.test_commands import MANIFEST, called, cluster
 
