@@ -30,10 +30,11 @@ from stackwright.controllers import volume
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
 from stackwright.core.controller import ROLES
+from stackwright.core.errors import TerminalError
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
-from stackwright.core.ports import Cluster, Directories, Fence, Ports, Reader, TerminalError, absent, unfenced
+from stackwright.core.ports import Cluster, Directories, Fence, Ports, Reader, absent, unfenced
 from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks

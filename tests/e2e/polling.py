@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 
-from stackwright.core.ports import Conflict, TransientError
+from stackwright.core.errors import Conflict, TransientError
 
 # For a response that is not available yet, an unavailable service, a program or a request that took too long.
 NOT_YET = (

@@ -16,8 +16,9 @@ import pymysql
 
 from stackwright.adapters.threads import in_thread
 from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import SqlAccount
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS, PROVIDER_CALLS
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -47,14 +48,13 @@ _NOT_YET = {
 Statement = tuple[str, tuple[str, ...]]
 
 
-# Timeouts in seconds. LOOK equals the timeout of a check in runtime/accounts.py, so that its thread ends with it.
-LOOK, WORK = 10, 30
+WORK = 30  # seconds
 
 
 class MariaDbSql:
     """core.ports.Provider of SqlAccount; at most `parallel` connections at once, each in a thread."""
 
-    def __init__(self, parallel: int = 4, port: int = PORT) -> None:
+    def __init__(self, parallel: int = PROVIDER_CALLS, port: int = PORT) -> None:
         self._slots = asyncio.Semaphore(parallel)
         self._port = port
 
@@ -75,7 +75,7 @@ class MariaDbSql:
     def _missing(self, action: SqlAccount, password: str) -> str:
         for database in (action.database, *action.additional):
             try:
-                self._connect(action, action.username, password, LOOK, database).close()
+                self._connect(action, action.username, password, CHECK_SECONDS, database).close()
             except (pymysql.MySQLError, OSError) as error:
                 number = _number(error)
                 if number in NO_LOGIN:
@@ -86,7 +86,7 @@ class MariaDbSql:
         return ""
 
     def _unknown(self, action: SqlAccount, admin: Mapping[str, str]) -> str:
-        with self._administrator(action, admin, LOOK) as cursor:
+        with self._administrator(action, admin, CHECK_SECONDS) as cursor:
             for what, (text, bound) in check_queries(action).items():
                 if not cursor.execute(text, bound):
                     return what

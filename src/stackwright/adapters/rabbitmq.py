@@ -12,8 +12,8 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import BrokerAccount
-from stackwright.core.ports import TerminalError, TransientError
 
 PORT = 15672
 _ALL = {"configure": ".*", "write": ".*", "read": ".*"}

@@ -62,7 +62,7 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
         text = _not_allowed(item["input"], item["ctx"]["expected"], repeatable(path, item["input"]))
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
-    elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
+    elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _shows(item["input"], text):
         text = f"{text}, not {shown(item['input'])}"
     where = prefix
     for part in path:
@@ -123,7 +123,7 @@ def _without(text: str, value: object) -> str:
     return text
 
 
-def _told(value: object, text: str) -> bool:
+def _shows(value: object, text: str) -> bool:
     return isinstance(value, str) and (text == EMPTY if not value else repr(value) in text)
 
 

@@ -36,8 +36,8 @@ async def reachable_login(reader: Reader, login: Login) -> Login:
     """For credentials with an address that only pods can use: the public endpoints of that cloud, if it has any."""
     from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster import POD_ACCOUNT, CliError
+    from stackwright.core.errors import TerminalError
     from stackwright.core.openstack.access import namespace_of, outward
-    from stackwright.core.ports import TerminalError
 
     namespace = namespace_of(login.entry)
     if not namespace or POD_ACCOUNT.is_dir():

@@ -144,7 +144,7 @@ async def connected(
     """A client of the cluster, before any request. `tell` receives the stderr of a credential plugin."""
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.kubernetes.login import wrong_with
-    from stackwright.core.ports import Unreachable
+    from stackwright.core.errors import Unreachable
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
@@ -168,7 +168,7 @@ async def connected(
 
 def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
     """Run a command's coroutine; a failure becomes a message and an exit code."""
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
 
     try:
         return asyncio.run(work)
@@ -183,7 +183,7 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
 
 def explained(error: Exception) -> str:
     """The message for a failure of Kubernetes, with its notes, and what to install if a kind is not served."""
-    from stackwright.core.ports import NotServed
+    from stackwright.core.errors import NotServed
 
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, NotServed) and error.group.endswith(CLUSTER_API) and error.group != OUR_PROVIDER:

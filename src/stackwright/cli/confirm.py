@@ -50,8 +50,8 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     from stackwright.cli.foresee import foresee
     from stackwright.cli.manifests.load import Manifest
     from stackwright.cloud.registry import RESOURCES, STILL
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
     from stackwright.forecast.entries import CUT_OFF
 
     kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}

@@ -96,7 +96,7 @@ async def first(reader: Reader, namespace: str, name: str | None, kinds: Kinds, 
 
 async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
     from stackwright.cloud.registry import kind_of
-    from stackwright.core.ports import TransientError
+    from stackwright.core.errors import TransientError
 
     if cloud is None:
         return None
@@ -144,7 +144,7 @@ async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
 async def operators_of(reader: Reader) -> list[Object] | None:
     """The Deployments of the operator; None if the user may not list them."""
     from stackwright.api.kinds import DEPLOYMENT
-    from stackwright.core.ports import TerminalError
+    from stackwright.core.errors import TerminalError
 
     try:
         return await reader.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"})

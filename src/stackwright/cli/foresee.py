@@ -19,9 +19,10 @@ from stackwright.cli.cluster import OPERATOR_NAMESPACE, CliError, the_cloud
 from stackwright.cli.common import nothing
 from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object
-from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.ports import Reader
 from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.forecast.costs import Render
 from stackwright.forecast.entries import Entry

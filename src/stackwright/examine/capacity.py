@@ -8,12 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 from stackwright.api.kinds import NODE, POD
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand, Pods, requested
 from stackwright.examine.nodes import is_usable
 from stackwright.examine.observe import Observed
-from stackwright.local.cluster.doctor import Finding
 
 RESOURCES = ("cpu", "memory")
 Place = frozenset[str]  # names of nodes

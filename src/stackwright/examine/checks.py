@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.operator import REMEDY
 from stackwright.core.kubernetes.operator import unmanaged as why_unmanaged
 from stackwright.core.plan import Object
 from stackwright.examine import capacity, nodes, rights, rivals, server, storage
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
-from stackwright.local.cluster.doctor import Finding
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from stackwright.core.findings import Finding
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.settings import Settings
 from stackwright.examine import checks, demand
@@ -12,7 +13,6 @@ from stackwright.examine.demand import Demand, Given
 from stackwright.examine.observe import Examined, Observed, observe
 from stackwright.examine.rights import needed
 from stackwright.forecast.costs import Render, objects
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.steps.openstack.operator import NAMESPACE, RELEASE
 from stackwright.services.registry import SERVICES
 

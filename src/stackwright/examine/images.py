@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stackwright.adapters.registry.reference import Prefix
+from stackwright.core.findings import Finding
 from stackwright.examine.demand import Given
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.image import images
 from stackwright.local.image.published import needed

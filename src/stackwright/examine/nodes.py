@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stackwright.api.kinds import NODE
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.nodes import is_up, named
 from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
+from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, release
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand, NodeLabel
 from stackwright.examine.observe import Observed
-from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES, release
-from stackwright.local.cluster.doctor import Finding
+from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES
 from stackwright.local.image.recipes import ARCHITECTURE
-from stackwright.local.steps.openstack.operator import OLDEST
 
 RUNTIMES = {"containerd": (2, 1), "cri-o": (1, 31)}  # the first versions that mount image volumes
 _RUNTIME = re.compile(r"([a-z-]{1,20})://(.{1,100})")
@@ -71,10 +71,10 @@ def _faults(info: dict[str, Any]) -> list[tuple[str, str, str]]:
     if architecture != ARCHITECTURE:
         text = f"The architecture is {architecture}; the images are for {ARCHITECTURE} only."
         found.append(("problem", text, "Remove the labels of Stackwright's services from these nodes."))
-    kubelet, oldest = str(info.get("kubeletVersion") or ""), ".".join(map(str, OLDEST))
+    kubelet = str(info.get("kubeletVersion") or "")
     if (known := release(kubelet)) and known < OLDEST:
-        text = f"The kubelet is {kubelet}; {oldest} or later is required."
-        found.append(("problem", text, f"Upgrade the nodes to Kubernetes {oldest} or later."))
+        text = f"The kubelet is {kubelet}; {OLDEST_TEXT} or later is required."
+        found.append(("problem", text, f"Upgrade the nodes to Kubernetes {OLDEST_TEXT} or later."))
     runtime = _RUNTIME.fullmatch(str(info.get("containerRuntimeVersion") or ""))
     if runtime and (least := RUNTIMES.get(runtime[1])) and (known := release(runtime[2])) and known < least:
         first = ".".join(map(str, least))

@@ -22,8 +22,9 @@ from stackwright.api.kinds import (
 )
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, NotServed, Reader, TerminalError, TransientError, Unavailable
+from stackwright.core.ports import Reader
 from stackwright.examine.rights import EVERYTHING, Right
 from stackwright.local.steps.openstack.operator import NAMESPACE as OPERATOR
 from stackwright.local.steps.openstack.operator import RELEASE

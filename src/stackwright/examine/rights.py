@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from stackwright.api.kinds import CRD, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import plural
+from stackwright.core.findings import Finding
 from stackwright.core.objects import mapping
 from stackwright.core.plan import Object
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.steps.openstack.operator import NAMESPACE as OPERATOR
 
 VERBS = ("get", "list", "create", "update", "patch", "delete")

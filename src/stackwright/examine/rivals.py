@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from stackwright.api.kinds import INGRESS_CLASS, MUTATING_WEBHOOK, NAMESPACE, SERVICE, VALIDATING_WEBHOOK
 from stackwright.cloud.registry import RESOURCES
+from stackwright.core.findings import Finding
 from stackwright.core.objects import annotation, is_deleting, key_of, label, mapping
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
 from stackwright.examine.probe.pod import LABELS
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.steps.openstack.operator import RELEASE
 
 CATEGORY = "stackwright"  # of our kinds

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from stackwright.api.kinds import NAMESPACE, SERVICE
+from stackwright.core.findings import Finding
+from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, release
 from stackwright.core.objects import label
 from stackwright.examine.demand import CLUSTER_DOMAIN, Demand
 from stackwright.examine.observe import DNS, SYSTEM, Observed
-from stackwright.local.cluster.doctor import Finding
-from stackwright.local.steps.openstack.operator import OLDEST
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
 # For all nodes: images are then pulled by init containers.
@@ -18,21 +18,15 @@ NAMED = 5  # workloads that a finding names
 _DOMAIN = re.compile(r"^\s*kubernetes\s+([a-z0-9.-]{1,253})", re.MULTILINE)  # the plugin of CoreDNS, and its first zone
 
 
-def release(text: str) -> tuple[int, int] | None:
-    """Major and minor number of a version, such as v1.35.2; None if it has another form."""
-    found = re.match(r"v?(\d{1,5})\.(\d{1,5})", text)
-    return (int(found[1]), int(found[2])) if found else None
-
-
 def version(seen: Observed) -> list[Finding]:
-    subject, oldest = "Kubernetes", ".".join(map(str, OLDEST))
+    subject = "Kubernetes"
     found = release(seen.version)
     if found is None:
-        text = f"The version {seen.version!r} is not understood; {oldest} or later is required."
+        text = f"The version {seen.version!r} is not understood; {OLDEST_TEXT} or later is required."
         return [Finding(subject, "note", text, "`kubectl version` shows it.")]
     if found < OLDEST:
-        text = f"The API server runs {seen.version}; {oldest} or later is required."
-        return [Finding(subject, "problem", text, f"Upgrade the cluster to Kubernetes {oldest} or later.")]
+        text = f"The API server runs {seen.version}; {OLDEST_TEXT} or later is required."
+        return [Finding(subject, "problem", text, f"Upgrade the cluster to Kubernetes {OLDEST_TEXT} or later.")]
     return [Finding(subject, "ok", f"version {seen.version}")]
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackwright.api.kinds import STORAGE_CLASS
+from stackwright.core.findings import Finding
 from stackwright.core.objects import annotation
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
 from stackwright.forecast.impact import DEFAULT_CLASS
-from stackwright.local.cluster.doctor import Finding
 
 SUBJECT = "StorageClass"
 _SET = f"`kubectl annotate storageclass NAME {DEFAULT_CLASS}=true`"

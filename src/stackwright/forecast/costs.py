@@ -18,9 +18,10 @@ from stackwright.api.meta import Kind, Resource
 from stackwright.api.services.contracts import DatabaseAccount
 from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
 from stackwright.core.bounds import DEEPEST
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import SELECTOR, manifest, revisions
 from stackwright.core.plan import HelmUpgrade, Key, Object
-from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.ports import Reader
 from stackwright.forecast.entries import FAIL, RELEASE, Entry, notes
 from stackwright.forecast.impact import Facts, Restart, kept, lost, missing, restarts
 from stackwright.forecast.plaintext import plaintext_secrets

@@ -20,11 +20,12 @@ from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import READY, Condition, SameAs, Wait, find
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, ForgetAgents, Key, Object, Plan
-from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
+from stackwright.core.ports import Contents, Ports, Reader
 from stackwright.core.settings import Settings
 from stackwright.forecast.clouds import ForecastClouds
 from stackwright.forecast.snapshot import Snapshot
@@ -48,9 +49,8 @@ from stackwright.services.ceph.values import REQUESTS
 
 # The roles whose controllers change external systems; the others only write status, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets", "servers")
-ROUNDS = 60
+ROUNDS, EVERY_NODE = 60, 100_000
 LONG_AGO = 24 * 3600.0  # age in seconds of all existing objects, so that no controller waits for a minimum age
-EVERY_NODE = 100_000
 
 
 @dataclass(frozen=True)

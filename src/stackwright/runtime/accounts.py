@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.objects import is_text, secret_data
 from stackwright.core.plan import Account, Key
-from stackwright.core.ports import Ports, TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS, Ports
 
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
 KEPT = 240.0
-LONGEST = 10.0
 QUIET, FORGOTTEN = 30.0, 3600.0
 SHARES = 10  # a start queries about one account of this many,
 FEW = 8  # and at most this many of one provider: one that lost its data has lost all
@@ -65,12 +65,12 @@ class AccountChecks:
             del self._there[oldest[0]]
         self._next_to_ask(provider)
         try:
-            async with asyncio.timeout(LONGEST):
+            async with asyncio.timeout(CHECK_SECONDS):
                 found = await self._ask(action, changed)
         except TerminalError:
             return None  # the action that creates the account reports the cause
         except (TransientError, TimeoutError) as error:
-            cause = str(error) or f"no response within {LONGEST:.0f} s"
+            cause = str(error) or f"no response within {CHECK_SECONDS} s"
             self._silent[provider] = _Silence(cause, loop.time() + QUIET)
             raise TransientError(cause) from None
         self._silent.pop(provider, None)

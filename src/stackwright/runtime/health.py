@@ -14,7 +14,7 @@ from collections.abc import Callable
 from aiohttp import web
 
 from stackwright.api.meta import Kind
-from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.runtime.cluster.watches import Watches
 from stackwright.runtime.listener import FEW, Server
 from stackwright.runtime.reconcile import Runtime

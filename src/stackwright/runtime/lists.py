@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.ports import Cluster
 from stackwright.runtime import faults
 from stackwright.runtime.cluster.cache import PARTIAL, Known, Store, is_current, is_watched
 from stackwright.runtime.events import Events

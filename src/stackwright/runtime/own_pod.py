@@ -14,9 +14,10 @@ import threading
 import structlog
 
 from stackwright.api.kinds import POD
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key
-from stackwright.core.ports import Conflict, Reader, TerminalError, TransientError
+from stackwright.core.ports import Reader
 from stackwright.runtime import faults
 
 EVERY = 1.5  # seconds from the start of a read to that of the next one; another operator needs longer for its start

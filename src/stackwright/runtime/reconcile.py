@@ -16,17 +16,10 @@ import structlog
 
 from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError, Unavailable, UnmanagedNamespace
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
-from stackwright.core.ports import (
-    Conflict,
-    Ports,
-    Reader,
-    TerminalError,
-    TransientError,
-    Unavailable,
-    UnmanagedNamespace,
-)
+from stackwright.core.ports import HELM_SECONDS, Ports, Reader
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
@@ -38,12 +31,12 @@ from stackwright.runtime.queue import KeyedQueue
 
 RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
-REMOTE = 64
+OPENSTACK = 64
 HELM = 32  # workers for what waits for Helm
 SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
-# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
+# Seconds that looking and each action may take: a call of Helm, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
-LONGEST = 900.0
+LONGEST = 3 * HELM_SECONDS
 # Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
 # API that is unavailable, begins both anew. One that is unavailable for an object for OUTAGE seconds is reported: it
 # may reject only this request.
@@ -87,7 +80,9 @@ class Runtime:
         self.load, self.listing, self.on_listed = lists.load, lists.listing, lists.on_listed
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
-        pools = {each.name: "remote" if each.remote else "helm" for each in self.controllers.values() if _shared(each)}
+        pools = {
+            each.name: "openstack" if each.remote else "helm" for each in self.controllers.values() if _shared(each)
+        }
         queue.share = lambda item: item[1][0] if item[0] in pools else None
         queue.pool = lambda item: pools.get(item[0], "")
 
@@ -225,14 +220,14 @@ class Runtime:
         """Run until cancelled; a crash of one worker ends all.
 
         `workers` process urgent and ordinary items, `reserved` further workers only urgent ones. The
-        shared items have REMOTE and HELM workers of their own.
+        shared items have OPENSTACK and HELM workers of their own.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            group.create_task(self._work_shared(group, "remote", REMOTE))
+            group.create_task(self._work_shared(group, "openstack", OPENSTACK))
             group.create_task(self._work_shared(group, "helm", HELM))
             group.create_task(self._lists.verify_absent())
             group.create_task(self._lists.resync(resync))

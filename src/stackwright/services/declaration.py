@@ -144,6 +144,20 @@ class NodeAgent:
 
 
 @dataclass(frozen=True)
+class AgentList:
+    """The list of a service's agents in its API.
+
+    path   of the request, at the public host of the service
+    name   of the list in the response
+    state  item → whether the agent is up, and whether it is enabled
+    """
+
+    path: str
+    name: str
+    state: Callable[[Mapping[str, Any]], tuple[bool, bool]]
+
+
+@dataclass(frozen=True)
 class Public:
     """A public host, <host>.<public domain>, and a path on it that answers without a token."""
 
@@ -205,6 +219,7 @@ class Service:
     backends: Callable[[Any], tuple[str, ...]] | None = None
     # Agents whose records it keeps until they are deleted: they are, when their nodes left the cloud.
     agents: tuple[NodeAgent, ...] = ()
+    agent_list: AgentList | None = None  # for the agents that `status` shows
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
     # ConfigMap with facts from other controllers (for example URLs), and a text about missing facts; empty if none.

@@ -67,7 +67,7 @@ class Waiting:
 
     def until(self, what: str, missing: Callable[[], str | None], limit: float, pause: float = PAUSE) -> None:
         start = self.clock.now()
-        while (cause := _asked(missing)) is not None:
+        while (cause := _cause(missing)) is not None:
             waited = self.clock.now() - start
             self.report(cause)
             if waited > limit:
@@ -75,7 +75,7 @@ class Waiting:
             self.clock.sleep(pause)
 
 
-def _asked(missing: Callable[[], str | None]) -> str | None:
+def _cause(missing: Callable[[], str | None]) -> str | None:
     """What is missing; a passing error of an API counts as a cause to wait."""
     try:
         return missing()

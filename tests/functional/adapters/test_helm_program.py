@@ -18,10 +18,10 @@ import yaml
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, INGRESS_CLASS, NAMESPACE, SECRET
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.merge import merge
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.forecast.costs import _restarts
 from stackwright.local import tools
 from support.paths import ROOT

@@ -14,7 +14,8 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SERVICE
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import kind_of
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.ports import Cluster
 from stackwright.runtime.memory import MemoryCluster
 
 KEYSTONE, BUNDLE = kind_of("Keystone"), kind_of("HelmBundle")

@@ -15,7 +15,7 @@ from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
 from stackwright.api.rules import VALIDATIONS
 from stackwright.cloud.registry import SERVER_KINDS, kind_of
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from support.infra_specs import ID, IDENTITY, MACHINE, OLDER, OTHER, RULE
 from tests.functional.api.server_cases import (
     BASES,

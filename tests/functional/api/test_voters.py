@@ -12,7 +12,7 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.keystone.kind import Keystone

@@ -15,8 +15,8 @@ from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import ADMITTED
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.runtime.webhook.certificate import CONFIGURATION
 from tests.functional.charts.test_protection import rendered
 

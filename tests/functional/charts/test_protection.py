@@ -21,7 +21,7 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.local.tools import binary
 from support.paths import ROOT
 

@@ -14,10 +14,11 @@ from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import DEPLOYMENT, EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.merge import merge
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import GrowClaim, HelmUpgrade
-from stackwright.core.ports import Ports, TerminalError, absent
+from stackwright.core.ports import Ports, absent
 from stackwright.local import tools
 from stackwright.runtime.cycle.execute import execute
 from support.paths import ROOT

@@ -10,9 +10,9 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.controlplane import STAGE, OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
+from stackwright.core.errors import TerminalError
 from stackwright.core.kubernetes import precache
 from stackwright.core.objects import secret_data
-from stackwright.core.ports import TerminalError
 from tests.scenario.world import NAMESPACE, World, assert_only_accounts_are_looked_at
 
 pytestmark = pytest.mark.looptime

@@ -9,7 +9,7 @@ import pytest
 
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
 from support.faults import Crash

@@ -8,8 +8,8 @@ import pytest
 from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import FINALIZER, secret_data
-from stackwright.core.ports import TransientError
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
 from tests.scenario.world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world

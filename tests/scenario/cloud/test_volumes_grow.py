@@ -9,8 +9,8 @@ import pytest
 
 from stackwright.api.kinds import PVC, STORAGE_CLASS
 from stackwright.core.conditions import find
+from stackwright.core.errors import TerminalError
 from stackwright.core.plan import Object
-from stackwright.core.ports import TerminalError
 from stackwright.services.mariadb.kind import MariaDB
 from tests.scenario.world import NAMESPACE, World, ready_world
 

@@ -11,9 +11,9 @@ from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.service.agents import RARELY
 from stackwright.core.conditions import find
+from stackwright.core.errors import TransientError
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import Object
-from stackwright.core.ports import TransientError
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Outside, Request
 from stackwright.runtime.memory import MemoryContents

@@ -11,7 +11,8 @@ import pytest
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.api.kinds import PV, PVC, STORAGE_CLASS
 from stackwright.controllers.volume import Place, controllers
-from stackwright.core.ports import Directories, Ports, TransientError, absent
+from stackwright.core.errors import TransientError
+from stackwright.core.ports import Directories, Ports, absent
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, SeededEntropy
 from stackwright.runtime.queue import KeyedQueue

@@ -21,8 +21,8 @@ from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check, load
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, IMAGE, MACHINE, NAME
+from stackwright.core.errors import NotServed
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotServed
 from stackwright.core.settings import Settings
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Cause, Outside, Request

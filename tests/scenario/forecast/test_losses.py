@@ -12,11 +12,11 @@ from stackwright.cli.confirm import foreseen_losses, losses
 from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.calls import REMOVALS
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TransientError
 from stackwright.forecast import simulate
 from stackwright.forecast.entries import CUT_OFF, Entry
 from stackwright.forecast.plan import forecast

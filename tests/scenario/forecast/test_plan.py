@@ -19,10 +19,10 @@ from stackwright.cli.confirm import losses
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of
+from stackwright.core.errors import TerminalError
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudResource, ProjectView
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.forecast.entries import FAIL, NOTE, Entry, summary
 from stackwright.forecast.plan import forecast

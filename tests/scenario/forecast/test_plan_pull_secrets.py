@@ -11,10 +11,11 @@ from stackwright.api.meta import Kind
 from stackwright.cli import foresee
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.pull_secrets import FIELD, TYPE
+from stackwright.core.errors import TerminalError
 from stackwright.core.kubernetes import precache
 from stackwright.core.objects import OWNER, owner_label
 from stackwright.core.plan import Delete, Key, Object
-from stackwright.core.ports import Reader, TerminalError
+from stackwright.core.ports import Reader
 from stackwright.core.secrets.writes import GatherSecret
 from stackwright.core.settings import Settings
 from stackwright.forecast.simulate import Forecast, Request, simulate

@@ -3,8 +3,8 @@
 import pytest
 
 from stackwright.api.kinds import SECRET, STATEFULSET
+from stackwright.core.errors import TerminalError
 from stackwright.core.objects import EXPIRES, annotation, key_of
-from stackwright.core.ports import TerminalError
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, record, with_memory

@@ -7,8 +7,8 @@ import pytest
 
 from stackwright.api.kinds import STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import releases
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.services.memcached.kind import Memcached
 from tests.scenario.world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 

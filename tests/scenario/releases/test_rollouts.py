@@ -3,7 +3,7 @@
 import pytest
 
 from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
-from stackwright.core.ports import UndeclaredStatus
+from stackwright.core.errors import UndeclaredStatus
 from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, with_memory
 from tests.scenario.world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 

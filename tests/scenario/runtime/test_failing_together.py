@@ -8,8 +8,8 @@ import pytest
 
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.core.conditions import find
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.errors import TerminalCloudError
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.services.glance.kind import Glance
 from stackwright.services.keystone.kind import Keystone
 from tests.scenario.capi_world import BASTION, MACHINES, SERVERS, Clusters

@@ -9,7 +9,7 @@ import pytest
 
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CONTRACT_KINDS
-from stackwright.core.ports import Conflict, TransientError
+from stackwright.core.errors import Conflict, TransientError
 from stackwright.services.keystone.kind import Keystone
 from support.faults import Crash, Fuse
 from sweep import ALL, parts, sampled

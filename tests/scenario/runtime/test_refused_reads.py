@@ -8,7 +8,7 @@ import pytest
 
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 from tests.scenario.capi_world import CLUSTERS, MACHINES, SERVERS, Clusters
 
 pytestmark = pytest.mark.looptime

@@ -9,8 +9,8 @@ import pymysql
 import pytest
 
 from stackwright.adapters.mariadb import MariaDbSql, error_of, statements
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import SqlAccount
-from stackwright.core.ports import TerminalError, TransientError
 
 
 def account(**changes: Any) -> SqlAccount:

@@ -13,8 +13,8 @@ import pytest_asyncio
 from aiohttp import web
 
 from stackwright.adapters.rabbitmq import RabbitBroker
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import BrokerAccount
-from stackwright.core.ports import TerminalError, TransientError
 
 ADMIN = {"username": "admin", "password": "root-pw"}
 

@@ -22,13 +22,13 @@ from stackwright.api.kinds import (
     VALIDATING_WEBHOOK,
 )
 from stackwright.api.meta import Kind
+from stackwright.core.findings import Finding
 from stackwright.examine import images, nodes
 from stackwright.examine.checks import check
 from stackwright.examine.demand import Demand, Pods
 from stackwright.examine.observe import Observed
 from stackwright.examine.probe import pod
 from stackwright.examine.rights import Right, needed
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.image.published.verify import State, Verified
 from support.paths import ROOT
 from tests.unit.examine.examined import dns, node, storage_class

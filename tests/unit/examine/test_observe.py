@@ -10,7 +10,7 @@ import pytest
 from stackwright.api.kinds import CONFIGMAP, NODE, POD
 from stackwright.api.meta import Kind
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError, Unavailable
+from stackwright.core.errors import TerminalError, Unavailable
 from stackwright.core.settings import Settings
 from stackwright.examine.checks import check
 from stackwright.examine.demand import Demand, of_services

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.findings import Finding
 from stackwright.examine.demand import Demand
 from stackwright.examine.probe import pod, script
 from stackwright.examine.probe.reports import Report, findings, reported
 from stackwright.examine.probe.run import PREFIX, Pace, examine
-from stackwright.local.cluster.doctor import Finding
 from stackwright.runtime.memory import MemoryCluster
 from tests.unit.examine.examined import node
 

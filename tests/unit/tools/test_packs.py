@@ -27,7 +27,7 @@ CORE_ONLY = (
     "src/stackwright/smoke/**",
     "src/stackwright/assets.py",
     "src/stackwright/slots.py",
-    "src/stackwright/adapters/public_api.py",
+    "src/stackwright/adapters/openstack/public_api.py",
     "charts/keystoneclient/**",
     "charts/ovn/**",  # rendered only
     "images/**",

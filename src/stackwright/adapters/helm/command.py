@@ -24,14 +24,15 @@ import yaml
 from stackwright.adapters.helm import rendered
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
-from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, error_message, is_transient
+from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label, error_message, is_transient
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import Fence, Reader, TerminalError, TransientError, unfenced
+from stackwright.core.ports import HELM_SECONDS, Fence, Reader, unfenced
 from stackwright.slots import FairSlots
 
-HISTORY = "10"
-KUBERNETES = "1.35.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
+KUBERNETES = f"{OLDEST_TEXT}.0"  # without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 _POST_RENDER = "error while running post render"  # without _REFUSED, such as a process that was killed
@@ -74,7 +75,7 @@ class HelmCli:
         binary: str = "helm",
         parallel: int = 4,
         share: int | None = None,
-        timeout: float = 300,
+        timeout: float = HELM_SECONDS,
         records: Reader | None = None,
         fence: Fence = unfenced,
     ) -> None:
@@ -100,13 +101,13 @@ class HelmCli:
         async with _values_file(action.values) as values:
             await self._run(
                 namespace, "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
-                "--namespace", namespace, "--values", values, "--reset-values", "--history-max", HISTORY,
+                "--namespace", namespace, "--values", values, "--reset-values", "--history-max", str(HISTORY),
                 "--labels", labels, *self._guard(namespace, action.chart), check=self._check(action.release),
             )  # fmt: skip
 
     async def rollback(self, release: Key, revision: int) -> None:
         namespace, name = release
-        words = ("rollback", name, str(revision), "--no-hooks", "--namespace", namespace, "--history-max", HISTORY)
+        words = ("rollback", name, str(revision), "--no-hooks", "--namespace", namespace, "--history-max", str(HISTORY))
         await self._run(namespace, *words, check=self._check(release, revision))
 
     async def uninstall(self, release: Key) -> None:

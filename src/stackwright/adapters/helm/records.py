@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 
 from stackwright.api.kinds import INGRESS_CLASS, SECRET
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.manifests import KINDS, OF_CLUSTER, Unreadable, document_headers, kind_of
 from stackwright.core.helm.records import PAYLOAD, SELECTOR, record_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Reader, TerminalError
+from stackwright.core.ports import Reader
 
 
 async def check_records(reader: Reader, release: Key, revision: int = 0) -> None:

@@ -26,8 +26,9 @@ from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Fence, Labels, TerminalError, TransientError, unfenced
+from stackwright.core.ports import Fence, Labels, unfenced
 from stackwright.core.prune import without_empties
 
 log = structlog.get_logger(__name__)

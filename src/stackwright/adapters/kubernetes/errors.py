@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable, UndeclaredStatus
 from stackwright.core.plan import Key
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, UndeclaredStatus
 
 _RBAC = re.compile(
     r'(?:User "(?P<user>[^"]+)" )?cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" '

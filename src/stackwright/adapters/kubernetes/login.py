@@ -28,7 +28,7 @@ from yaml import YAMLError
 from stackwright.adapters.kubernetes.command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
 from stackwright.api.wording import choices
-from stackwright.core.ports import TransientError, Unreachable
+from stackwright.core.errors import TransientError, Unreachable
 
 # Timeout in seconds for a command of a kubeconfig; users may have to log in with a browser.
 LOGIN = 120.0

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.openstack.transport.deadline import after, left, within
 from stackwright.adapters.threads import in_thread
+from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import ForgetAgents
-from stackwright.core.ports import TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -50,7 +51,7 @@ def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
     for name in action.agents:
         try:
             _check_time()
-            FORGET[action.look.service](cloud, name, action.look.holders)
+            APIS[action.look.service].forget(cloud, name, action.look.holders)
         except failures as error:  # the other agents do not wait
             errors[name] = message_of(error)
     return errors
@@ -63,7 +64,9 @@ def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, s
     client, which another replica may give, and a list without any agent proves nothing.
     """
     try:
-        found = {registered(str(each.binary), str(each.host)) for each in EVERY[action.look.service](_connected(admin))}
+        found = {
+            registered(str(each.binary), str(each.host)) for each in APIS[action.look.service].every(_connected(admin))
+        }
     except sdk_errors() as error:
         return dict.fromkeys(action.agents, message_of(error))
     if not found:
@@ -258,12 +261,24 @@ HOSTED: Mapping[str, tuple[str, Callable[[Any, Any], list[Any]], Move]] = {
     DHCP_AGENT: ("network", _networks, _move_networks),
 }
 """Program → what its agents host, how that is listed, and how it is moved to others."""
-FORGET: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
-    "compute": forget_compute,
-    "networking": forget_network_agent,
+
+
+@dataclass(frozen=True)
+class AgentApi:
+    """What the API of a service does with the agents on nodes.
+
+    every   all that it lists
+    uses    what uses those of these names
+    forget  deletes the record of one; none of the names leaving takes over what it hosts
+    """
+
+    every: Callable[[Connection], Iterable[Any]]
+    uses: Callable[[Connection, Collection[str]], Iterable[Use]]
+    forget: Callable[[Connection, str, Collection[str]], None]
+
+
+APIS: Mapping[str, AgentApi] = {
+    "compute": AgentApi(lambda cloud: cloud.compute.services(), compute_uses, forget_compute),
+    "networking": AgentApi(lambda cloud: cloud.network.agents(), network_uses, forget_network_agent),
 }
-EVERY: Mapping[str, Callable[[Connection], Iterable[Any]]] = {
-    "compute": lambda cloud: cloud.compute.services(),
-    "networking": lambda cloud: cloud.network.agents(),
-}
-"""Service → the list of all that it knows."""
+"""By service: those that declare `Service.agents`."""

@@ -9,12 +9,12 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.agents import compute_uses, network_uses
+from stackwright.adapters.openstack.agents import APIS
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
 from stackwright.adapters.threads import in_thread
+from stackwright.core.errors import TransientError
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Inventory
-from stackwright.core.ports import TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -85,6 +85,5 @@ def gathered(holders: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[s
 LISTS: Mapping[str, Callable[[Connection, Collection[str]], Iterable[tuple[str, str]]]] = {
     "image": lambda cloud, stores: images(cloud),
     "block-storage": lambda cloud, backends: volumes(cloud),
-    "compute": compute_uses,
-    "networking": network_uses,
+    **{service: api.uses for service, api in APIS.items()},
 }

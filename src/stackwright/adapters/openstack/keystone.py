@@ -17,9 +17,10 @@ from stackwright.adapters.openstack.transport.client import bound, connect, dema
 from stackwright.adapters.openstack.transport.deadline import after, within
 from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.ports import PROVIDER_CALLS
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -33,20 +34,20 @@ DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 class KeystoneIdentity:
     """core.ports.Provider of CatalogEntry; connections are cached by a digest of their credentials."""
 
-    def __init__(self, parallel: int = 4) -> None:
+    def __init__(self, parallel: int = PROVIDER_CALLS) -> None:
         self._slots = asyncio.Semaphore(parallel)
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
 
     async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         demand(admin, action.admin_secret)
-        await self._asked(admin, lambda: self._entry(action, admin, password))
+        await self._in_time(admin, lambda: self._entry(action, admin, password))
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         demand(admin, action.admin_secret)
-        return await self._asked(admin, lambda: self._looked(action, admin, password))
+        return await self._in_time(admin, lambda: self._check(action, admin, password))
 
-    async def _asked(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
+    async def _in_time(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
         """Call `what` in a thread. All its requests, and the wait for a slot, have LONGEST together."""
         until = after(LONGEST)
         try:
@@ -57,7 +58,7 @@ class KeystoneIdentity:
                 f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
             ) from None
 
-    def _looked(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+    def _check(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         with self._administrator(action, admin) as identity:
             return _missing(identity, action.spec, admin["auth_url"], password)
 

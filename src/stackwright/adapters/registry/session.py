@@ -112,7 +112,7 @@ class Session:
                 answer = self._redirected(method, url, names, dict(headers or {}), content)
                 if answer.status in expected:
                     return answer
-                raise errors.refused(self.host, names[0], method, answer.status, self._said(answer), answer.headers)
+                raise errors.refused(self.host, names[0], method, answer.status, self._message(answer), answer.headers)
             except Transient as error:
                 if failures == attempts:
                     raise
@@ -228,7 +228,7 @@ class Session:
             raise self._no_login(names[0])
         if found.status != 200:
             raise errors.refused(
-                realm.host, names[0], "the request of a token", found.status, self._said(found), found.headers
+                realm.host, names[0], "the request of a token", found.status, self._message(found), found.headers
             )
         try:
             document = json.loads(found.body)
@@ -261,7 +261,7 @@ class Session:
             f"{right} {repository}. Run `podman login {self.host}` or `docker login {self.host}`."
         )
 
-    def _said(self, answer: Answer) -> str:
+    def _message(self, answer: Answer) -> str:
         login = self._credentials
         own = [login.basic, login.password, quote(login.password, safe=""), login.identity_token] if login else []
         return errors.said(

@@ -114,8 +114,8 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
     from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
     from stackwright.controllers.cloud.converge import another
     from stackwright.controllers.cloud.observe import older_clouds
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import TerminalError, TransientError
 
     ours = {resource.KIND for resource in RESOURCES if resource.KIND.namespaced}
     for namespace in sorted({each.obj["metadata"]["namespace"] for each in manifests if each.kind in ours}):

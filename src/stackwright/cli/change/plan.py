@@ -91,11 +91,10 @@ async def _work(
 ) -> tuple[list[Entry], dict[str, Cause]]:
     from stackwright.cli.cluster import connected
     from stackwright.cli.foresee import foresee
-    from stackwright.cli.manifests.load import check_changes
-    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
+    from stackwright.cli.manifests.checks import check_reads
+    from stackwright.cli.manifests.namespaces import ordered
 
     async with connected(kubeconfig) as cluster:
-        await check_namespaces(cluster, manifests)
-        await check_changes(cluster, manifests)
+        await check_reads(cluster, manifests)
         tell = partial(common.echo, err=True)
         return await foresee(cluster, await ordered(cluster, manifests), namespace, delete, tell=tell)

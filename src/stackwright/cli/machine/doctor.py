@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
     from stackwright.cli.manifests.load import Manifest
     from stackwright.cli.ui.progress import Phase
+    from stackwright.core.findings import Finding
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
     from stackwright.examine.demand import Given
-    from stackwright.local.cluster.doctor import Finding
 
 
 class Format(StrEnum):
@@ -116,7 +116,7 @@ def _variable() -> list[Finding]:
     one.
     """
     from stackwright.cli.cluster import CliError, is_local, named
-    from stackwright.local.cluster.doctor import Finding
+    from stackwright.core.findings import Finding
 
     try:
         path = named()
@@ -155,8 +155,8 @@ def _place(prefix: str) -> Prefix:
 async def _of_cluster(asked: Asked) -> list[Finding]:
     """Findings about any cluster; one that cannot be examined is a finding, too."""
     from stackwright.cli.cluster import CliError, explained
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
-    from stackwright.local.cluster.doctor import Finding
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
+    from stackwright.core.findings import Finding
 
     try:
         return await _elsewhere(asked)
@@ -222,8 +222,8 @@ def _installed_image(operator: Object | None) -> str:
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
     """The objects of our kinds, or why they are not known."""
     from stackwright.cloud.registry import RESOURCES
-    from stackwright.core.ports import NotServed, TerminalError
-    from stackwright.local.cluster.doctor import Finding
+    from stackwright.core.errors import NotServed, TerminalError
+    from stackwright.core.findings import Finding
 
     objects: list[Object] = []
     for kind in (resource.KIND for resource in RESOURCES):

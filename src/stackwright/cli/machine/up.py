@@ -152,8 +152,8 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
     from stackwright.cli.follow import operators_of
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.core.kubernetes.operator import images_of
-    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
     from stackwright.local.config import IMAGE_PREFIX
     from stackwright.local.image import images
@@ -186,17 +186,17 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests.load import BadManifest, check_changes
-    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
-    from stackwright.core.ports import TerminalError, TransientError
+    from stackwright.cli.manifests.checks import check_reads
+    from stackwright.cli.manifests.load import BadManifest
+    from stackwright.cli.manifests.namespaces import ordered
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
     manifests = _loaded(file)
 
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
-            await check_namespaces(cluster, manifests)
-            await check_changes(cluster, manifests)
+            await check_reads(cluster, manifests)
             manifest_warnings.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS, RESOURCES
+from stackwright.cloud.registry import BY_KIND, RESOURCES
 
 if TYPE_CHECKING:
     from stackwright.core.ports import Reader
@@ -94,8 +94,8 @@ async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     """Raises BadManifest with each change of an immutable field."""
     from stackwright.admission.validate import change_errors
     from stackwright.admission.voters import KINDS
+    from stackwright.core.errors import TerminalError
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import TerminalError
     from stackwright.runtime.cluster.specs import replace_spec
     from stackwright.runtime.memory import MemoryCluster
 
@@ -154,7 +154,7 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     errors = envelope_errors(document, kind)
     if kind.kind in BY_KIND:
         document = _without_nulls(document, kind)
-        errors += _spec_errors(document, kind.kind)
+        errors += _spec_errors(document)
     else:
         errors += companion_errors(document, kind)
     if errors:
@@ -199,24 +199,14 @@ def _without_nulls(document: Object, kind: Kind) -> Object:
     return {**document, "spec": {} if spec is None else spec}
 
 
-def _spec_errors(document: Object, name: str) -> list[str]:
-    from pydantic import ValidationError
-
+def _spec_errors(document: Object) -> list[str]:
+    """Those that admission reports, but for what only the operator's settings forbid."""
     from stackwright.adapters.helm.command import chart_schemas
-    from stackwright.admission.validate import errors_of, values_errors_of
-    from stackwright.api.errors import messages
+    from stackwright.admission.validate import errors_of
     from stackwright.core.settings import Settings
 
-    spec = document["spec"]
-    if not isinstance(spec, dict):
+    if not isinstance(document["spec"], dict):
         return ["spec: must be a mapping of fields"]
-    if BY_KIND[name] in CLOUD_KINDS:
-        meta = document.get("metadata")
-        obj = {**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec}
-        return errors_of(obj, settings=Settings(schemas=chart_schemas()))
-    model: Any = BY_KIND[name].model_fields["spec"].annotation
-    try:
-        model.model_validate(spec)
-    except ValidationError as error:
-        return messages(error, model)
-    return values_errors_of(document, chart_schemas())
+    meta = document.get("metadata")
+    obj = {**document, "metadata": meta if isinstance(meta, dict) else {}}
+    return errors_of(obj, settings=Settings(schemas=chart_schemas(), unrestricted=True))

@@ -149,7 +149,7 @@ async def _lists(reader: Reader, namespace: str) -> dict[tuple[Kind, str], list[
     """Kind and namespace (empty: of the cluster) → its objects, or why they cannot be read."""
     from stackwright.api import kinds
     from stackwright.cloud.registry import RESOURCES
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
 
     built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)
     asked = [(resource.KIND, namespace if resource.KIND.namespaced else "") for resource in RESOURCES]
@@ -198,7 +198,7 @@ def _log_reader(cluster: KubernetesCluster) -> ReadLog:
 async def _add_logs(report: Report, pods: list[Object], logs: ReadLog) -> None:
     from stackwright.api.secrecy import hidden
     from stackwright.cli.pods import streams_of
-    from stackwright.core.ports import TransientError
+    from stackwright.core.errors import TransientError
 
     for stream in streams_of(pods, None)[0]:
         name = f"{stream.namespace}/{stream.pod}/{stream.container}"

@@ -18,7 +18,7 @@ from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
-    from stackwright.adapters.public_api import Live
+    from stackwright.adapters.openstack.public_api import Live
     from stackwright.cli.ui.tree import Node
     from stackwright.core.plan import Object
 

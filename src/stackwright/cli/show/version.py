@@ -49,8 +49,8 @@ async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
     from stackwright.api.kinds import DEPLOYMENT
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cloud.registry import CLOUD_KINDS
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import label
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     unknown: dict[str, Any] = {"operator": None, "clouds": [], "problem": ""}
     try:

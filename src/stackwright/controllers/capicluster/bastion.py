@@ -104,13 +104,13 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
             wait = copied(ready, BASTION_READY, SameAs(SERVER_KIND, key_of(server)))
         return Outcome(wait, (), _status(server))
     address, port, lacking = _address(seen), first_port(server), seen.found.lacking if seen.found else ()
-    if address is None and _looked(seen) and seen.spec["bastion"].get("floatingIP"):
+    if address is None and _knows_addresses(seen) and seen.spec["bastion"].get("floatingIP"):
         lacking = lacking or ("spec.bastion.floatingIP: not a floating IP of this project",)
     if lacking:
         return Outcome(waiting(BASTION_READY, "; ".join(lacking), "DependencyFailed"), (), _status(server))
     if address is None:
         before = (seen.status.get("bastion") or {}).get("floatingIP", "")
-        return Outcome(done(BASTION_READY), (), _status(server, "" if _looked(seen) else before))
+        return Outcome(done(BASTION_READY), (), _status(server, "" if _knows_addresses(seen) else before))
     made = is_of(address, seen.identity, record_of(seen.status))
     if why := why_unusable(address, made, {*ports_of(server)}, "bastion"):
         text = f"{why}, or set another one in spec.bastion.floatingIP"
@@ -122,7 +122,7 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     return Outcome(done(BASTION_READY), (call,), fields)
 
 
-def _looked(seen: Observed) -> bool:
+def _knows_addresses(seen: Observed) -> bool:
     return seen.look is not None and "floating-ip" not in seen.look.unseen
 
 

@@ -58,7 +58,7 @@ def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[
     stay.
     """
     groups = (*NODES, BASTION) if bastion else NODES
-    every = (*_usual(bool(managed.get("allowAllInClusterTraffic")), api_port, groups), *_asked(managed, groups))
+    every = (*_usual(bool(managed.get("allowAllInClusterTraffic")), api_port, groups), *_custom(managed, groups))
     first: dict[tuple[Any, ...], Rule] = {}
     for rule in every:
         first.setdefault(rule.meaning, rule)
@@ -100,7 +100,7 @@ def _inside() -> Iterator[Rule]:
                 yield Rule(to, {"direction": "ingress", "ethertype": version}, remote, "Everything inside")
 
 
-def _asked(managed: Mapping[str, Any], groups: tuple[str, ...]) -> Iterator[Rule]:
+def _custom(managed: Mapping[str, Any], groups: tuple[str, ...]) -> Iterator[Rule]:
     lists = (
         ("clusterNodesSecurityGroupRules", NODES),
         ("controlPlaneNodesSecurityGroupRules", (CONTROL_PLANE,)),

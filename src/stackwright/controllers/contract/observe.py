@@ -11,9 +11,10 @@ from stackwright.api.meta import CamelModel
 from stackwright.controllers.claimants import Claimants
 from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid, valid_spec
 from stackwright.core.conditions import is_serving
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Accounts, Reader, TransientError
+from stackwright.core.ports import Accounts, Reader
 
 
 @dataclass(frozen=True)

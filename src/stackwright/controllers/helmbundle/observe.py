@@ -51,10 +51,10 @@ class Observed:
 
     def before(self, name: str) -> Object:
         """The status of a release as it was written last; empty if the release was in another namespace then."""
-        return self._told.get(name, {})
+        return self._reported.get(name, {})
 
     @cached_property
-    def _told(self) -> dict[str, Object]:
+    def _reported(self) -> dict[str, Object]:
         statuses, had = statuses_of(self.obj), past(self.obj)
         named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
         return {name: dict(statuses[name]) for namespace, name in named if (namespace, name) in had}

@@ -14,10 +14,11 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to, shape_of
 from stackwright.controllers.infra.origin import ORIGIN, is_moved, origin_here
+from stackwright.core.errors import NotServed
 from stackwright.core.objects import annotation, has_finalizer, key_of, label
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotServed, Reader
+from stackwright.core.ports import Reader
 from stackwright.core.shapes import fitted
 
 SYSTEM = "kube-system"  # by convention its UID identifies the cluster

@@ -77,15 +77,15 @@ def server_spec(machine: Mapping[str, Any], place: ClusterDefaults, **more: Any)
         "ports": [_port(port, machine, place) for port in _ports(machine)],
         **more,
     }
-    return dict(_said(spec))
+    return dict(_without_empty(spec))
 
 
-def _said(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """The value without absent and empty members, at any depth."""
     if isinstance(value, Mapping):
-        members = {name: _said(each) for name, each in value.items()}
+        members = {name: _without_empty(each) for name, each in value.items()}
         return {name: each for name, each in members.items() if each not in (None, {}, [])}
-    return [_said(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_without_empty(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _ports(machine: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

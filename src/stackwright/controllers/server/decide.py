@@ -154,7 +154,7 @@ def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
     if SERVER_KEY not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
-        return _told(seen, found)
+        return _report_lost(seen, found)
     # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
     due = [slot for slot in found.things if slot == SERVER_KEY] or [
         slot for slot in found.things if slot[0] == "volume"
@@ -181,7 +181,7 @@ def _unknown(seen: Observed, before: Record) -> Plan:
     return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text), requeue=DRIFT)
 
 
-def _told(seen: Observed, found: Progress) -> Plan:
+def _report_lost(seen: Observed, found: Progress) -> Plan:
     names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
     out = REPLACE if seen.known else RECREATE
     text = f"Another client deleted {names}; {out}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from stackwright.core.conditions import steady
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 
 
 class Reason(StrEnum):

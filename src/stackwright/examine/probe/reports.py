@@ -7,13 +7,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.workload_health import pod_cause
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
 from stackwright.examine.nodes import has
 from stackwright.examine.probe.pod import PROBE
 from stackwright.examine.server import domains
-from stackwright.local.cluster.doctor import Finding
 
 SHOWN = 100  # characters of the names of fields
 LONGEST = 4096  # bytes of a termination message, which a kubelet cuts

@@ -11,15 +11,16 @@ from pathlib import Path
 
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
 from stackwright.controllers.cloud.pull_secrets import OF_USERS
+from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.findings import Finding
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Object
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.ports import Cluster
 from stackwright.examine.demand import Demand
 from stackwright.examine.nodes import has
 from stackwright.examine.observe import MANAGER
 from stackwright.examine.probe import pod
 from stackwright.examine.probe.reports import findings, reported
-from stackwright.local.cluster.doctor import Finding
 
 PREFIX = "stackwright-doctor-"
 TRIES = 60

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import UnmanagedNamespace
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Cluster, Reader, UnmanagedNamespace
+from stackwright.core.ports import Cluster, Reader
 
 SHOWN = 63  # characters of a namespace in an error
 

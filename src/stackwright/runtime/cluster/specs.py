@@ -7,9 +7,10 @@ from functools import reduce
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
-from stackwright.core.ports import Cluster, Conflict
+from stackwright.core.ports import Cluster
 
 TRIES = 10  # attempts, because the operator writes the status concurrently when it observes the new spec
 SPEC = "f:spec"  # the spec in managedFields

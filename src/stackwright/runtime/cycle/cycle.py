@@ -12,11 +12,12 @@ from typing import NamedTuple, Protocol
 
 from stackwright.core.conditions import steady
 from stackwright.core.controller import Controller
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.calls import limit_deletions, removes, resolve_pending
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Object, Plan
-from stackwright.core.ports import Clock, Cluster, Reader, TerminalError, TransientError
+from stackwright.core.ports import Clock, Cluster, Reader
 from stackwright.runtime.cycle.pausing import unless_paused
 from stackwright.runtime.cycle.report import after_failure, report
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
+from stackwright.core.errors import Conflict, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
 from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import outcome
@@ -44,7 +45,7 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, Unavailable
+from stackwright.core.ports import Ports
 from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime.cycle import secrets
 
@@ -94,10 +95,10 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case _ if isinstance(action, SecretWrite):
             await secrets.write(action, ports, manager)
         case _:
-            await _foreign(action, ports, manager)
+            await _external(action, ports, manager)
 
 
-async def _foreign(action: Action, ports: Ports, manager: str) -> None:
+async def _external(action: Action, ports: Ports, manager: str) -> None:
     match action:
         case HelmUpgrade():
             await ports.helm.upgrade(action)

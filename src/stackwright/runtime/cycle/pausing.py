@@ -13,10 +13,11 @@ from dataclasses import replace
 from stackwright.cloud.registry import BY_KIND
 from stackwright.core.conditions import done
 from stackwright.core.controller import Controller
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import annotation, is_deleting
 from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
 from stackwright.core.plan import ForgetAgents, Object, Plan
-from stackwright.core.ports import Reader, TransientError
+from stackwright.core.ports import Reader
 from stackwright.runtime.cycle.report import after_failure
 
 EVERY = 60.0  # requeue in seconds: not every container of a split operator observes the resume of a cloud

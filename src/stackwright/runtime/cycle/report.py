@@ -15,9 +15,10 @@ import structlog
 from stackwright.api.meta import Kind
 from stackwright.core.conditions import DONE, READY, Condition, find, merged, stamp, steady, with_progress
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError, UndeclaredStatus
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError, UndeclaredStatus
+from stackwright.core.ports import Cluster
 
 FORMER = "Progressing"  # of versions before Reconciling and Stalled
 log = structlog.get_logger()
@@ -112,7 +113,7 @@ async def report(
     if former and not manager:
         await keep_as_fault()
     if lacking and not _ready_of(wanted):
-        await cluster.event(current, "OtherCRDs", _told(lacking), True)
+        await cluster.event(current, "OtherCRDs", _outdated_crds(lacking), True)
     await _tell(plan, before, current, cluster)
     return True
 
@@ -148,7 +149,7 @@ def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
         if isinstance(place, dict):
             place.pop(name, None)
     if (ready := _ready_of(fewer)) is not None:
-        ready["message"] = "; ".join(text for text in (ready.get("message"), _told(paths)) if text)
+        ready["message"] = "; ".join(text for text in (ready.get("message"), _outdated_crds(paths)) if text)
     return fewer
 
 
@@ -156,7 +157,7 @@ def _ready_of(status: dict[str, Any]) -> dict[str, Any] | None:
     return next((each for each in status.get("conditions") or () if each["type"] == READY), None)
 
 
-def _told(paths: list[str]) -> str:
+def _outdated_crds(paths: list[str]) -> str:
     names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
     lack = f"The installed CRDs have another version than the operator and lack the fields {names}"
     return f"{lack}: apply what `stackwright crds` prints"

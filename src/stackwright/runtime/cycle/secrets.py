@@ -12,6 +12,7 @@ from stackwright.api.fields.lines import LINE
 from stackwright.api.kinds import SECRET
 from stackwright.cloud.registry import kind_of
 from stackwright.core.digest import digest
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import (
     AUTHORITY,
     DIGEST,
@@ -30,7 +31,7 @@ from stackwright.core.objects import (
     version_of,
 )
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Ports, TerminalError, TransientError
+from stackwright.core.ports import Ports
 from stackwright.core.secrets import cephkeys, fernet, renewal, revisions
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (

@@ -16,9 +16,10 @@ from typing import NoReturn
 import structlog
 
 from stackwright.api.kinds import LEASE
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
-from stackwright.core.ports import Clock, Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.ports import Clock, Cluster
 from stackwright.runtime.lease import record
 from stackwright.runtime.lease.fence import LeaseLost, WriteFence, uptime
 

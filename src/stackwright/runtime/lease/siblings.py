@@ -11,7 +11,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 
 AGAIN = 0.1  # seconds between two attempts while the last of the earlier processes releases the Lease
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
+from stackwright.core.errors import TerminalError
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import (
     BrokerAccount,
@@ -29,12 +30,11 @@ from stackwright.core.plan import (
     Object,
     SqlAccount,
 )
-from stackwright.core.ports import Clock, TerminalError
+from stackwright.core.ports import Clock
 from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
 RELEASE_LABEL = "app.kubernetes.io/instance"
-HISTORY = 10  # maximum number of records per release
 _KINDS: Mapping[str, Kind] = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 

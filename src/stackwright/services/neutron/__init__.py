@@ -8,7 +8,17 @@ tunnel endpoint) are detected on the nodes (charts/openvswitch/bin).
 from __future__ import annotations
 
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH
-from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, NodeAgent, Public, Service
+from stackwright.services.declaration import (
+    INGRESS,
+    OPERATOR,
+    AgentList,
+    Chart,
+    Features,
+    Listener,
+    NodeAgent,
+    Public,
+    Service,
+)
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
 from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART
@@ -72,6 +82,7 @@ SERVICE = Service(
         NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH),
         *(NodeAgent(f"neutron-{each}", each, GATEWAY) for each in ("dhcp-agent", "l3-agent", "metadata-agent")),
     ),
+    agent_list=AgentList("/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))),
     driver=lambda settings: settings.backend,
     presets=("core", "compute"),
     public=(Public("neutron"),),

@@ -10,6 +10,7 @@ from stackwright.services.context import COMPUTE, CONTROL_PLANE
 from stackwright.services.declaration import (
     INGRESS,
     OPERATOR,
+    AgentList,
     Chart,
     Features,
     Listener,
@@ -18,10 +19,11 @@ from stackwright.services.declaration import (
     Secret,
     Service,
 )
+from stackwright.services.neutron.values import METADATA_PORT
 from stackwright.services.nova import libvirt
 from stackwright.services.nova.features import NovaFeatures, NovaSettings
 from stackwright.services.nova.kind import Nova
-from stackwright.services.nova.values import METADATA_PORT, NOVNC_PORT, PORT, certificates, chart_values, contracts
+from stackwright.services.nova.values import NOVNC_PORT, PORT, certificates, chart_values, contracts
 from stackwright.services.tested import (
     IN_CEPH,
     RENDERED_ONLY,
@@ -83,6 +85,9 @@ SERVICE = Service(
     conf_files={"nova": "nova"},
     pod_conditions=libvirt.pod_conditions,
     agents=(NodeAgent("nova-compute", "compute", COMPUTE),),
+    agent_list=AgentList(
+        "/v2.1/os-services", "services", lambda each: (each["state"] == "up", each["status"] == "enabled")
+    ),
     # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
     requires=lambda settings: (
         *("database", "messaging", "identity", "networking"),

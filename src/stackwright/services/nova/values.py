@@ -12,19 +12,18 @@ from stackwright.services.ingress.endpoints import endpoint_values, ingress_valu
 from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.mariadb.cleanup import cleanup_values
+from stackwright.services.neutron.values import METADATA_PORT, METADATA_SECRET
 from stackwright.services.nova import libvirt
 from stackwright.services.oslo import api_conf
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
 
 PORT = 8774
-METADATA_PORT = 8775
 NOVNC_PORT = 6080
 NOVNC_TLS = "nova-novncproxy-tls"
 API = "nova-api"
 API_DATABASE = "nova-api"  # name of the contract; database and user are nova_api
 CELL0 = "nova_cell0"
-METADATA_PROXY = "neutron-metadata-proxy"
 IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw", "ceph": "rbd"}
 
 
@@ -119,7 +118,7 @@ def chart_values(context: Context) -> Values:
             "oslo_db": {"nova": f"{context.name}-database", "nova_api": f"{API_DATABASE}-database"},
             "oslo_messaging": {"nova": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},
             "identity": {"nova": f"{context.name}-keystone"},
-            "metadata_proxy": METADATA_PROXY,
+            "metadata_proxy": METADATA_SECRET,
             "ssh": f"{context.name}-ssh",
             "tls": {"novncproxy": NOVNC_TLS if _consoles_have_tls(context) else None},
             "ceph": {"nova": ceph_secret(context.name) if settings.in_ceph else None},

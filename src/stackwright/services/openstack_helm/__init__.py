@@ -40,7 +40,7 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
     """
     if chart not in CHARTS:
         raise ValueError(f"{chart}: no translation for OpenStack-Helm; supported charts: {', '.join(CHARTS)}")
-    ours = _said(merged_layers(defaults, values))
+    ours = _without_nulls(merged_layers(defaults, values))
     table = rules(chart)
     copied: Values = {}
     left_out: list[tuple[str, str]] = []
@@ -83,9 +83,9 @@ def merged_layers(*layers: Mapping[str, Any]) -> Values:
     return result
 
 
-def _said(values: Values) -> Values:
+def _without_nulls(values: Values) -> Values:
     """The values without nulls, which have no effect any more."""
-    return {k: _said(v) if isinstance(v, dict) else v for k, v in values.items() if v is not None}
+    return {k: _without_nulls(v) if isinstance(v, dict) else v for k, v in values.items() if v is not None}
 
 
 def _put(values: Values, path: Path, value: Any) -> None:

@@ -9,8 +9,9 @@ from unittest.mock import AsyncMock
 import pytest
 
 from stackwright.adapters.helm.command import HelmCli
+from stackwright.core.errors import Unreachable
 from stackwright.core.plan import BrokerAccount, CatalogEntry, ForgetAgents, Inventory, Publish, SqlAccount
-from stackwright.core.ports import Ports, Unreachable
+from stackwright.core.ports import Ports
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
 from tests.unit.adapters.helm.test_helm import chart, program, upgrade

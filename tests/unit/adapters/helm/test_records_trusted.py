@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.helm.records import check_records
 from stackwright.api.kinds import INGRESS_CLASS
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.manifests import KINDS, Unreadable, document_headers
 from stackwright.core.helm.records import CHECKED, record_of
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.main import Options, runtime
 from support.paths import GOLDEN
 

@@ -10,7 +10,7 @@ import pytest
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
 from stackwright.controllers.infra.clusterapi import MACHINE
-from stackwright.core.ports import (
+from stackwright.core.errors import (
     Conflict,
     NotServed,
     TerminalError,

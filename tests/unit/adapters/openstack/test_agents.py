@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,8 +27,8 @@ from stackwright.adapters.openstack.agents import (
 )
 from stackwright.adapters.openstack.inventory import gathered
 from stackwright.adapters.openstack.transport.deadline import within
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import ForgetAgents, Inventory
-from stackwright.core.ports import TerminalError, TransientError
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 ADMIN = dict.fromkeys(
@@ -440,6 +441,6 @@ async def test_a_service_that_does_not_answer_again_proves_nothing(
 
     compute = Compute()
     monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
-    monkeypatch.setitem(agents.EVERY, "compute", fails)
+    monkeypatch.setitem(agents.APIS, "compute", replace(agents.APIS["compute"], every=fails))
     name = "nova-compute@node2"
     assert await CloudAgents().forget(forget("compute", name), ADMIN) == {name: "connection refused"}

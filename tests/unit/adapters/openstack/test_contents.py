@@ -9,7 +9,9 @@ import pytest
 from openstack.block_storage.v3.volume import Volume
 from openstack.image.v2.image import Image
 
-from stackwright.adapters.openstack.inventory import gathered, images, volumes
+from stackwright.adapters.openstack.agents import APIS
+from stackwright.adapters.openstack.inventory import LISTS, gathered, images, volumes
+from stackwright.services.registry import AGENT_LISTS, PUBLIC, SERVICES
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 
@@ -40,3 +42,10 @@ def test_a_volume_belongs_to_the_back_end_of_its_host() -> None:
         {"id": "3", "name": "nowhere", "os-vol-host-attr:host": None},
     ]
     assert gathered(["rbd", "files"], volumes(cloud(found_volumes=found))) == {"rbd": ["data"], "files": ["2"]}
+
+
+def test_each_service_with_agents_or_back_ends_is_in_the_tables_of_the_adapters() -> None:
+    agents = {each.service for each in SERVICES if each.agents}
+    assert APIS.keys() == agents
+    assert agents <= AGENT_LISTS.keys() <= PUBLIC.keys(), "`status` asks the public host for them"
+    assert LISTS.keys() == agents | {each.service for each in SERVICES if each.backends}

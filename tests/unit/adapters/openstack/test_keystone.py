@@ -15,9 +15,9 @@ import pytest
 from stackwright.adapters.openstack import keystone
 from stackwright.adapters.openstack.keystone import KeystoneIdentity, error_of
 from stackwright.adapters.openstack.transport import deadline
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import TerminalError, TransientError
 
 SPEC: dict[str, Any] = {
     "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",

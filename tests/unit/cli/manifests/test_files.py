@@ -9,11 +9,12 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
 from stackwright.cli import confirm
+from stackwright.cli.manifests.checks import check_reads
 from stackwright.cli.manifests.load import BadManifest, Manifest
 from stackwright.cli.manifests.namespaces import check_namespaces
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.errors import Conflict, NotServed, TerminalError
 from stackwright.core.plan import Object
-from stackwright.core.ports import Conflict, NotServed, TerminalError
 from stackwright.runtime.memory import MemoryCluster
 from tests.unit.cli.test_commands import MANIFEST, called, cluster
 
@@ -149,6 +150,24 @@ async def test_all_missing_namespaces_are_reported_together(cluster: MemoryClust
         await check_namespaces(cluster, asked)
     names = [line.partition(";")[0] for line in str(told.value).splitlines()]
     assert names == ["Namespace one does not exist", "Namespace two does not exist"]
+
+
+async def test_missing_namespaces_and_immutable_fields_are_reported_together(cluster: MemoryCluster) -> None:
+    old, *new = (
+        {
+            "apiVersion": OpenStackDeployment.KIND.api_version,
+            "kind": OpenStackDeployment.KIND.kind,
+            "metadata": {"namespace": namespace, "name": "cloud"},
+            "spec": {"openstack_version": "epoxy", "preset": "core", "size": size},
+        }
+        for namespace, size in (("openstack", "tiny"), ("openstack", "single"), ("missing", "tiny"))
+    )
+    await cluster.apply(OpenStackDeployment.KIND, old, "kubectl")
+    with pytest.raises(BadManifest) as told:
+        await check_reads(cluster, [Manifest(OpenStackDeployment.KIND, each) for each in new])
+    first, second = str(told.value).splitlines()
+    assert first.startswith("Namespace missing does not exist")
+    assert second.startswith("spec.size: ")
 
 
 def test_a_namespace_that_a_manifest_names_is_created(cluster: MemoryCluster) -> None:

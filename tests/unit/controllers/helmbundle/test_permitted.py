@@ -18,10 +18,10 @@ from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.step import RETRY_FAILED
 from stackwright.core.ages import Ages
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.nova.kind import Nova
@@ -39,6 +39,13 @@ def seen(release, settings=SHIPPED, *, statuses=None, deleting=False):
 
 def texts(plan):
     return [str(action) for action in plan.actions]
+
+
+def test_admission_checks_values_with_the_schema_of_their_chart():
+    schema = {"type": "object", "properties": {"pod": {"type": "object"}}}
+    release = {"name": "x", "chart": "memcached", "values": {"pod": 1}}
+    (error,) = errors_of(seen(release).obj, settings=replace(SHIPPED, schemas={"memcached": schema}))
+    assert error.startswith("spec.releases[0].values.pod: ")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
 from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import AUTHORITY as ISSUER
 from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER, annotation, secret_data
 from stackwright.core.plan import (
@@ -22,7 +23,6 @@ from stackwright.core.plan import (
     SetStatus,
     SqlAccount,
 )
-from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.cycle.execute import execute

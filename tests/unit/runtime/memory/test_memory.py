@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SECRET
 from stackwright.cloud.registry import kind_of
+from stackwright.core.errors import Conflict, TerminalError
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import Conflict, TerminalError
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm, SeededEntropy, Write
 from stackwright.runtime.memory.ownership import fields_v1, from_fields_v1, paths_of, without
 from stackwright.runtime.memory.shape import shape_of

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
+from stackwright.core.errors import TerminalError
 from stackwright.core.plan import Key
-from stackwright.core.ports import TerminalError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

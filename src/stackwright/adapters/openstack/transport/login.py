@@ -147,7 +147,7 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     except Exception as error:
         files.close()
         raise TransientCloudError(
-            Reason.CREDENTIALS_INVALID, f"the cloud's entry cannot be used: {_told(error, login.entry)}"
+            Reason.CREDENTIALS_INVALID, f"the cloud's entry cannot be used: {_error_text(error, login.entry)}"
         ) from None
     bound(made.session.session)
     made.session.session.hooks["response"].append(
@@ -156,7 +156,7 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     return made
 
 
-def _told(error: Exception, entry: Mapping[str, Any]) -> str:
+def _error_text(error: Exception, entry: Mapping[str, Any]) -> str:
     """The error in one line; only its class if it repeats a secret of the entry."""
     secrets = [str(value) for key, value in entry["auth"].items() if key.endswith(("password", "secret", "token"))]
     text = " ".join(str(error).split())[:300]

@@ -146,15 +146,15 @@ class ProjectConnection:
                 self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, self._told(error, service)) from None
+            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service)) from None
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
-            raise problem(429, self._told(error, service), str(error.retry_after or "")) from None
+            raise problem(429, self._error_text(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
-            raise TerminalCloudError(Reason.SERVICE_MISSING, self._told(error, service)) from None
+            raise TerminalCloudError(Reason.SERVICE_MISSING, self._error_text(error, service)) from None
         except (exceptions.ClientException, SDKException, OSError, LibraryFailed) as error:
-            raise TransientCloudError(Reason.UNREACHABLE, self._told(error, service)) from None
+            raise TransientCloudError(Reason.UNREACHABLE, self._error_text(error, service)) from None
 
-    def _told(self, error: Exception, service: str) -> str:
+    def _error_text(self, error: Exception, service: str) -> str:
         """The message with the cloud's URL: objects that share the connection may have other names for the cloud."""
         from stackwright.adapters.openstack.transport.responses import describe_error
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stackwright import assets
+from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, release
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import charts
@@ -18,7 +18,6 @@ TITLE = "Operator"
 RELEASE = "stackwright"
 NAMESPACE = "stackwright"
 LIMIT = 120.0
-OLDEST = (1, 35)  # version of Kubernetes
 CRDS = "customresourcedefinitions"
 OWNERS = (
     r'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.labels.cluster\.x-k8s\.io/provider}'
@@ -64,10 +63,8 @@ def unready(ctx: Context) -> str | None:
 def _check_version(ctx: Context) -> None:
     """Raises LocalError for a cluster without image volumes, which the operator uses."""
     found = json.loads(charts.kubectl(ctx, "get", "--raw", "/version"))["gitVersion"]
-    known = re.match(r"v(\d+)\.(\d+)", found)
-    if known and (int(known[1]), int(known[2])) < OLDEST:
-        oldest = ".".join(map(str, OLDEST))
-        raise LocalError(f"The cluster runs Kubernetes {found}; {oldest} or later is required")
+    if (known := release(found)) and known < OLDEST:
+        raise LocalError(f"The cluster runs Kubernetes {found}; {OLDEST_TEXT} or later is required")
 
 
 def take_over(ctx: Context) -> None:

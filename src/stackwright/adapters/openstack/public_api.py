@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import httpx2
 
 from stackwright.core.openstack.access import BAD_CA, Access
 from stackwright.core.openstack.agents import Agent
-from stackwright.services.registry import PUBLIC
+from stackwright.services.registry import AGENT_LISTS, PUBLIC
 
 LIMIT = 2.0
 
@@ -50,26 +50,6 @@ class Live:
         }
 
 
-@dataclass(frozen=True)
-class List:
-    """A list of agents: the service's host, the path, the name of the list, and whether an item is up and enabled."""
-
-    host: str
-    path: str
-    name: str
-    state: Callable[[Mapping[str, Any]], tuple[bool, bool]]
-
-
-LISTS = {
-    "compute": List(
-        "nova", "/v2.1/os-services", "services", lambda each: (each["state"] == "up", each["status"] == "enabled")
-    ),
-    "networking": List(
-        "neutron", "/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))
-    ),
-}
-
-
 async def check_endpoints(access: Access, limit: float = LIMIT) -> Live:
     """Run all checks in parallel; each request has `limit` seconds."""
     try:
@@ -98,7 +78,7 @@ async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str, limit
 
 
 async def _agents(client: httpx2.AsyncClient, access: Access, limit: float) -> tuple[tuple[Agent, ...], str]:
-    wanted = [each for word, each in LISTS.items() if word in access.services]
+    wanted = [word for word in AGENT_LISTS if word in access.services]
     if not wanted:
         return (), ""
     try:
@@ -124,8 +104,9 @@ async def _token(client: httpx2.AsyncClient, access: Access) -> str:
     return str(token)
 
 
-async def _listed(client: httpx2.AsyncClient, access: Access, headers: Mapping[str, str], listing: List) -> list[Agent]:
-    answer = await client.get(f"{access.host(listing.host)}{listing.path}", headers=headers)
+async def _listed(client: httpx2.AsyncClient, access: Access, headers: Mapping[str, str], word: str) -> list[Agent]:
+    listing = AGENT_LISTS[word]
+    answer = await client.get(f"{access.host(PUBLIC[word].host)}{listing.path}", headers=headers)
     answer.raise_for_status()
     try:
         found = answer.json()[listing.name]
