@@ -7,7 +7,6 @@ from pathlib import Path
 
 import packs
 import pytest
-import suite
 from packs import Pack, Run
 
 from support.paths import ROOT
@@ -79,25 +78,6 @@ def test_every_source_belongs_to_a_pack_or_only_to_the_core() -> None:
     known = [*packs.load(), Pack("core", 1, "storage", CORE_ONLY)]
     assert len(files) > 500
     assert [path for path in files if not any(packs.selects(pack, [path]) for pack in known)] == []
-
-
-def test_end_to_end_tests_import_no_pure_tests_and_nothing_of_the_core_or_of_other_packs() -> None:
-    """`make e2e-all` does not run a pack again because of a change of them, unless its declaration names the file."""
-    unread = tuple(path.removesuffix("/").removesuffix(".py").replace("/", ".") for path in suite.UNREAD)
-    homes = {packs.CORE, *(pack.folder for pack in packs.load())}
-    modules = {path.stem: path.parent for home in homes for path in home.glob("*.py") if path.stem != "conftest"}
-    modules |= {Path(path).stem: ROOT / "tools" for path in suite.UNREAD if path.startswith("tools/")}
-    found = []
-    for path in E2E.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            found += [(path.name, name) for name in names if name.startswith(unread)]
-            found += [(path.name, name) for name in names if modules.get(name, path.parent) != path.parent]
-    files = ("tests.e2e.record.json", "tools.packs", "tools.suite")
-    assert unread == ("tests.unit", "tests.scenario", "tests.e2e.core", "tests.e2e.packs", *files)
-    assert len(modules) > 40
-    assert found == []
 
 
 @pytest.mark.parametrize("pack", packs.load(), ids=lambda pack: pack.name)
