@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import packs
@@ -107,6 +108,14 @@ def test_a_pack_declares_the_cloud_that_its_tests_need(pack: Pack) -> None:
 def test_a_wrong_declaration_is_named(text: str, part: str) -> None:
     with pytest.raises(ValueError, match=part):
         packs.parse("one", text)
+
+
+@pytest.mark.parametrize("path", sorted(packs.PACKS.glob("*/pack.toml")), ids=lambda path: path.parent.name)
+def test_a_pack_that_declares_more_than_five_minutes_has_a_reason_and_no_other(path: Path) -> None:
+    declared = tomllib.loads(path.read_text())
+    reason = declared.get("because", "")
+    assert bool(reason) is (declared["minutes"] > packs.MOST_MINUTES)
+    assert not reason or len(reason.split()) > 5
 
 
 def test_a_pack_may_take_longer_if_it_says_why() -> None:
