@@ -345,6 +345,7 @@ def started(history: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text("")
     monkeypatch.setattr(suite, "CLOUDS", program)
     monkeypatch.setattr(suite, "UP_LOG", history / "out/up.log")
+    monkeypatch.setattr(suite, "JUNIT", history.parent / "junit")
     monkeypatch.setattr(suite.state, "cluster_state", lambda: SimpleNamespace(state="ready"))
     return program
 
@@ -378,6 +379,33 @@ def test_without_a_cloud_no_end_to_end_test_runs_and_the_run_fails(
     monkeypatch.setattr(suite, "run", steps)
     assert suite.whole(("unit",), PACKS) == 1
     assert steps.ran == ["unit"]
+
+
+@pytest.mark.parametrize("selecting", [False, True])
+def test_a_run_takes_the_pack_of_a_renamed_source_and_records_it_and_the_core(
+    started: Path, history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], selecting: bool
+) -> None:
+    for name, glob in (("one", "src/**"), ("two", "charts/**"), ("three", "images/**")):
+        declared = packs.PACKS / name / "pack.toml"
+        declared.parent.mkdir(exist_ok=True)
+        declared.write_text(f'minutes = 1\ncloud = "none"\npaths = ["{glob}"]\n')
+    (history / ".gitignore").write_text("out/\n")
+    at = commit(history, "charts/a")
+    before = {name: Run("passed", at, "", 1.1 if name == "three" else 1.0, at) for name in ("one", "two", "three")}
+    packs.RECORD.write_text(packs.write(before))
+    git(history, "mv", "charts/a", "moved")
+    here = commit(history, "docs/1")
+    monkeypatch.setattr(suite, "run", Steps())
+    if selecting:
+        monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    assert suite.test() == 0
+    told, record = capsys.readouterr().out, suite.read_record()
+    assert "packs: two\n" in told
+    assert [line.split()[0] for line in told.splitlines() if line.endswith("LATE")] == ["three"]
+    if selecting:
+        assert record == before
+    else:
+        assert {name for name, run in record.items() if run.passed == here} == {"core", "core_end", "two"}
 
 
 @pytest.mark.parametrize(
