@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 from full import FullCloud
 from harness import eventually, run
-from versions import versions
 from vms import Vms
 
 from stackwright.smoke.checks import names
 from stackwright.smoke.icmp import ping
+from tests.e2e.core.versions import versions
 
 AGAIN_LIMIT = 30  # seconds, of 3 to 8: a machine that is busy takes a multiple, and anything started anew far more
 

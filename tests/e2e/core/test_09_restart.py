@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 
 import pytest
 from faults.restarts import DATA_PATH, SWITCH, restart_in_turn
@@ -39,8 +39,13 @@ def test_a_tap_that_went_down_is_set_up_again(full_cloud: FullCloud, vms: Vms) -
     switch = next(pod["metadata"]["name"] for pod in pods if pod["spec"]["nodeName"] == node)
     words = ("exec", "-n", full_cloud.namespace, switch, "-c", "vswitchd", "--")
     tap = f"tap{port.id[:11]}"
-    # The flags are read in the same command: the tap may be set up again before a ping ends.
-    shown = full_cloud.kubectl(*words, "sh", "-c", f"ip link set dev {tap} down && ip -o link show dev {tap}")
-    flags = re.search(r"<(.*?)>", shown)
-    assert flags and "UP" not in flags[1].split(","), shown
+
+    def flags(*first: str) -> list[str]:
+        """After other commands in the same shell: the tap may be set up again before the next command begins."""
+        script = " && ".join([*first, f"ip -json link show dev {tap}"])
+        (link,) = json.loads(full_cloud.kubectl(*words, "sh", "-c", script))
+        return list(link["flags"])
+
+    assert "UP" not in flags(f"ip link set dev {tap} down")
+    eventually(lambda: "UP" in flags(), limit=20)
     eventually(lambda: ping(vms.demo.floating), limit=20)

@@ -24,11 +24,11 @@ from stackwright.smoke.stage import Stage as Checks
 from stackwright.smoke.tenant import Flavor, Leftover
 from tempest import conf, job
 from tempest.facts import Facts
+from tempest.inventory import Inventory
 from tempest.report import Report, parse
 
 IMAGE = "for-tempest"
 FLAVORS = (Flavor("for-tempest-1", 1, 128, 1), Flavor("for-tempest-2", 1, 160, 1))
-Inventory = dict[str, set[str]]
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from versions import versions
+from tests.e2e.core.versions import versions
 
 
 def made(kind: str, version: str, generation: int = 1, owner: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -44,7 +44,8 @@ def apply(
     """Check manifests and apply them. All errors are reported at once; if one exists, nothing is applied.
 
     The API server validates each manifest in a dry run first, if the namespace exists. Several files are applied in
-    their order. A missing namespace is created only if a manifest names it.
+    their order; an object may be in several of them if it is equal in all. A missing namespace is created only if a
+    manifest names it.
 
     The command asks for confirmation before a Helm release is uninstalled, before a cloud, service, database or server
     is deleted, and before a server, volume or floating IP in an OpenStack is deleted. Without a terminal it fails,

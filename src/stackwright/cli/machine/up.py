@@ -131,12 +131,11 @@ def _ask_about_nodes(context: Context) -> None:
 
 def _loaded(file: Path) -> list[Manifest]:
     """The manifests, read as by `apply`; default namespace: that of the commands. Raises LocalError."""
-    from stackwright.cli.cluster import NAMESPACE
-    from stackwright.cli.manifests.load import BadManifest, load
+    from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.local.commands import LocalError
 
     try:
-        return load(file, NAMESPACE)
+        return load_all([file], None)
     except BadManifest as error:
         raise LocalError(str(error)) from None
 

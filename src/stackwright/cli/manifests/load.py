@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -66,7 +67,7 @@ def load(path: Path, namespace: str) -> list[Manifest]:
 
 
 def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
-    """All documents of all files, in order. Raises BadManifest with every error of every file.
+    """All documents of all files, in order, equal ones once. Raises BadManifest with every error of every file.
 
     namespace  of all manifests; None: the default namespace for those that name none
     """
@@ -85,9 +86,26 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
         there = each.obj["metadata"].get("namespace")
         if namespace and there and there != namespace:
             errors.append(f"{each.where}metadata.namespace: {there!r} differs from --namespace {namespace!r}")
-    if errors:
+    single, different = without_repeats(found)
+    if errors := [*errors, *different]:
         raise BadManifest("\n".join(errors))
-    return found
+    return single
+
+
+def without_repeats(manifests: list[Manifest]) -> tuple[list[Manifest], list[str]]:
+    """The first manifest of each object, and an error for each later one that differs from it."""
+    from stackwright.core.objects import key_of
+
+    found: dict[tuple[Kind, tuple[str, str]], Manifest] = {}
+    errors: list[str] = []
+    for each in manifests:
+        identity = (each.kind, key_of(each.obj))
+        first = found.setdefault(identity, each)
+        if json.dumps(first.obj, sort_keys=True) != json.dumps(each.obj, sort_keys=True):
+            place = first.where.removesuffix(": ")
+            errors.append(f"{each.where}{each.name} is also in {place} with other content; remove one of them")
+        found[identity] = replace(first, placed=first.placed or each.placed)
+    return list(found.values()), errors
 
 
 async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
