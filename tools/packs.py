@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "tests/e2e/core"
 PACKS = ROOT / "tests/e2e/packs"
 RECORD = ROOT / "tests/e2e/record.json"
-CLOUDS = ("storage", "small", "none", "full", "bare")
+CLOUDS = ("storage", "small", "none", "full", "bare", "oldest")
 """In the order of a run; the core leaves no cloud behind."""
 MOST_MINUTES = 5
 MOST_PACKS = 2  # in one `make test`

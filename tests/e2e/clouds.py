@@ -12,12 +12,16 @@ from collections.abc import Callable
 from full import STORAGE, FullCloud
 from harness import CLI, ROOT, SMALL, Cloud, eventually
 
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
+from stackwright.local.config import LocalCluster
+
 STOP_LIMIT = 60
 KUBERNETES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
 
 
 def small(machine: Cloud) -> Cloud:
     """Identity, and what that needs."""
+    keep_version(machine, "")
     print(machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000))
     if machine.is_full():
         machine.renew("--nodes", "1")
@@ -42,6 +46,7 @@ def _replaced(machine: Cloud) -> bool:
 
 def full(machine: Cloud) -> FullCloud:
     """The result of `stackwright up` on a machine without a cloud, including its virtual machine; and its output."""
+    keep_version(machine, "")
     machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.has("block-storage"):
         machine.renew()
@@ -54,6 +59,7 @@ def full(machine: Cloud) -> FullCloud:
 
 def storage(machine: Cloud) -> FullCloud:
     """The same with volumes, objects and a small Ceph. One without gets them, as its operator would do it."""
+    keep_version(machine, "")
     machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
         if machine.forgets_removed_nodes():
@@ -69,10 +75,25 @@ def storage(machine: Cloud) -> FullCloud:
 
 def bare(machine: Cloud) -> Cloud:
     """Kubernetes alone: no operator, no cloud, no volumes, and no image but its own."""
+    keep_version(machine, "")
     if set(machine.kubectl("get", "crds,namespaces", "--output", "name", code=None).split()) != KUBERNETES:
         machine.stackwright("down", "--purge", "--yes", limit=300)
     print(machine.stackwright("up", "--bare", "--nodes", "1", limit=3000))
     return machine
+
+
+def oldest(machine: Cloud) -> FullCloud:
+    """The full cloud on the oldest supported Kubernetes."""
+    keep_version(machine, OLDEST_TEXT)
+    said = machine.stackwright("up", "--kubernetes", OLDEST_TEXT, limit=3000)
+    print(said)
+    return FullCloud(said)
+
+
+def keep_version(machine: Cloud, version: str) -> None:
+    """Deletes a local cluster of another version of Kubernetes; an empty version is the newest."""
+    if LocalCluster.discover().kubernetes != version:
+        machine.stackwright("down", "--purge", "--yes", limit=300)
 
 
 class Aloud(Cloud):
@@ -96,6 +117,7 @@ if __name__ == "__main__":
         "full": full,
         "storage": storage,
         "bare": bare,
+        "oldest": oldest,
     }
     try:
         begin[sys.argv[1]](Aloud())

@@ -69,6 +69,13 @@ def bare_cluster(machine: Cloud) -> Iterator[Cloud]:
 
 
 @pytest.fixture(scope="session")
+def oldest_cloud(machine: Cloud) -> Iterator[FullCloud]:
+    """Deleted at the end: no other test is for this version of Kubernetes."""
+    yield clouds.oldest(machine)
+    machine.stackwright("down", "--purge", "--yes", limit=300)
+
+
+@pytest.fixture(scope="session")
 def vms(full_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vms]:
     made = Vms(full_cloud, tmp_path_factory.mktemp("client"))
     yield made

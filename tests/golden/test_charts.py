@@ -4,6 +4,7 @@
 """
 
 import functools
+import json
 import os
 import re
 import shutil
@@ -141,10 +142,30 @@ def test_unknown_values_are_refused_by_name(chart: Path) -> None:
 def test_the_operator_is_not_installed_in_an_older_kubernetes() -> None:
     chart = ROOT / "charts/stackwright"
     argv = [find_helm(), "template", "x", str(chart), "--set=images.tags.stackwright=x", "--kube-version"]
-    for version, fits in {"v1.34.9": False, "v1.35.0-eks-1": True, "1.36.1": True}.items():
+    for version, fits in {"v1.31.9": False, "v1.32.0-eks-1": True, "1.36.1": True}.items():
         done = subprocess.run([*argv, version], capture_output=True, text=True, timeout=60, env=BRIEF)
         assert (done.returncode == 0) == fits, done.stderr
-        assert fits or "chart requires kubeVersion: >=1.35.0-0" in done.stderr
+        assert fits or "chart requires kubeVersion: >=1.32.0-0" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "value", "expected"),
+    [
+        ("1.32.0", "true", "init"),
+        ("1.34.9-gke.1", "true", "init"),
+        ("1.35.0-eks-1", "true", ""),
+        ("1.36.1", "false", "init"),
+    ],
+)
+def test_images_are_pulled_by_init_containers_where_kubernetes_has_no_image_volumes(
+    version: str, value: str, expected: str
+) -> None:
+    words = ["template", "x", str(ROOT / "charts/stackwright"), "--set=images.tags.stackwright=x"]
+    words += [f"--set=images.volumes={value}", "--show-only=templates/configmap-images.yaml", "--kube-version", version]
+    done = subprocess.run([find_helm(), *words], capture_output=True, text=True, timeout=60, env=BRIEF)
+    assert done.returncode == 0, done.stderr
+    files = yaml.safe_load(done.stdout)["data"]
+    assert json.loads(files.get("pulls.json", "{}")).get("precaching", "") == expected
 
 
 @each_chart

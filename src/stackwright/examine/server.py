@@ -6,7 +6,7 @@ import re
 
 from stackwright.api.kinds import NAMESPACE, SERVICE
 from stackwright.core.findings import Finding
-from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, release
+from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, lacks_image_volumes, release
 from stackwright.core.objects import label
 from stackwright.examine.demand import CLUSTER_DOMAIN, Demand
 from stackwright.examine.observe import DNS, SYSTEM, Observed
@@ -32,6 +32,8 @@ def version(seen: Observed) -> list[Finding]:
 
 def image_volumes(seen: Observed) -> list[Finding]:
     subject = "image volumes"
+    if lacks_image_volumes(seen.version):
+        return [Finding(subject, "ok", f"They are not used with {seen.version}; init containers pull the images.")]
     if seen.image_volumes is None:
         text = "It is not known whether the API server accepts image volumes: this user may not try to create a pod."
         return [Finding(subject, "note", text, "Enable the feature gate ImageVolume, if it is disabled.")]

@@ -17,6 +17,7 @@ NEEDS = {
     "storage": {"storage_cloud", "storage", "infra", "member", "raw", "booted", "writer", "writer_vm", "undisturbed"},
     "full": {"full_cloud", "vms", "pair"},
     "bare": {"bare_cluster"},
+    "oldest": {"oldest_cloud"},
     "small": {"cloud"},
 }
 """Cloud: the fixtures that start it."""

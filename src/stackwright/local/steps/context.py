@@ -128,5 +128,7 @@ def is_remembered(ctx: Context) -> bool:
 
 
 def remember(ctx: Context) -> None:
-    ctx.cluster.state.mkdir(parents=True, exist_ok=True)
-    write_whole(ctx.cluster.settings, json.dumps({"nodes": ctx.node_count}) + "\n")
+    cluster = ctx.cluster
+    cluster.state.mkdir(parents=True, exist_ok=True)
+    version = {"kubernetes": cluster.kubernetes} if cluster.kubernetes else {}
+    write_whole(cluster.settings, json.dumps({"nodes": ctx.node_count, **version}) + "\n")

@@ -49,8 +49,8 @@ def ready(cloud: Cloud, kind: str, name: str, namespace: str) -> tuple[str, str]
 
 
 def test_helm_refuses_an_old_kubernetes(place: Site) -> None:
-    words = ("template", OPERATOR, place.chart, "--version", VERSION, *place.login, "--kube-version=1.34.9")
-    assert "chart requires kubeVersion: >=1.35.0" in place.helm(*words, code=1)
+    words = ("template", OPERATOR, place.chart, "--version", VERSION, *place.login, "--kube-version=1.31.9")
+    assert "chart requires kubeVersion: >=1.32.0" in place.helm(*words, code=1)
 
 
 def test_doctor_names_why_the_operator_is_not_pulled(place: Site) -> None:

@@ -61,7 +61,7 @@ def unready(ctx: Context) -> str | None:
 
 
 def _check_version(ctx: Context) -> None:
-    """Raises LocalError for a cluster without image volumes, which the operator uses."""
+    """Raises LocalError for a cluster that is too old."""
     found = json.loads(charts.kubectl(ctx, "get", "--raw", "/version"))["gitVersion"]
     if (known := release(found)) and known < OLDEST:
         raise LocalError(f"The cluster runs Kubernetes {found}; {OLDEST_TEXT} or later is required")
