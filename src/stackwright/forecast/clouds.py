@@ -63,7 +63,7 @@ class ForecastClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         # As an object that waits, it has all types listed: for others, a new process lists servers only.
-        real = replace(asker, ids=asker.ids - self._changed.keys(), waits=True, begun=False)
+        real = replace(asker, ids=asker.ids - self._changed.keys(), waits=True, begun=False, moved="")
         before, _ = self._views.get(asker.uid, (None, None))
         if before and real.ids <= before.ids and real.kinds == before.kinds:
             return

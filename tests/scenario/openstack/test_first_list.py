@@ -164,6 +164,23 @@ async def test_a_server_restored_and_deleted_while_the_first_list_lacks_items_le
     assert not world.get()
 
 
+async def test_a_server_that_is_moved_here_adopts_what_began_after_the_last_list() -> None:
+    """The last requests of another cluster may take effect after the move."""
+    world, backup = await removed(trunk=True)
+    before = marked(world)
+    things = {key: thing for key, thing in world.clouds.things.items() if thing.mark}
+    world.clouds.things = {key: thing for key, thing in world.clouds.things.items() if not thing.mark}
+    world.server("other")
+    await world.run(40)
+    calls, there = len(world.clouds.calls), marked(world)
+    world.cluster.put(KIND, backup)
+    await world.run(2)
+    world.clouds.things |= things
+    await world.run(300)
+    assert (marked(world), changes(world, calls)) == (before | there, [])
+    assert world.told() == ("Ready", "")
+
+
 async def test_a_pool_restored_while_the_first_list_lacks_items_adopts_its_addresses(shortened: Shorten) -> None:
     old = await pools(reclaimPolicy="Delete")
     old.claim("a")

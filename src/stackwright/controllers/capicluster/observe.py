@@ -83,4 +83,6 @@ def _asker(seen: Observed) -> Subscription:
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)
     known = ids(record_of(seen.status).items()) | given
-    return Subscription(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, seen.begun)
+    return Subscription(
+        NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, seen.begun, moved=seen.moved
+    )

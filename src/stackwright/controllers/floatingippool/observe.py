@@ -137,4 +137,4 @@ def _asker(seen: Observed) -> Subscription:
     serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
     known = ids(record_of(seen.status).items()) | {(t.what, t.id) for t in seen.found.given.values()}
     key = (meta["namespace"], meta["name"])
-    return Subscription(NAME, key, seen.identity, KINDS, known, waits, seen.begun, serves)
+    return Subscription(NAME, key, seen.identity, KINDS, known, waits, seen.begun, serves, seen.moved)

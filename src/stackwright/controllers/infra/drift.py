@@ -59,6 +59,8 @@ def _differs(wanted: Mapping[str, Any], thing: CloudResource) -> dict[str, Any]:
 
 
 def _same(field: str, wanted: Any, have: Any) -> bool:
+    if isinstance(wanted, str) and isinstance(have, (bool, int, list)):
+        return _converts(wanted, have)
     match field:
         case "tags":
             return set(wanted) <= set(have or ())
@@ -73,6 +75,16 @@ def _same(field: str, wanted: Any, have: Any) -> bool:
         case "allowed_address_pairs":  # Neutron sorts them, and adds the port's own MAC address
             return _addresses(wanted) == _addresses(have)
     return bool(wanted == have)
+
+
+def _converts(text: str, value: bool | int | list[Any]) -> bool:
+    """Whether Neutron converts the text of a `valueSpecs` to this value. It converts no text to a list."""
+    match value:
+        case bool():
+            return text.lower() in (("true", "1") if value else ("false", "0"))
+        case int():
+            return text.strip() == str(value)
+    return True
 
 
 def _addresses(pairs: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -127,7 +127,9 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
         lost = tuple(slot for slot in lost if slot in wanted)
     ambiguous: tuple[CloudResource, ...] = ()
     for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
-        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if not is_gone(t)]):
+        if part.slot not in known and (
+            found := [t for t in look.marked(owner.uid, part.slot) if _fits(t, part, known)]
+        ):
             if _ambiguous(found):
                 ambiguous += tuple(found)
             else:
@@ -156,6 +158,18 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
         return Progress({**known, part.slot: PendingId(part.slot)}, (call,), things=things)
     calls = _surplus(owner, parts, known, things)
     return Progress(known, calls, things=things, originals=originals)
+
+
+def _fits(thing: CloudResource, part: DesiredResource, known: Record) -> bool:
+    """Whether a resource can be adopted: it exists, and names resources of this object only as its part would."""
+    named = [field for field in TYPES[thing.what].needs if isinstance(thing.facts.get(field), str)]
+    if is_gone(thing) or not named:
+        return not is_gone(thing)
+    try:
+        body = part.body(known)
+    except KeyError:  # one that it names is neither on record nor found
+        return False
+    return all(thing.facts[field] == body.get(field) or body.get(field) not in known.values() for field in named)
 
 
 def _surplus(
@@ -200,12 +214,17 @@ def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
 def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
     """Whether a resource may be the original: a list that lacked it made a restored object create another one.
 
-    A repeated create request leaves a resource that is unattached, and that was created within TWICE
-    seconds of the recorded one.
+    A repeated create request leaves a resource that is not in use, and that was created within TWICE seconds of the
+    recorded one. If it is unknown whether it is in use, the older one may be.
     """
-    if ours is None or any(thing.facts.get(field) for field in TYPES[thing.what].detached):
+    if ours is None or _is_used(thing) or _made_apart(thing, ours):
         return True
-    return _made_apart(thing, ours)
+    used = TYPES[thing.what].used
+    return not (used and thing.facts.keys() >= set(used)) and thing.facts[CREATED] < ours.facts[CREATED]
+
+
+def _is_used(thing: CloudResource) -> bool:
+    return any(thing.facts.get(field) for field in TYPES[thing.what].used)
 
 
 def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
@@ -215,7 +234,7 @@ def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
     ours beside such a volume was created within TWICE seconds of it and is unattached. If ownership is unclear, the
     volume counts as a copy and is kept.
     """
-    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
+    if ours is None or not ours.facts.get(ANSWERED) or _is_used(volume):
         return True
     return _made_apart(volume, ours)
 

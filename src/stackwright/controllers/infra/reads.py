@@ -15,7 +15,7 @@ from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to, shape_of
 from stackwright.controllers.infra.origin import ORIGIN, is_moved, origin_here
 from stackwright.core.errors import NotServed
-from stackwright.core.objects import annotation, has_finalizer, key_of, label
+from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -85,9 +85,10 @@ async def origin_of(reader: Reader, obj: Object) -> str:
     return origin_here(await _cluster(reader), obj)
 
 
-async def is_begun(reader: Reader, obj: Object) -> bool:
-    """Whether resources may have been created for an object: it has our finalizer, or it comes from another cluster."""
-    return has_finalizer(obj) or (bool(annotation(obj, ORIGIN)) and is_moved(await _cluster(reader), obj))
+async def moved_uid(reader: Reader, obj: Object) -> str:
+    """The UID of an object that comes from another cluster or from a backup; empty for others."""
+    is_here = not annotation(obj, ORIGIN) or not is_moved(await _cluster(reader), obj)
+    return "" if is_here else str(obj["metadata"]["uid"])
 
 
 async def _cluster(reader: Reader) -> str:

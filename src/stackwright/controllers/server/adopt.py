@@ -45,7 +45,8 @@ def adopt(
         return Adoption(missing=missing)
     found: dict[ResourceKey, str] = {}
     for slot, asked in asks.items():
-        there = [thing.id for thing in answers[asked] if _is_of(thing, server)]
+        port = found.get(("port", slot[1]), "")
+        there = [thing.id for thing in answers[asked] if _is_of(thing, server, port)]
         if len(there) != 1:
             return Adoption(problem=f"it has no {slot[0]} {dict(asked.where)['name']}")
         found[slot] = there[0]
@@ -61,5 +62,11 @@ def _question(name: str, slot: ResourceKey, server: str) -> Query:
     return query(slot[0], name=slot[1])
 
 
-def _is_of(thing: CloudResource, server: CloudResource) -> bool:
-    return thing.what != "volume" or thing.id in server.facts.get("volumes", ())
+def _is_of(thing: CloudResource, server: CloudResource, port: str) -> bool:
+    """Whether it belongs to the server, or a trunk to this port of it."""
+    match thing.what:
+        case "volume":
+            return thing.id in server.facts.get("volumes", ())
+        case "trunk":
+            return thing.facts.get("port_id") == port
+    return True

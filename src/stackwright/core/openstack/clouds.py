@@ -25,6 +25,8 @@ class Subscription:
     waits  the object waits for a change, so the cloud is listed often; otherwise only as often as drift detection needs
     begun  resources may have been created for it already, perhaps by an earlier process or in another cluster
     serves names of those that wait for its decisions; for each new one, the lists must be newer than its first look
+    moved  UID of an object that came from another cluster or from a backup, and empty for all others: its resources may
+           have been created after the last lists began
     """
 
     controller: str
@@ -35,6 +37,7 @@ class Subscription:
     waits: bool = False
     begun: bool = True
     serves: frozenset[str] = frozenset()
+    moved: str = ""
 
 
 @dataclass(frozen=True)

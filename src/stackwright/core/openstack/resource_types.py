@@ -34,6 +34,7 @@ class TypeFacts:
     parent    the resource with which it is deleted; resources that others add to a parent of ours are deleted
     attached  the resource to which it can be attached; it is observed with that one and outlives it
     detached  its fields while it is attached to nothing
+    used      fields that are set while it is in use; without them its use is unknown
     needs     field of a create request → type of the resources that it names, which cannot be deleted before this one;
               after a dot, the field of each item of a list
     named     whether other objects contain its id
@@ -50,6 +51,7 @@ class TypeFacts:
     parent: tuple[str, str] | None = None
     attached: tuple[str, str] | None = None
     detached: Mapping[str, Any] = field(default_factory=dict)
+    used: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
     named: bool = False
     precious: bool = False
@@ -62,24 +64,29 @@ TYPES: dict[str, TypeFacts] = {
         compared=("name", "metadata", "tags"),
         built="ACTIVE",
         gone=("DELETED", "SOFT_DELETED"),  # only an administrator of the cloud can restore it
+        used=("addresses",),  # of two servers with the same ports, only one gets them
         precious=True,
     ),
     "floating-ip": TypeFacts(
         compared=("tags",),
         attached=("port", "port_id"),
         detached={"port_id": None, "fixed_ip_address": None},
+        used=("port_id",),
         needs={"floating_network_id": "network"},
         precious=True,
     ),
-    "trunk": TypeFacts(compared=("name", "tags"), needs={"port_id": "port"}),
+    "trunk": TypeFacts(compared=("name", "tags"), used=("port_id",), needs={"port_id": "port"}),
     "port": TypeFacts(
         compared=(
             "name", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags",
         ),
         detached={"device_id": ""},
+        used=("device_id",),
         needs={"network_id": "network", "fixed_ips.subnet_id": "subnet", "security_groups": "security-group"},
     ),
-    "volume": TypeFacts(mark="metadata", copied=True, compared=("name",), built="available", precious=True),
+    "volume": TypeFacts(
+        mark="metadata", copied=True, compared=("name",), built="available", used=("attachments",), precious=True
+    ),
     "router": TypeFacts(compared=("name", "admin_state_up", "external_gateway_info", "tags"), filters=_NEUTRON),
     "subnet": TypeFacts(
         compared=("name", "gateway_ip", "dns_nameservers", "tags"),
@@ -88,7 +95,10 @@ TYPES: dict[str, TypeFacts] = {
         named=True,
     ),
     "network": TypeFacts(
-        compared=("name", "admin_state_up", "mtu", "port_security_enabled", "tags"), filters=_NEUTRON, named=True
+        compared=("name", "admin_state_up", "mtu", "port_security_enabled", "tags"),
+        filters=_NEUTRON,
+        used=("subnets",),
+        named=True,
     ),
     "security-group": TypeFacts(compared=("name", "tags"), filters=_NEUTRON, named=True),
     "security-group-rule": TypeFacts(

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -70,9 +69,7 @@ class OpenStackClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         project = self._of[asker.uid] = await self._project(cloud)
-        asking = project.askers.setdefault(
-            asker.uid, SubscriptionState(replace(asker, serves=frozenset()), not asker.begun)
-        )
+        asking = project.asking(asker)
         if not asker.serves <= asking.asker.serves:
             asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
@@ -219,10 +216,14 @@ class OpenStackClouds:
         """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
 
         Older lists do not prove either which resources are free. The first list of a login proves nothing to an object
-        that may have resources of an earlier process; see `confirm`.
+        that may have resources of an earlier process; see `confirm`. One that was moved needs a list since its first
+        look at once, and a later one as proof.
         """
+        if asking.needs_list(what, project.snapshot.taken.get(what, 0.0)):
+            return asking.began
         inherited = 0.0 if asking.known else max(self._started + SETTLE, project.snapshot.doubts.proof(what))
-        return max(inherited, asking.served, self._unsure.get((asking.asker.uid, what), 0.0))
+        unsure = self._unsure.get((asking.asker.uid, what), 0.0)
+        return max(inherited, asking.proof(what), asking.served, unsure)
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:

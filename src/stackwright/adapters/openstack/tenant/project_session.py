@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from stackwright.adapters.openstack.tenant.confirm import is_confirmed
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, is_confirmed
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
-from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.core.openstack.clouds import Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
@@ -29,14 +29,32 @@ class SubscriptionState:
     doubted time when it was last woken because a list lacked a resource
     served  time when it last got another resource to serve
     waits   time until which it counts as waiting
+    began   time of its first look
+    firsts  for an object that was moved: type → start of the first whole list since `began`
     """
 
     asker: Subscription
     known: bool
+    began: float
     looked: float = 0.0
     waits: float = 0.0
     doubted: float = -FORGET
     served: float = 0.0
+    firsts: dict[str, float] = field(default_factory=dict)
+
+    def needs_list(self, what: str, taken: float) -> bool:
+        """Whether an object that was moved has no whole list since `began`; `taken`: start of the last one."""
+        if self.asker.moved and taken >= self.began:
+            self.firsts.setdefault(what, taken)
+        return bool(self.asker.moved) and what not in self.firsts
+
+    def proof(self, what: str) -> float:
+        """Time from which a whole list proves absence to an object that was moved.
+
+        Until then it had another operator, whose last request may still be in progress. And as for the first list of
+        a login, there is no earlier list that shows what the first one lacks.
+        """
+        return max(self.began + SETTLE, self.firsts[what] + CONFIRM) if what in self.firsts else 0.0
 
 
 @dataclass(eq=False)
@@ -107,6 +125,14 @@ class Project:
     def listing(self) -> int:
         """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
+
+    def asking(self, asker: Subscription) -> SubscriptionState:
+        """The state of an object; of one that was moved here since its last look, a new one."""
+        asking = self.askers.get(asker.uid)
+        if asking is None or (asker.moved and asker.moved != asking.asker.moved):
+            asking = SubscriptionState(replace(asker, serves=frozenset()), not asker.begun, time.monotonic())
+            self.askers[asker.uid] = asking
+        return asking
 
     def kinds(self, asker: Subscription) -> frozenset[str]:
         """Types that the cloud has. A recorded id outweighs the cloud's answer that it lacks the service."""

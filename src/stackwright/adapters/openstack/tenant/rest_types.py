@@ -90,7 +90,9 @@ REST: dict[str, RestFacts] = {
         fields("floating_ip_address", "port_id", "fixed_ip_address", "tags"),
         found=("floating_ip_address", "tags"),
     ),
-    "trunk": _own_tagged("/trunks", "trunk", "trunks", fields("port_id", "sub_ports", "tags"), optional=True),
+    "trunk": _own_tagged(
+        "/trunks", "trunk", "trunks", fields("port_id", "sub_ports", "tags"), found=("port_id", "tags"), optional=True
+    ),
     "port": _own_tagged(
         "/ports", "port", "ports", resource_facts.port,
         shape=Port, found=("network_id", "tags"), refused=rules.remove_interface,
