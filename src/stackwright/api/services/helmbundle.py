@@ -85,7 +85,7 @@ class ReleaseStatus(Model):
     manifests: dict[str, str] = Field(
         default_factory=dict,
         description="Revision → SHA-256 of the objects that Helm installed: of the newest and of the ready revision. "
-        "A release is rolled back only to exactly these.",
+        "A release is rolled back only to exactly these. Empty for a revision that was there before the release.",
     )
     readyVoters: int = Field(
         0, description="Voting servers of that revision; it is never rolled back to fewer. 0 if none vote."

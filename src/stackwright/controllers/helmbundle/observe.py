@@ -58,9 +58,12 @@ class Observed:
 
     def installed(self, name: str, revision: int) -> str:
         """Digest of what Helm installed as this revision of a release; empty if unknown."""
-        record, known = self.records.get(name), self.before(name).get("manifests") or {}
-        newest = self.manifests.get(name, "") if record and record.revision == revision else ""
-        return str(known.get(str(revision)) or newest)
+        return self.all_installed(name).get(str(revision), "")
+
+    def all_installed(self, name: str) -> dict[str, str]:
+        """The same of all known revisions; empty digests of those that others installed. The status wins."""
+        newest = {str(self.records[name].revision): self.manifests[name]} if name in self.manifests else {}
+        return {**newest, **(self.before(name).get("manifests") or {})}
 
     def is_in_status(self, name: str) -> bool:
         return name in self._told
@@ -107,15 +110,20 @@ async def observe(
 
 
 async def _manifests(reader: Reader, seen: Observed) -> dict[str, str]:
-    """Reads each revision once, as soon as it is deployed: what is in the status is not read again."""
+    """Reads each revision once, as soon as it is deployed: what is in the status is not read again.
+
+    A record that was there before the status named the release may be from anybody.
+    """
     found, own = {}, seen.obj["metadata"]["namespace"]
     for name, record in seen.records.items():
         place = record.namespace
         if record.state != "deployed" or (place, name) in seen.taken or not permitted(seen.settings, own, place):
             continue
-        if not seen.installed(name, record.revision):
+        if not seen.is_in_status(name):
+            found[name] = ""
+        elif str(record.revision) not in seen.all_installed(name):
             secret = await reader.get(SECRET, (place, record_name(name, record.revision)))
-            found[name] = manifest_digest(secret)
+            found |= {name: digest} if (digest := manifest_digest(secret)) else {}
     return found
 
 

@@ -72,8 +72,8 @@ def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
         "readyVoters": votes,
         "namespace": str(wanted.get("namespace") or ""),
     }
-    kept = {revision: seen.installed(name, revision) for revision in ((ready, record.revision) if record else ())}
-    if manifests := {str(revision): installed for revision, installed in kept.items() if installed}:
+    kept = (str(ready), str(record.revision)) if record else ()
+    if manifests := {each: digest for each, digest in seen.all_installed(name).items() if each in kept}:
         more["manifests"] = manifests
     if not step.status["success"] and is_retried(before, release_digest(seen.settings, wanted)):
         more["retriedDigest"] = before["retriedDigest"]

@@ -9,16 +9,21 @@ from hypothesis import strategies as st
 
 from stackwright.admission.validate import errors_of
 from stackwright.api.crd import crd
+from stackwright.api.kinds import SECRET
 from stackwright.api.services.helmbundle import RELEASES, HelmBundle
 from stackwright.controllers.helmbundle.decide import decide
-from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.rollback import UNKNOWN
 from stackwright.controllers.helmbundle.step import RETRY_FAILED, SETTLE, release_digest
-from stackwright.core.ages import Progress
+from stackwright.core.ages import Ages, Progress
+from stackwright.core.helm.records import manifest_digest, record_name
 from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import HelmRollback, HelmUpgrade
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
+from stackwright.runtime.memory import FrozenClock
+from stackwright.runtime.memory.cluster import MemoryCluster
+from stackwright.runtime.memory.foreign import MemoryHelm
 from tests.unit.controllers.builders import NAMESPACE, condition, makes_nothing, obj
 
 SETTINGS = Settings({}, {"memcached": "chart-digest"})
@@ -175,6 +180,30 @@ def test_the_status_has_what_helm_installed_for_the_revisions_that_a_rollback_ma
     assert ready["manifests"] == {"3": "3d"}, "what was written is not replaced"
     installing = decide(seen(None, (), ready)).status["releaseStatuses"]["mc"]
     assert "manifests" not in installing, "a new release begins again at revision 1"
+
+
+async def test_what_others_installed_is_not_rolled_back_to():
+    """A record that was there before the status named the release may be forged, also to look deployed and ready."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    cluster.put(HelmBundle.KIND, {**bundle(), "status": {}})
+    helm.record(key, 1, "deployed", TARGET)
+
+    async def look():
+        status = decide(
+            await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), None, cluster, bundle_key, NOW)
+        ).status
+        cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": status})
+        return status["releaseStatuses"]["mc"]
+
+    for _ in range(2):
+        assert (await look())["manifests"] == {"1": ""}
+    helm.record(key, 2, "deployed", TARGET)
+    installed = manifest_digest(cluster.peek(SECRET, (NAMESPACE, record_name("mc", 2))))
+    assert (await look())["manifests"] == {"2": installed}
+    helm.record(key, 2, "deployed", "forged")
+    assert (await look())["manifests"] == {"2": installed}
 
 
 def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_back_to():
