@@ -152,7 +152,7 @@ def runtime(cluster: Cluster, options: Options, fence: Fence = unfenced) -> Runt
     clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, metrics.count_openstack)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds, options.unrestricted, fence)
     chosen_settings = settings(options)
-    chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired))
+    chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired), direct=cluster)
     reader: Reader = CachedReader(store, cluster)
     if options.namespaces:  # the cache holds nothing of others, which does not mean that there is nothing
         reader = ManagedReader(reader, options.namespaces, options.namespace)

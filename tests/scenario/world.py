@@ -352,7 +352,11 @@ class World:
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
             controllers(
-                self.settings or SETTINGS, clouds=ports.clouds, accounts=AccountChecks(ports), ages=Ages(_monotonic)
+                self.settings or SETTINGS,
+                clouds=ports.clouds,
+                accounts=AccountChecks(ports),
+                ages=Ages(_monotonic),
+                direct=direct,
             ),
             wired,
             CachedReader(store, direct),

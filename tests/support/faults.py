@@ -82,8 +82,8 @@ class FaultyHelm:
     async def upgrade(self, action: HelmUpgrade) -> None:
         await self._fuse.write(self._inner.upgrade(action))
 
-    async def rollback(self, release: Key, revision: int) -> None:
-        await self._fuse.write(self._inner.rollback(release, revision))
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
+        await self._fuse.write(self._inner.rollback(release, revision, manifest))
 
     async def uninstall(self, release: Key) -> None:
         await self._fuse.write(self._inner.uninstall(release))

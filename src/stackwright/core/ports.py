@@ -93,7 +93,8 @@ class Helm(Protocol):
     async def upgrade(self, action: HelmUpgrade) -> None:
         """`helm upgrade --install` without --wait. Raises TerminalError with Helm's message if the chart is broken."""
 
-    async def rollback(self, release: Key, revision: int) -> None: ...
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
+        """Raises TerminalError if the record of the revision has another `manifest_digest` than `manifest`."""
 
     async def uninstall(self, release: Key) -> None:
         """Uninstall a release; an absent one is not an error."""

@@ -7,7 +7,7 @@ declaration never does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -217,6 +217,8 @@ class Service:
     external_conditions: tuple[str, ...] = ()
     # Names of its stores of users' data; a store that is no longer wanted is removed only when it is empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
+    # The same by the values of its first chart, as they are in its HelmBundle.
+    deployed_backends: Callable[[Mapping[str, Any]], Iterable[str]] = lambda values: ()
     # Agents whose records it keeps until they are deleted: they are, when their nodes left the cloud.
     agents: tuple[NodeAgent, ...] = ()
     agent_list: AgentList | None = None  # for the agents that `status` shows

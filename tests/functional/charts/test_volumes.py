@@ -16,7 +16,7 @@ from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import DEPLOYMENT, EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.core.errors import TerminalError
 from stackwright.core.helm.merge import merge
-from stackwright.core.helm.records import SELECTOR, releases
+from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases
 from stackwright.core.plan import GrowClaim, HelmUpgrade
 from stackwright.core.ports import Ports, absent
 from stackwright.local import tools
@@ -157,8 +157,9 @@ async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
         await upgrade("5Gi")
         await grow("5Gi")
         assert await size(cluster, namespace) == "20Gi", "never smaller"
+        first = await cluster.get(SECRET, (namespace, record_name("glance", 1)))
         with pytest.raises(TerminalError, match="can not be less than"):
-            await helm.rollback((namespace, "glance"), 1)
+            await helm.rollback((namespace, "glance"), 1, manifest_digest(first))
         record = releases(await cluster.list(SECRET, namespace, SELECTOR))["glance"]
         assert (record.revision, record.state, record.digest) == (4, "failed", "10Gi")
         assert "can not be less than" in record.cause

@@ -177,7 +177,7 @@ async def test_a_rollback_that_could_not_reach_the_api_is_retried(monkeypatch):
     await failing_upgrade(world)
     real = world.helm.rollback
 
-    async def cannot(release, revision):
+    async def cannot(release, revision, manifest):
         raise TransientError("helm rollback: Kubernetes cluster unreachable")
 
     monkeypatch.setattr(world.helm, "rollback", cannot)
@@ -194,7 +194,7 @@ async def test_a_rollback_of_a_helm_that_was_killed_is_done_again(monkeypatch):
     good = record(world).digest
     await failing_upgrade(world, seconds=598)
     with monkeypatch.context() as killed:
-        killed.setattr(world.helm, "rollback", lambda release, revision: asyncio.Event().wait())
+        killed.setattr(world.helm, "rollback", lambda release, revision, manifest: asyncio.Event().wait())
         await world.run(30)
         assert (told(world)[1], world.helm.calls) == ("RollingBack", [("upgrade", RELEASE)])
         await world.stop()

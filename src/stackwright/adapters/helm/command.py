@@ -105,10 +105,10 @@ class HelmCli:
                 "--labels", labels, *self._guard(namespace, action.chart), check=self._check(action.release),
             )  # fmt: skip
 
-    async def rollback(self, release: Key, revision: int) -> None:
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
         namespace, name = release
         words = ("rollback", name, str(revision), "--no-hooks", "--namespace", namespace, "--history-max", str(HISTORY))
-        await self._run(namespace, *words, check=self._check(release, revision))
+        await self._run(namespace, *words, check=self._check(release, revision, manifest))
 
     async def uninstall(self, release: Key) -> None:
         namespace, name = release
@@ -147,10 +147,10 @@ class HelmCli:
     def _privileged(self) -> frozenset[str]:
         return privileged_charts(self._charts)
 
-    def _check(self, release: Key, revision: int = 0) -> Check:
+    def _check(self, release: Key, revision: int = 0, manifest: str | None = None) -> Check:
         async def check() -> None:
             if self._records is not None:
-                await check_records(self._records, release, revision)
+                await check_records(self._records, release, revision, manifest)
 
         return check
 

@@ -54,13 +54,18 @@ class PublicContents:
             return await CloudContents("public", ca.name).held(action, auth)
 
 
-def images(cloud: Connection) -> Iterable[tuple[str, str]]:
-    """(store, image) pairs; an image in several stores survives the loss of one, so it is left out."""
-    for image in cloud.image.images():
-        # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
-        stores = [name.strip() for name in str((image.properties or {}).get("stores", "")).split(",") if name.strip()]
-        if len(stores) == 1:
-            yield stores[0], _name(image)
+def images(cloud: Connection, lost: Collection[str]) -> Iterable[tuple[str, str]]:
+    """(store, image) pairs of the images that no store keeps; an image survives in a store that is not `lost`.
+
+    By default Glance lists neither hidden images nor community images of other projects.
+    """
+    for hidden in (False, True):
+        for image in cloud.image.images(visibility="all", is_hidden=hidden):
+            # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
+            names = str((image.properties or {}).get("stores", "")).split(",")
+            stores = {name.strip() for name in names if name.strip()}
+            if stores <= set(lost):
+                yield from ((store, _name(image)) for store in stores)
 
 
 def volumes(cloud: Connection) -> Iterable[tuple[str, str]]:
@@ -83,7 +88,7 @@ def gathered(holders: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[s
 
 
 LISTS: Mapping[str, Callable[[Connection, Collection[str]], Iterable[tuple[str, str]]]] = {
-    "image": lambda cloud, stores: images(cloud),
+    "image": images,
     "block-storage": lambda cloud, backends: volumes(cloud),
     **{service: api.uses for service, api in APIS.items()},
 }

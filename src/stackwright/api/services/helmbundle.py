@@ -82,6 +82,11 @@ class ReleaseStatus(Model):
     rollbackRevision: int = Field(0, description="Revision to which the failed digest is or was rolled back.")
     rollbackCause: str = Field("", description="Cause of that rollback.")
     readyRevision: int = Field(0, description="Newest revision that became ready; the target of a rollback.")
+    manifests: dict[str, str] = Field(
+        default_factory=dict,
+        description="Revision → SHA-256 of the objects that Helm installed: of the newest and of the ready revision. "
+        "A release is rolled back only to exactly these. Empty for a revision that was there before the release.",
+    )
     readyVoters: int = Field(
         0, description="Voting servers of that revision; it is never rolled back to fewer. 0 if none vote."
     )

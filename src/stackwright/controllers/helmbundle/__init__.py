@@ -18,6 +18,7 @@ from stackwright.core.kubernetes import precache
 from stackwright.core.kubernetes.nodes import is_up
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
 
 
@@ -59,7 +60,7 @@ def _rivals(settings: Settings, obj: Object, lookup: Lookup) -> Iterable[Key]:
     return [key_of(other) for other in others if mine & claims(settings, other)]
 
 
-def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
+def controllers(settings: Settings, ages: Ages, direct: Reader | None = None) -> tuple[Controller, ...]:
     kinds = (*WORKLOADS, JOB, POD, SECRET)
     releases = Controller(
         "helmbundle",
@@ -70,7 +71,7 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
             Watch(HelmBundle.KIND, partial(_rivals, settings)),
             Watch(NODE, _by_node),
         ),
-        partial(observe, settings, ages),
+        partial(observe, settings, ages, direct),
         decide,
         pausable=True,
         helm=True,

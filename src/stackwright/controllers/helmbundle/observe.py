@@ -9,8 +9,9 @@ from functools import cached_property
 from stackwright.api.kinds import DAEMONSET, EVENT, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
+from stackwright.controllers.helmbundle.validate import permitted
 from stackwright.core.ages import Ages, Progress
-from stackwright.core.helm.records import SELECTOR, releases
+from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases
 from stackwright.core.helm.rollouts import counts, is_as_wanted, is_held
 from stackwright.core.kubernetes import nodes, precache
 from stackwright.core.kubernetes.pod_security import may_be_refused
@@ -34,6 +35,7 @@ class Observed:
     made       whether a service object created this HelmBundle
     holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
     events     those of namespaces with workloads that may not create their pods
+    manifests  release → digest of what Helm installed as its newest revision, where the status lacks it
     """
 
     settings: Settings
@@ -48,10 +50,23 @@ class Observed:
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
     events: tuple[Object, ...] = ()
+    manifests: Mapping[str, str] = field(default_factory=dict)
 
     def before(self, name: str) -> Object:
         """The status of a release as it was written last; empty if the release was in another namespace then."""
         return self._reported.get(name, {})
+
+    def installed(self, name: str, revision: int) -> str:
+        """Digest of what Helm installed as this revision of a release; empty if unknown."""
+        return self.all_installed(name).get(str(revision), "")
+
+    def all_installed(self, name: str) -> dict[str, str]:
+        """The same of all known revisions; empty digests of those that others installed. The status wins."""
+        newest = {str(self.records[name].revision): self.manifests[name]} if name in self.manifests else {}
+        return {**newest, **(self.before(name).get("manifests") or {})}
+
+    def is_in_status(self, name: str) -> bool:
+        return name in self._told
 
     @cached_property
     def _reported(self) -> dict[str, Object]:
@@ -75,7 +90,10 @@ class Observed:
         return bool(unready) and all(is_held(each, self.pods, self.away) for each in unready)
 
 
-async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:
+async def observe(
+    settings: Settings, ages: Ages, direct: Reader | None, reader: Reader, key: Key, now: float
+) -> Observed | None:
+    """Direct  reads without a cache, which has no content of Secrets; None if `reader` does"""
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
@@ -88,7 +106,25 @@ async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now:
         wanted.setdefault(namespace, []).append(name)
     for namespace in sorted(wanted):
         seen = await _look(reader, namespace, wanted[namespace], seen)
-    return _timed(ages, seen)
+    return _timed(ages, replace(seen, manifests=await _manifests(direct or reader, seen)))
+
+
+async def _manifests(reader: Reader, seen: Observed) -> dict[str, str]:
+    """Reads each revision once, as soon as it is deployed: what is in the status is not read again.
+
+    A record that was there before the status named the release may be from anybody.
+    """
+    found, own = {}, seen.obj["metadata"]["namespace"]
+    for name, record in seen.records.items():
+        place = record.namespace
+        if record.state != "deployed" or (place, name) in seen.taken or not permitted(seen.settings, own, place):
+            continue
+        if not seen.is_in_status(name):
+            found[name] = ""
+        elif str(record.revision) not in seen.all_installed(name):
+            secret = await reader.get(SECRET, (place, record_name(name, record.revision)))
+            found |= {name: digest} if (digest := manifest_digest(secret)) else {}
+    return found
 
 
 def _timed(ages: Ages, seen: Observed) -> Observed:

@@ -15,6 +15,7 @@ operator does not start Helm each time.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from stackwright.api.services.voters import voter_error
 from stackwright.controllers.helmbundle.claims import release_key
@@ -55,17 +56,25 @@ def next_step(seen: Observed, wanted: Object) -> Step:
 
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
-    """Adds facts about earlier revisions to the status: the newest ready one, which is the target of a rollback, and
-    whether this one was retried.
+    """Adds facts about earlier revisions to the status: the newest ready one, which is the target of a rollback, what
+    Helm installed as that one and as the newest, and whether this one was retried.
     """
-    before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
+    name = wanted["name"]
+    before, record = seen.before(name), seen.records.get(name)
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
     if step.status["success"]:
         ready, votes = step.status["revision"], voters_wanted(wanted)
     elif not votes and record and record.revision == ready:
         # Earlier versions did not record voters. A rollback removes servers that a user added by hand.
         votes = min(voters_now(seen, wanted), voters_wanted(wanted))
-    more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
+    more: dict[str, Any] = {
+        "readyRevision": ready,
+        "readyVoters": votes,
+        "namespace": str(wanted.get("namespace") or ""),
+    }
+    kept = (str(ready), str(record.revision)) if record else ()
+    if manifests := {each: digest for each, digest in seen.all_installed(name).items() if each in kept}:
+        more["manifests"] = manifests
     if not step.status["success"] and is_retried(before, release_digest(seen.settings, wanted)):
         more["retriedDigest"] = before["retriedDigest"]
     return replace(step, status={**more, **step.status})
@@ -132,7 +141,10 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
     verb = "upgraded" if record else "installed"
     message = f"Release {wanted['name']} is being {verb}"
     condition = waiting(condition_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
-    return Step((*actions, upgrade), condition, status_of(record, success=False, message=message), SETTLE)
+    status = status_of(record, success=False, message=message)
+    if not seen.is_in_status(wanted["name"]):  # which protects the records of a release until it is uninstalled
+        return Step((), condition, status, 0.0, first=True)
+    return Step((*actions, upgrade), condition, status, SETTLE)
 
 
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:

@@ -7,6 +7,8 @@ followed by another upgrade to the unready revision.
 A revision that was rolled back while nodes were unavailable is retried once when one of them is back: the status keeps
 that digest until it is ready, so a flapping node does not start Helm each time.
 
+The status has the digest of what Helm installed as the ready revision, and Helm is started only if the record is that.
+
 An upgrade to more voting servers is not rolled back: the added servers may be members already, and without them the
 others have no majority. It remains, is reported as NotReady, and continues by itself once its pods are ready.
 """
@@ -92,21 +94,18 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
         Rollback.recorded(before),
     )
     key = release_key(seen.obj, wanted)
-    if record and record.state == FAILED:
-        cause = steady(record.cause)
+    cause = steady(record.cause) if record and record.state == FAILED else ""
+    interrupted = delete_interrupted(record, key) if record else ()
+    if record and 0 < ready < record.revision and (is_transient(cause) or interrupted):
+        if not (manifest := seen.installed(name, ready)):
+            return _not_rolled_back(name, record, rollback, digest, unknown(ready))
+        left = RETRY_FAILED - seen.ages[name]
+        actions = () if left > 0 else (*interrupted, HelmRollback(key, ready, manifest))
         message = rollback.message(ROLLING, cause)
         status = rollback.status(record, digest, message)
-        if 0 < ready < record.revision and is_transient(cause):
-            left = RETRY_FAILED - seen.ages[name]
-            again = () if left > 0 else (HelmRollback(key, ready),)
-            return Step(again, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
-        return Step((), blocked(condition_type(name), "RollbackFailed", message), status)
-    if record and 0 < ready < record.revision and (interrupted := delete_interrupted(record, key)):
-        left = RETRY_FAILED - seen.ages[name]
-        actions = () if left > 0 else (*interrupted, HelmRollback(key, ready))
-        message = rollback.message(ROLLING)
-        status = rollback.status(record, digest, message)
         return Step(actions, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
+    if record and record.state == FAILED:
+        return _not_rolled_back(name, record, rollback, digest, cause)
     message = rollback.message(ROLLED)
     condition, status = blocked(condition_type(name), "RolledBack", message), rollback.status(record, digest, message)
     if record is None or record.state != "deployed" or seen.unready(name):
@@ -114,6 +113,17 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
     if seen.ages[name] < SETTLE:
         return Step((), condition, status, SETTLE - seen.ages[name])
     return Step((), condition, {**status, "readyRevision": record.revision})
+
+
+def _not_rolled_back(name: str, record: Release, rollback: Rollback, digest: str, cause: str) -> Step:
+    message = rollback.message(ROLLING, cause)
+    status = rollback.status(record, digest, message)
+    return Step((), blocked(condition_type(name), "RollbackFailed", message), status)
+
+
+def unknown(revision: int) -> str:
+    """Why there is no rollback: users may be able to write records, so a record alone is not trusted."""
+    return f"what Helm installed as revision {revision} is not known"
 
 
 def failed(name: str, record: Release, before: Object, left: float) -> Step:
@@ -128,11 +138,13 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
     name, target = record.name, record.digest
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
+    manifest = seen.installed(name, ready)
     # Without a recorded number of voters, assume the default.
     error = voter_error(voters_wanted(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
-    if error:
-        message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"
-    if error or not ready:
+    why = f"{field_of(VOTING[wanted['chart']])}: {error}" if error else "" if manifest else unknown(ready)
+    if ready and why:
+        message = f"{message}; not rolled back to revision {ready}: {why}"
+    if why or not ready:
         status = status_of(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), reason or "NotReady", message), status)
     away = set() if is_retried(before, target) else away_of(seen, name)
@@ -142,4 +154,4 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
     condition = waiting(condition_type(name), message, "RollingBack")
     if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)
-    return Step((HelmRollback((record.namespace, name), ready),), condition, status)
+    return Step((HelmRollback((record.namespace, name), ready, manifest),), condition, status)

@@ -20,11 +20,24 @@ LOOK = 30.0  # seconds until the next inventory
 SHOWN = 5
 
 
+def backends_in_use(seen: Observed) -> list[str]:
+    """Back ends that may hold data of users: those of the status, which names them when the service is ready, and
+    those of the HelmBundle, if it was ever ready: pods of an update serve before all of it is ready.
+    """
+    used = set((seen.obj.get("status") or {}).get("backends") or ())
+    bundle = seen.bundle or {}
+    if any(each.get("readyRevision") for each in ((bundle.get("status") or {}).get("releaseStatuses") or {}).values()):
+        first = seen.declared.charts[0].name
+        deployed = (each for each in bundle["spec"]["releases"] if each["chart"] == first)
+        used |= {name for each in deployed for name in seen.declared.deployed_backends(each.get("values") or {})}
+    return sorted(used)
+
+
 def removed_backends(seen: Observed, context: Context) -> tuple[list[Action], Condition | None]:
     """The inventory action for back ends that an update removes, and the stage; None if it removes none."""
     if seen.declared.backends is None:
         return [], None
-    used = (seen.obj.get("status") or {}).get("backends") or []
+    used = backends_in_use(seen)
     wanted = seen.declared.backends(context.settings)
     gone = tuple(name for name in used if name not in wanted and name not in context.spec.orphan)
     if not gone:

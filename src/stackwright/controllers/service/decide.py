@@ -13,7 +13,7 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.agents import without_left_agents
-from stackwright.controllers.service.backends import LOOK, removed_backends
+from stackwright.controllers.service.backends import LOOK, backends_in_use, removed_backends
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -120,8 +120,8 @@ def _report(
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
     status: dict[str, Any] = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
     if seen.declared.backends and seen.context:
-        used = (seen.obj.get("status") or {}).get("backends") or []
-        status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
+        wanted = list(seen.declared.backends(seen.context.settings))
+        status["backends"] = wanted if ready.status else backends_in_use(seen)
     reported = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
     return Plan(actions, (ready, *stages, *serving(seen, ready), *reported, *volumes), status, turn)
 

@@ -8,6 +8,7 @@ field: why a revision failed. `adapters/helm/records.py` checks the objects in i
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import zlib
@@ -140,6 +141,22 @@ def manifest(secret: Object | None) -> str | None:
         return str(record["manifest"])
     except _UNREADABLE:
         return None
+
+
+def manifest_digest(secret: Object | None) -> str:
+    """SHA-256 of the objects of a revision, as Helm applied them and would again; empty if unreadable. Helm changes
+    other fields of a record later, such as its status.
+    """
+    try:
+        found = record_of(((secret or {}).get("data") or {}).get(PAYLOAD)).get("manifest")
+    except Unreadable:
+        return ""
+    return hashlib.sha256(found.encode(errors="surrogatepass")).hexdigest() if isinstance(found, str) else ""
+
+
+def record_name(release: str, revision: int) -> str:
+    """Name of the Secret by which Helm finds a revision."""
+    return f"sh.helm.release.v1.{release}.v{revision}"
 
 
 def record_of(payload: object) -> dict[str, Any]:

@@ -27,9 +27,12 @@ class HelmUpgrade(Action):
 
 @dataclass(frozen=True)
 class HelmRollback(Action):
+    """manifest  digest of what Helm installed as this revision; a record with other content is not rolled back to"""
+
     verb = "helm rollback"
     release: Key
     revision: int
+    manifest: str
 
     @property
     def target(self) -> str:

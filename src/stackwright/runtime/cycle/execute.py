@@ -103,7 +103,7 @@ async def _external(action: Action, ports: Ports, manager: str) -> None:
         case HelmUpgrade():
             await ports.helm.upgrade(action)
         case HelmRollback():
-            await ports.helm.rollback(action.release, action.revision)
+            await ports.helm.rollback(action.release, action.revision, action.manifest)
         case HelmUninstall():
             await ports.helm.uninstall(action.release)
         case SqlAccount() | BrokerAccount() | CatalogEntry():

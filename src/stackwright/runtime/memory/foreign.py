@@ -18,7 +18,14 @@ from typing import Any
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.core.errors import TerminalError
-from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label
+from stackwright.core.helm.records import (
+    BUNDLE_LABEL,
+    DIGEST_LABEL,
+    HISTORY,
+    bundle_label,
+    manifest_digest,
+    record_name,
+)
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import (
     BrokerAccount,
@@ -191,11 +198,13 @@ class MemoryHelm:
             raise TerminalError(f"helm upgrade: {said}")
         await self._install(action.release, (action.chart, action.values, action.digest, bundle))
 
-    async def rollback(self, release: Key, revision: int) -> None:
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
         self.calls.append(("rollback", release))
-        kept = [int(secret["metadata"]["labels"]["version"]) for secret in await self._known(release)]
+        kept = {int(secret["metadata"]["labels"]["version"]): secret for secret in await self._known(release)}
         if revision not in kept or (release, revision) not in self._charts:
             raise TerminalError("helm rollback: release: not found")
+        if manifest_digest(kept[revision]) != manifest:
+            raise TerminalError(f"helm rollback: revision {revision} is not what Helm installed")
         chart, _, digest, bundle = content = self._charts[release, revision]
         if said := self.refuse.get(chart):
             await self._supersede(release)
@@ -218,8 +227,9 @@ class MemoryHelm:
             "owner": "helm", "name": release[1], "status": state, "version": str(revision),
             "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest, BUNDLE_LABEL: bundle, **MANAGED,
         }  # fmt: skip
-        name = f"sh.helm.release.v1.{release[1]}.v{revision}"
-        content = json.dumps({"name": release[1], "info": {"description": description}, "manifest": "…"}).encode()
+        name = record_name(release[1], revision)
+        fields = {"name": release[1], "info": {"description": description}, "manifest": f"# of {digest}"}
+        content = json.dumps(fields).encode()
         payload = base64.b64encode(base64.b64encode(gzip.compress(content, mtime=0))).decode()
         meta = {"name": name, "namespace": release[0], "labels": labels}
         secret = {"metadata": meta, "type": "helm.sh/release.v1", "data": {"release": payload}}

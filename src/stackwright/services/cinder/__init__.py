@@ -6,6 +6,7 @@ its pods form a cluster: each of them can take over the work of another.
 
 from __future__ import annotations
 
+from stackwright.core.objects import mapping
 from stackwright.services.cinder.features import RBD, CinderFeatures, CinderSettings
 from stackwright.services.cinder.kind import Cinder
 from stackwright.services.cinder.values import IMAGES, PORT, certificates, chart_values, contracts
@@ -58,6 +59,7 @@ SERVICE = Service(
         *(("ceph",) if settings.in_ceph else ()),
     ),
     backends=lambda settings: tuple(sorted(settings.sections)),
+    deployed_backends=lambda values: mapping(mapping(values.get("conf")).get("backends")),
     presets=("compute",),
     public=(Public("cinder"),),
     logging=True,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Service
 from stackwright.services.glance.features import GlanceFeatures, GlanceSettings, with_storage_class
 from stackwright.services.glance.kind import Glance
-from stackwright.services.glance.values import PORT, chart_values, contracts, requires
+from stackwright.services.glance.values import PORT, chart_values, contracts, requires, stores_in
 from stackwright.services.tested import IN_CEPH, RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
 __all__ = ["SERVICE"]
@@ -40,6 +40,7 @@ SERVICE = Service(
     conf_files={"glance": "glance"},
     requires=requires,
     backends=lambda settings: tuple(sorted(settings.stores.stores)),
+    deployed_backends=stores_in,
     presets=("core", "compute"),
     public=(Public("glance"),),
     logging=True,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from stackwright.api.services.kinds import Size
 from stackwright.core.kubernetes.quantity import amount
+from stackwright.core.objects import mapping
 from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract
@@ -129,6 +132,14 @@ def chart_values(context: Context) -> Values:
             "logging": {"logger_glance": {"level": spec.log_level}},
         },
     }
+
+
+def stores_in(values: Mapping[str, Any]) -> set[str]:
+    """Names of the stores in values of the chart."""
+    enabled = mapping(mapping(mapping(values.get("conf")).get("glance")).get("DEFAULT")).get("enabled_backends")
+    pairs = enabled if isinstance(enabled, list | tuple) else str(enabled or "").split(",")  # of an override
+    file = mapping(values.get("volume")).get("store")
+    return {str(each).partition(":")[0].strip() for each in (*pairs, file or "")} - {""}
 
 
 def contracts(context: Context) -> tuple[Contract, ...]:

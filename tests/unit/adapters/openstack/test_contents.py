@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,11 +19,20 @@ pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 
 def cloud(found_images: list[dict[str, Any]] = [], found_volumes: list[dict[str, Any]] = []) -> Any:  # noqa: B006
     return SimpleNamespace(
-        image=SimpleNamespace(images=lambda: [Image.existing(**body) for body in found_images]),
+        image=SimpleNamespace(images=partial(_images, found_images)),
         block_storage=SimpleNamespace(
             volumes=lambda details, all_projects: [Volume.existing(**body) for body in found_volumes]
         ),
     )
+
+
+def _images(found: list[dict[str, Any]], visibility: str = "", is_hidden: bool = False) -> list[Image]:
+    """As Glance filters them for an administrator."""
+    return [
+        Image.existing(**body)
+        for body in found
+        if body.get("os_hidden", False) is is_hidden and (visibility == "all" or body.get("visibility") != "community")
+    ]
 
 
 def test_an_image_belongs_to_its_only_store() -> None:
@@ -32,7 +42,26 @@ def test_an_image_belongs_to_its_only_store() -> None:
         {"id": "3", "stores": "files"},
         {"id": "4", "name": "queued"},
     ]
-    assert gathered(["rbd", "files"], images(cloud(found))) == {"rbd": ["guest"], "files": ["3"]}
+    assert gathered(["rbd"], images(cloud(found), ["rbd"])) == {"rbd": ["guest"]}
+    assert gathered(["files"], images(cloud(found), ["files"])) == {"files": ["3"]}
+
+
+def test_an_image_is_lost_with_the_last_of_its_stores() -> None:
+    found = [
+        {"id": "1", "name": "both", "stores": "rbd,files"},
+        {"id": "2", "name": "kept", "stores": "rbd, web"},
+    ]
+    assert gathered(["files", "rbd"], images(cloud(found), ["files", "rbd"])) == {"files": ["both"], "rbd": ["both"]}
+
+
+def test_hidden_and_community_images_are_content_too() -> None:
+    found = [
+        {"id": "1", "name": "hidden", "stores": "rbd", "os_hidden": True},
+        {"id": "2", "name": "community", "stores": "rbd", "visibility": "community"},
+        {"id": "3", "name": "both", "stores": "rbd", "visibility": "community", "os_hidden": True},
+        {"id": "4", "name": "usual", "stores": "rbd", "visibility": "shared"},
+    ]
+    assert gathered(["rbd"], images(cloud(found), ["rbd"])) == {"rbd": ["both", "community", "hidden", "usual"]}
 
 
 def test_a_volume_belongs_to_the_back_end_of_its_host() -> None:

@@ -17,7 +17,7 @@ from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
-from stackwright.services import etcd, glance, keystone, memcached
+from stackwright.services import cinder, etcd, glance, keystone, memcached
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.keystone.features import KeystoneSettings
 from stackwright.services.keystone.kind import Keystone
@@ -317,6 +317,42 @@ async def test_back_ends_are_recorded_as_used_only_when_the_service_is_ready():
     plan = decide(await of_glance(backends=["former"]))
     assert not condition(plan).status
     assert plan.status["backends"] == ["former"]
+
+
+@pytest.mark.parametrize("status", [{}, {"backends": []}])
+@pytest.mark.parametrize(
+    ("declared", "old", "store"),
+    [
+        (glance.SERVICE, {"backends": {"file": {"former": {"pvc": {"size": "1Gi"}}}}}, "former"),
+        (
+            glance.SERVICE,
+            {
+                "backends": {
+                    "file": {"images": {"pvc": {"size": "1Gi"}, "default": True}},
+                    "cinder": {"former": {}},
+                }
+            },
+            "former",
+        ),
+        (
+            cinder.SERVICE,
+            {"volume": {"backends": {"b": {"values": {"conf": {"backends": {"former": {"volume_driver": "x"}}}}}}}},
+            "former",
+        ),
+    ],
+)
+async def test_a_deployed_back_end_is_in_use_although_the_status_does_not_name_it(declared, old, store, status):
+    """The status is that of an earlier version, or of before an update that did not become ready."""
+    seen = await Stage(declared).look()
+    before = replace(seen, context=replace(seen.context, settings=declared.settings.model_validate(old)))
+    deployed = bundle(before, before.context)
+    release = deployed["spec"]["releases"][0]["name"]
+    seen = replace(seen, obj={**seen.obj, "status": status}, bundle=deployed)
+    assert removed_backends(seen, seen.context) == ([], None), "nothing was ready, so nobody has stored anything"
+    used = replace(seen, bundle={**deployed, "status": {"releaseStatuses": {release: {"readyRevision": 1}}}})
+    (look,), stage = removed_backends(used, used.context)
+    assert (look.holders, stage.status) == ((store,), False)
+    assert store in decide(used).status["backends"]
 
 
 async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():

@@ -180,9 +180,19 @@ def test_volumes_of_other_nodes_and_provisioners_are_not_ours() -> None:
     assert not ours(PLACE, pv(metadata={"annotations": {PROVISIONED_BY: None}}))
 
 
-def test_a_lost_directory_is_recreated_only_before_its_volume_was_used() -> None:
-    (made,) = decide_volume(look(pv("Available"), directory=False)).actions
+@pytest.mark.parametrize("phase", ["Pending", "Available"])
+def test_a_lost_directory_of_an_unused_volume_is_recreated(phase: str) -> None:
+    (made,) = decide_volume(look(pv(phase), directory=False)).actions
     assert isinstance(made, MakeDirectory)
-    (warning,) = decide_volume(look(pv("Bound"), directory=False)).actions
+
+
+@pytest.mark.parametrize("phase", ["Bound", "Failed", "Other", None])
+def test_a_lost_directory_of_a_volume_that_may_have_been_used_is_reported(phase: str | None) -> None:
+    (warning,) = decide_volume(look(pv(status={"phase": phase}), directory=False)).actions
     assert isinstance(warning, Warn)
     assert warning.reason == "DirectoryMissing"
+
+
+def test_a_released_volume_without_a_directory_is_left_as_it_is() -> None:
+    retained = pv(spec={"persistentVolumeReclaimPolicy": "Retain"})
+    assert decide_volume(look(retained, directory=False)) == Plan()
