@@ -111,7 +111,9 @@ class _Encrypted:
         self._do(self._tls.do_handshake)
 
     def receive(self, buffer: memoryview) -> int:
-        return self._do(lambda: self._tls.read(len(buffer), buffer))  # type: ignore[call-overload,no-any-return]
+        data = self._do(partial(self._tls.read, len(buffer)))
+        buffer[: len(data)] = data
+        return len(data)
 
     def sendall(self, data: ReadableBuffer) -> None:
         rest = memoryview(data)
@@ -160,10 +162,12 @@ class _Connection(Driver):
     ctx: Any = None
 
     def connect(self, sock: Any = None) -> None:
+        """With a socket of its own."""
         if self.ctx:
             self.ctx = _Tls(self.ctx)
         with self._understood():
-            super().connect(sock or self._opened())
+            made: Any = self._opened()
+            super().connect(made)
 
     def query(self, sql: Any, unbuffered: bool = False) -> Any:
         with self._understood():
@@ -179,7 +183,7 @@ class _Connection(Driver):
             for *_, address in socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM):
                 rest = _time_left(self.host)
                 try:
-                    sock = socket.create_connection(address[:2], min(CONNECT, rest))
+                    sock = socket.create_connection((str(address[0]), self.port), min(CONNECT, rest))
                 except OSError as error:
                     failure = error
                     continue

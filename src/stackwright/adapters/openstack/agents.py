@@ -55,7 +55,7 @@ class CloudAgents:
 
 def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
     cloud = _connected(admin)
-    failures: tuple[type[Exception], ...] = (*sdk_errors(), LibraryFailed, TransientError)
+    failures = sdk_errors(LibraryFailed, TransientError)
     errors = {}
     for name in action.agents:
         try:
@@ -77,7 +77,7 @@ def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, s
         with answering():
             listed = EVERY[action.look.service](_connected(admin))
             found = {registered(str(each.binary), str(each.host)) for each in listed}
-    except (*sdk_errors(), LibraryFailed) as error:
+    except sdk_errors(LibraryFailed) as error:
         return dict.fromkeys(action.agents, message_of(error))
     if not found:
         return dict.fromkeys(action.agents, f"{action.look.service} lists no agents at all")

@@ -45,7 +45,7 @@ class CloudContents:
         try:
             with answering():
                 return gathered(action.holders, LISTS[action.service](cloud, action.holders))
-        except (*sdk_errors(), LibraryFailed) as error:
+        except sdk_errors(LibraryFailed) as error:
             raise _waiting(action, message_of(error)) from None
 
 

@@ -72,7 +72,7 @@ class KeystoneIdentity:
         try:
             with answering():
                 yield self._connection(admin).identity
-        except (*sdk_errors(), LibraryFailed) as error:
+        except sdk_errors(LibraryFailed) as error:
             with self._lock:  # a recreated Keystone has another catalog and other tokens
                 self._connections.pop(_credentials(admin), None)
             raise error_of(action, admin["auth_url"], error) from None

@@ -170,7 +170,7 @@ def answering() -> Iterator[None]:
     """
     try:
         yield
-    except (*sdk_errors(), LibraryFailed, TransientError, TerminalError):
+    except sdk_errors(LibraryFailed, TransientError, TerminalError):
         raise
     except Exception as error:
         raise LibraryFailed(f"not a response of OpenStack ({type(error).__name__})") from error
