@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 A = TypeVar("A", bound=Account, contravariant=True)
 CHECK_SECONDS = 10  # for the check of one account, whose thread ends with it
-PROVIDER_CALLS = 4  # concurrent calls of one kind of provider, each in a thread
 HELM_SECONDS = 300.0  # for one call of Helm, and as many for its turn to come
 
 

@@ -26,10 +26,11 @@ class _Turn(Generic[T]):
 
 class Shares(Generic[T]):
     """total  maximum size held concurrently
-    share  maximum size of one user; a larger item may run alone
+    share  maximum size of one user; a larger item may run alone. None: a quarter of what the others leave free, so
+           that each of many users that hold their slots for long leaves room for another one
     """
 
-    def __init__(self, total: int, share: int) -> None:
+    def __init__(self, total: int, share: int | None = None) -> None:
         self._total, self._share = total, share
         self._held: Counter[str] = Counter()
         self._turns: dict[T, _Turn[T]] = {}
@@ -70,7 +71,8 @@ class Shares(Generic[T]):
 
     def _fits(self, turn: _Turn[T]) -> bool:
         held = self._held.get(turn.user, 0)
-        return held == 0 or held + turn.size <= self._share
+        free = self._total - self._held.total() + held
+        return held == 0 or held + turn.size <= (free // 4 if self._share is None else self._share)
 
     def _unlist(self, turn: _Turn[T]) -> None:
         line = self._lines[turn.user]

@@ -32,8 +32,8 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
         text = "The requests of the clouds' pods are not known, because helm was not found."
         return [Finding("capacity", "note", text, "Install helm, or run `make tools`.")]
     if not seen.knows(POD):
-        text = "What is free on the nodes is not known, because this user may not list pods."
-        return [Finding("capacity", "note", text, "Use a cluster administrator.")]
+        why, remedy = seen.unknown(POD, "pods")
+        return [Finding("capacity", "note", f"What is free on the nodes is not known. {why}", remedy)]
     nodes = {node["metadata"]["name"]: node for node in seen.all(NODE) if is_usable(node, demand.tolerations)}
     others = [pod for pod in seen.all(POD) if pod["metadata"].get("namespace") not in demand.namespaces]
     placed = [(pods, frozenset(_selected(pods, nodes))) for pods in demand.pods]

@@ -23,7 +23,7 @@ _RUNTIME = re.compile(r"([a-z-]{1,20})://(.{1,100})")
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
     if not seen.knows(NODE):
-        return [Finding("nodes", "problem", "This user may not list nodes.", "Use a cluster administrator.")]
+        return [Finding("nodes", "problem", *seen.unknown(NODE, "nodes"))]
     nodes = concerned(seen.all(NODE), demand)
     return [
         *_state(nodes),

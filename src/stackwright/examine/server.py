@@ -35,7 +35,7 @@ def image_volumes(seen: Observed) -> list[Finding]:
     if lacks_image_volumes(seen.version):
         return [Finding(subject, "ok", f"They are not used with {seen.version}; init containers pull the images.")]
     if seen.image_volumes is None:
-        text = "It is not known whether the API server accepts image volumes: this user may not try to create a pod."
+        text = "It is not known whether the API server accepts image volumes: it refuses any pod of this user."
         return [Finding(subject, "note", text, "Enable the feature gate ImageVolume, if it is disabled.")]
     if seen.image_volumes:
         text = "The API server refuses pods with image volumes, by which images are pulled before an upgrade."
@@ -47,7 +47,7 @@ def image_volumes(seen: Observed) -> list[Finding]:
 def dns(seen: Observed, demand: Demand) -> list[Finding]:
     subject = "cluster DNS"
     if not seen.knows(SERVICE):
-        return [Finding(subject, "note", "This user may not list Services.", "Use a cluster administrator.")]
+        return [Finding(subject, "note", *seen.unknown(SERVICE, "Services"))]
     servers = [
         each
         for each in seen.all(SERVICE)

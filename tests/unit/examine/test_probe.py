@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stackwright.adapters.kubernetes.errors import MissingRight
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.findings import Finding
@@ -251,6 +252,25 @@ async def test_a_refusal_is_a_finding(kind: Any) -> None:
     [one] = await examined(cluster)
     assert one.level == "problem" and "not allowed" in one.text
     assert left(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (MissingRight("a right"), "Use a cluster administrator."),
+        (TerminalError("admission webhook denied it"), "Repeat the command after that was corrected."),
+    ],
+)
+@pytest.mark.parametrize("kind", [NAMESPACE, DAEMONSET])
+async def test_only_a_missing_right_needs_an_administrator(kind: Any, error: Exception, remedy: str) -> None:
+    class Refusing(Kubelets):
+        async def apply(self, given: Any, obj: Any, manager: str) -> Any:
+            if given == kind:
+                raise error
+            return await super().apply(given, obj, manager)
+
+    [one] = await examined(Refusing())
+    assert one.remedy == remedy
 
 
 @pytest.mark.parametrize("kind", [NAMESPACE, DAEMONSET])

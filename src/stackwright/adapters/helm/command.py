@@ -22,6 +22,7 @@ from typing import Any
 import yaml
 
 from stackwright.adapters.helm import rendered
+from stackwright.adapters.helm.output import output
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
 from stackwright.core.errors import TerminalError, TransientError
@@ -169,7 +170,7 @@ class HelmCli:
                 stderr=asyncio.subprocess.PIPE,
             )
             try:
-                out, err = await asyncio.wait_for(process.communicate(), self._timeout)
+                out, err = await asyncio.wait_for(output(process), self._timeout)
             except TimeoutError:
                 raise TransientError(
                     f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was terminated"
@@ -177,7 +178,8 @@ class HelmCli:
             finally:  # also if this task is cancelled: an orphaned process would continue to write
                 if process.returncode is None:
                     process.kill()
-                    await process.wait()
+                    with contextlib.suppress(TerminalError):
+                        await output(process)
         if process.returncode != 0:
             raise failure(arguments[0], err.decode(errors="replace"))
         return out.decode()

@@ -28,6 +28,14 @@ _UNDECLARED = re.compile(r"\bstatus\.([^\s:]+): field not declared in schema")
 _QUOTED = ('Invalid value: "{', '}": ')
 
 
+class Unauthenticated(Unavailable):
+    """The API server refuses the credentials of the request, which may be renewed."""
+
+
+class MissingRight(TerminalError):
+    """The user of the request lacks a right, unlike other refusals, such as those by admission."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One request, for messages."""
@@ -55,7 +63,9 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
         return _absent(call, status, message)
     if code == 403:
         return _forbidden(call, status, message)
-    if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
+    if code == 401:
+        return Unauthenticated(f"{call}: the Kubernetes API refuses the credentials: HTTP {code} {message}")
+    if code in (408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
         # An internal error of the API server may concern this object only, as of its conversion webhook.
         kind = TransientError if code == 500 and status.get("kind") == "Status" else Unavailable
         return kind(f"{call}: the Kubernetes API returned {code}: {message}")
@@ -94,7 +104,7 @@ def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception
     group = found["group"] or "core"
     missing = f"{found['verb']} {found['resource']} of the API group {group}{found['where']}"
     account = (found["user"] or "this user").removeprefix("system:serviceaccount:")
-    return TerminalError(f"{call}: {account} lacks the RBAC permission to {missing}")
+    return MissingRight(f"{call}: {account} lacks the RBAC permission to {missing}")
 
 
 def _causes(status: Mapping[str, Any], message: str) -> str:

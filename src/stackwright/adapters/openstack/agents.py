@@ -11,11 +11,11 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
-from stackwright.adapters.openstack.transport.deadline import after, left, within
-from stackwright.adapters.threads import in_thread
+from stackwright.adapters.openstack.transport.shapes import answering
+from stackwright.adapters.threads import LibraryFailed, Workers, left
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
@@ -24,9 +24,11 @@ from stackwright.core.plan import ForgetAgents
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
+T = TypeVar("T")
 Use = tuple[str, str]  # name of an agent, and what uses it
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
+RECEIVED = 64 << 20  # bytes of all responses of a call
 CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
@@ -34,24 +36,33 @@ L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 class CloudAgents:
     """core.ports.Agents as the administrator, over the internal endpoints."""
 
+    def __init__(self) -> None:
+        self._workers = Workers()
+
     async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
         demand(admin, action.look.admin_secret)
-        until = after(LONGEST)
-        errors = await in_thread(within, until, lambda: _forget(action, admin))
+        errors = await self._call(action, lambda: _forget(action, admin))
         if set(action.agents) <= errors.keys():
             return errors
         await asyncio.sleep(CONFIRM)
-        return await in_thread(_still_listed, action, admin) | errors
+        return await self._call(action, lambda: _still_listed(action, admin)) | errors
+
+    async def _call(self, action: ForgetAgents, what: Callable[[], T]) -> T:
+        try:
+            return await self._workers.call(action.look.key[0], LONGEST, what, RECEIVED)
+        except TimeoutError:
+            raise _late() from None
 
 
 def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
     cloud = _connected(admin)
-    failures: tuple[type[Exception], ...] = (*sdk_errors(), TransientError)
+    failures = sdk_errors(LibraryFailed, TransientError)
     errors = {}
     for name in action.agents:
         try:
             _check_time()
-            APIS[action.look.service].forget(cloud, name, action.look.holders)
+            with answering():
+                APIS[action.look.service].forget(cloud, name, action.look.holders)
         except failures as error:  # the other agents do not wait
             errors[name] = message_of(error)
     return errors
@@ -64,10 +75,10 @@ def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, s
     client, which another replica may give, and a list without any agent proves nothing.
     """
     try:
-        found = {
-            registered(str(each.binary), str(each.host)) for each in APIS[action.look.service].every(_connected(admin))
-        }
-    except sdk_errors() as error:
+        with answering():
+            listed = APIS[action.look.service].every(_connected(admin))
+            found = {registered(str(each.binary), str(each.host)) for each in listed}
+    except sdk_errors(LibraryFailed) as error:
         return dict.fromkeys(action.agents, message_of(error))
     if not found:
         return dict.fromkeys(action.agents, f"{action.look.service} lists no agents at all")
@@ -75,7 +86,7 @@ def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, s
 
 
 def _connected(admin: Mapping[str, str]) -> Connection:
-    return connect(admin, admin.get("region_name") or "RegionOne", interface="internal")
+    return connect(admin, admin.get("region_name") or "RegionOne", interface="internal", bounded=True)
 
 
 def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
@@ -252,7 +263,11 @@ def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
 
 def _check_time() -> None:
     if left() <= 0:
-        raise TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
+        raise _late()
+
+
+def _late() -> TransientError:
+    return TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
 
 
 Move = Callable[[Any, Any, list[Any], list[Any]], None]

@@ -1,6 +1,6 @@
 """Images of users in a Glance store, volumes of users in a Cinder back end, and what uses agents of nodes.
 
-All requests are sent by openstacksdk in a thread.
+All requests are sent by openstacksdk in a thread. Threads are not those of other adapters: a large cloud may take long.
 """
 
 from __future__ import annotations
@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.agents import APIS
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
-from stackwright.adapters.threads import in_thread
+from stackwright.adapters.openstack.transport.shapes import answering
+from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import Inventory
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
+
+RECEIVED = 256 << 20  # bytes of all responses of an inventory; they are read one by one
+NAMES = 1 << 20  # characters of all names; the ConfigMap of the result takes no more
 
 
 class CloudContents:
@@ -25,18 +30,27 @@ class CloudContents:
 
     def __init__(self, interface: str = "internal", ca_file: str = "") -> None:
         self._interface, self._ca_file = interface, ca_file
+        self._workers = Workers()
 
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         demand(admin, action.admin_secret)
-        return await in_thread(self._held, action, admin)
+        try:
+            return await self._workers.call(action.key[0], LONGEST, lambda: self._held(action, admin), RECEIVED)
+        except TimeoutError:
+            raise _waiting(action, f"it takes longer than {LONGEST:.0f} s") from None
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         region = admin.get("region_name") or "RegionOne"
-        cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface)
+        cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface, bounded=True)
         try:
-            return gathered(action.holders, LISTS[action.service](cloud, action.holders))
-        except sdk_errors() as error:
-            raise TransientError(f"Waiting for {action.service} to list its content: {message_of(error)}") from None
+            with answering():
+                return gathered(action.holders, LISTS[action.service](cloud, action.holders))
+        except sdk_errors(LibraryFailed) as error:
+            raise _waiting(action, message_of(error)) from None
+
+
+def _waiting(action: Inventory, why: str) -> TransientError:
+    return TransientError(f"Waiting for {action.service} to list its content: {why}")
 
 
 class PublicContents:
@@ -81,9 +95,13 @@ def _name(thing: Any) -> str:
 
 def gathered(holders: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {name: [] for name in holders}
+    size = 0
     for holder, thing in pairs:
         if holder in found:
             found[holder].append(thing)
+            size += len(thing)
+        if size > NAMES:
+            raise TransientError(f"The names of what {', '.join(found)} hold exceed {NAMES >> 20} MiB")
     return {name: sorted(things) for name, things in found.items()}
 
 

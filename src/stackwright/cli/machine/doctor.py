@@ -154,12 +154,16 @@ def _place(prefix: str) -> Prefix:
 
 async def _of_cluster(asked: Asked) -> list[Finding]:
     """Findings about any cluster; one that cannot be examined is a finding, too."""
+    from stackwright.adapters.kubernetes.errors import Unauthenticated
     from stackwright.cli.cluster import CliError, explained
     from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.findings import Finding
 
     try:
         return await _elsewhere(asked)
+    except Unauthenticated as error:
+        remedy = "Log in again, or name another user by --kubeconfig or --context."
+        return [Finding("credentials", "problem", str(error), remedy)]
     except (CliError, Conflict, TerminalError, TransientError) as error:
         common.trace()
         return [Finding("cluster", "problem", explained(error), "")]
@@ -221,6 +225,7 @@ def _installed_image(operator: Object | None) -> str:
 
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
     """The objects of our kinds, or why they are not known."""
+    from stackwright.adapters.kubernetes.errors import MissingRight
     from stackwright.cloud.registry import RESOURCES
     from stackwright.core.errors import NotServed, TerminalError
     from stackwright.core.findings import Finding
@@ -233,5 +238,6 @@ async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
             text = "Stackwright is not installed on this cluster."
             return [], [Finding("operator", "note", text, "`stackwright up --kubeconfig` installs it.")]
         except TerminalError as error:
-            return [], [Finding("objects", "note", str(error), "Use a user who may list the objects of Stackwright.")]
+            remedy = "Use a user who may list the objects of Stackwright." if isinstance(error, MissingRight) else ""
+            return [], [Finding("objects", "note", str(error), remedy)]
     return objects, []

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwright.adapters.kubernetes.errors import MissingRight
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
 from stackwright.controllers.cloud.pull_secrets import OF_USERS
 from stackwright.core.errors import Conflict, TerminalError, TransientError
@@ -18,7 +19,7 @@ from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster
 from stackwright.examine.demand import Demand
 from stackwright.examine.nodes import has
-from stackwright.examine.observe import MANAGER
+from stackwright.examine.observe import ADMINISTRATOR, MANAGER
 from stackwright.examine.probe import pod
 from stackwright.examine.probe.reports import findings, reported
 
@@ -56,7 +57,7 @@ async def examine(
     try:
         await cluster.apply(NAMESPACE, pod.namespace(space), MANAGER)
     except TerminalError as error:  # nothing was created
-        return [_failed(str(error), "Use a cluster administrator.")]
+        return [_failed(error)]
     except (TransientError, Conflict):
         pass  # it may exist all the same
     found: list[Finding] = []
@@ -66,7 +67,7 @@ async def examine(
         await cluster.apply(DAEMONSET, pod.daemonset(space, image, script, places, secrets), MANAGER)
         found = findings(linux, await _watch(cluster, space, len(linux), say, pace), demand)
     except ERRORS as error:
-        found = [_failed(str(error), "Repeat the command.")]
+        found = [_failed(error)]
     finally:
         try:
             await cluster.delete(NAMESPACE, ("", space))
@@ -90,7 +91,12 @@ async def _pull_secrets(cluster: Cluster, space: str, operator: Object) -> list[
     return found
 
 
-def _failed(error: str, remedy: str) -> Finding:
+def _failed(error: Exception) -> Finding:
+    remedy = "Repeat the command after that was corrected."
+    if isinstance(error, MissingRight):
+        remedy = ADMINISTRATOR
+    elif not isinstance(error, TerminalError):
+        remedy = "Repeat the command."
     return Finding("nodes", "problem", f"They were not examined: {error}", remedy)
 
 

@@ -26,7 +26,7 @@ from stackwright.adapters.openstack.agents import (
     network_uses,
 )
 from stackwright.adapters.openstack.inventory import gathered
-from stackwright.adapters.openstack.transport.deadline import within
+from stackwright.adapters.threads import within
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import ForgetAgents, Inventory
 
@@ -414,14 +414,14 @@ async def test_the_internal_endpoints_of_the_region_are_asked(
 ) -> None:
     asked: list[Any] = []
 
-    def connect(admin: Any, region: str, **more: str) -> Any:
+    def connect(admin: Any, region: str, **more: Any) -> Any:
         asked.append((region, more))
         return cloud(Compute())
 
     monkeypatch.setattr(agents, "connect", connect)
     for given in ({}, {"region_name": "two"}):
         await CloudAgents().forget(forget("compute", "nova-compute@node9"), ADMIN | given)
-    internal = {"interface": "internal"}
+    internal = {"interface": "internal", "bounded": True}
     assert asked == [("RegionOne", internal)] * 2 + [("two", internal)] * 2
 
 

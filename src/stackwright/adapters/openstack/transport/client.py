@@ -103,12 +103,12 @@ def bound(session: Any) -> None:
         session.mount(scheme, Bounded())
 
 
-def sdk_errors() -> tuple[type[Exception], ...]:
-    """What a request by the SDK raises, for `except`; imported late, as the SDK."""
+def sdk_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """What a request by the SDK raises, and others, for `except`; imported late, as the SDK."""
     from keystoneauth1.exceptions import ClientException
     from openstack.exceptions import SDKException
 
-    return ClientException, SDKException, OSError
+    return ClientException, SDKException, OSError, *others
 
 
 def status_of(error: Exception) -> int:

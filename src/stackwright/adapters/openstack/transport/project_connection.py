@@ -20,11 +20,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
-from stackwright.adapters.openstack.transport.deadline import after, in_time, within
+from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
 from stackwright.adapters.openstack.transport.send import problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
-from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
+from stackwright.adapters.threads import LibraryFailed, after, contained, in_thread_of, within
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
 

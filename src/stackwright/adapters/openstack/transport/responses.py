@@ -24,8 +24,8 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ReadTimeoutError
 
-from stackwright.adapters.openstack.transport.deadline import TIMEOUT, left
-from stackwright.adapters.threads import LibraryFailed
+from stackwright.adapters.openstack.transport.deadline import TIMEOUT
+from stackwright.adapters.threads import LibraryFailed, count, left
 from stackwright.core.bounds import values_in
 from stackwright.core.openstack.clouds import LATE
 
@@ -159,6 +159,8 @@ def _bounded(response: Response) -> Iterator[bytes]:
         read, values = read + len(chunk), values + values_in(chunk)
         if read > LARGEST or values > VALUES:
             raise ResponseRefused(f"a response exceeds the limit of {LARGEST >> 20} MiB or {VALUES} values")
+        if not count(len(chunk)):
+            raise ResponseRefused("the responses to all requests of the call exceed the limit together")
         yield chunk
 
 

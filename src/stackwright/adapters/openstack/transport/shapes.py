@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from stackwright.adapters.openstack.transport.client import sdk_errors
 from stackwright.adapters.threads import LibraryFailed
+from stackwright.core.errors import TerminalError, TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -164,10 +165,12 @@ def _adapter(shape: type[Shape]) -> TypeAdapter[Any]:
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Context for calls of the library only: any exception but the library's own becomes LibraryFailed."""
+    """Context for calls of the library, and for code that reads what it returns: any exception but those of the library
+    and of ports becomes LibraryFailed.
+    """
     try:
         yield
-    except sdk_errors():
+    except sdk_errors(LibraryFailed, TransientError, TerminalError):
         raise
     except Exception as error:
         raise LibraryFailed(f"not a response of OpenStack ({type(error).__name__})") from error
