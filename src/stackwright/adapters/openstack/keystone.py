@@ -43,7 +43,7 @@ class KeystoneIdentity:
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         demand(admin, action.admin_secret)
-        return await self._asked(action, admin, lambda: self._looked(action, admin, password))
+        return await self._asked(action, admin, lambda: self._check(action, admin, password))
 
     async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
         """Call `what` in a thread. All its requests, and the wait for a thread, have LONGEST together."""

@@ -66,7 +66,7 @@ class Observed:
         return {**newest, **(self.before(name).get("manifests") or {})}
 
     def is_in_status(self, name: str) -> bool:
-        return name in self._told
+        return name in self._reported
 
     @cached_property
     def _reported(self) -> dict[str, Object]:
