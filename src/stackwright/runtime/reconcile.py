@@ -39,14 +39,14 @@ from stackwright.runtime.queue import KeyedQueue
 RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
 REMOTE = 64
-HELM = 32  # workers for what waits for Helm
-SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
-# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
-# asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
+HELM = 32  # workers for controllers that wait for Helm
+SHARE = 8  # maximum of either per namespace, fewer when few are free: slow clouds delay only their own namespace
+# Seconds for the observation and for each action: 300 for a call of Helm, 300 for the wait for its slot, and a margin.
+# Calls of users' OpenStacks always end earlier (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
-# Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
-# API that is unavailable, begins both anew. One that is unavailable for an object for OUTAGE seconds is reported: it
-# may reject only this request.
+# Failed observations of an object are reported after LASTS seconds and ATTEMPTS failures. A success, or an unavailable
+# API, resets both. An API that is unavailable for an object for OUTAGE seconds is reported, because it may reject only
+# these requests.
 LASTS, ATTEMPTS, OUTAGE = 15.0, 3, 300.0
 log = structlog.get_logger()
 
@@ -59,7 +59,7 @@ def _shared(controller: Controller) -> bool:
 class _Unobserved:
     """Failed observations of an object.
 
-    away  when the API was unavailable first
+    away  time of the first error of an unavailable API
     """
 
     since: float = 0.0
@@ -82,7 +82,7 @@ class Runtime:
         events = Events(self.controllers.values(), store, queue)
         self._lists = lists = Lists(ports.cluster, store, events, self.ends)
         self.kinds = events.kinds
-        # What watches call.
+        # Callbacks of watches.
         self.on_event = events.on_event
         self.load, self.listing, self.on_listed = lists.load, lists.listing, lists.on_listed
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
@@ -104,7 +104,7 @@ class Runtime:
             self.queue.done(item)
 
     async def _work_shared(self, group: asyncio.TaskGroup, pool: str, workers: int) -> None:
-        """All workers of the shares of a pool: a task for each item, as long as it is worked on."""
+        """All workers for the shares of a pool: one task per item in progress."""
         free = asyncio.Semaphore(workers)
         while True:
             await free.acquire()
@@ -173,9 +173,9 @@ class Runtime:
         return "waiting" if isinstance(error, TransientError) else "refused"
 
     async def _tell_unobserved(self, controller: Controller, item: Item, error: Failure | Conflict) -> None:
-        """Report an error that the cycle did not report, of the observation or the report itself, if it lasts.
+        """Report an error of the observation or of the report itself, which the cycle did not report, if it lasts.
 
-        An API server that starts refuses for a moment. One that is unavailable rarely takes the report either.
+        An API server refuses requests briefly while it starts, and rarely accepts the report while it is unavailable.
         """
         failures, now = self._unobserved.setdefault(item, _Unobserved()), asyncio.get_running_loop().time()
         if isinstance(error, Unavailable):
@@ -192,9 +192,11 @@ class Runtime:
             failures.reported |= await self._tell(controller, item[1], failed(error), reason)
 
     async def _tell(self, controller: Controller, key: Key, told: Condition, reason: str) -> bool:
-        """Report why the cycle failed: in Ready if this controller owns it, else by an Event with this reason, if any.
+        """Report a failure of the cycle: in Ready if this controller owns it, else by an Event with this reason, if
+        any.
 
-        All other fields of the status keep their values, and the next success replaces Ready. False if it failed.
+        All other fields of the status keep their values, and the next success replaces Ready. Returns False if the
+        report failed.
         """
         try:
             obj = await self.reader.get(controller.kind, key)
