@@ -1,4 +1,4 @@
-"""Images of users in a Glance store, volumes of users in a Cinder back end, and what uses agents of nodes.
+"""Images of users in a Glance store, volumes of users in a Cinder back end, and uses of agents of nodes.
 
 All requests are sent by openstacksdk in a thread.
 """
@@ -40,7 +40,9 @@ class CloudContents:
 
 
 class PublicContents:
-    """The same from outside the cluster. `ask` returns the cloud's access data and is called only when needed."""
+    """core.ports.Contents from outside the cluster. `ask` returns the cloud's access data and is called only when
+    needed.
+    """
 
     def __init__(self, ask: Callable[[], Awaitable[Access]]) -> None:
         self._ask = ask
@@ -55,7 +57,7 @@ class PublicContents:
 
 
 def images(cloud: Connection) -> Iterable[tuple[str, str]]:
-    """(store, image) pairs; an image in several stores survives the loss of one, so it is left out."""
+    """(store, image) pairs; an image in several stores survives the loss of one, so it is omitted."""
     for image in cloud.image.images():
         # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
         stores = [name.strip() for name in str((image.properties or {}).get("stores", "")).split(",") if name.strip()]

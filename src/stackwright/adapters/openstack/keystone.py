@@ -47,7 +47,7 @@ class KeystoneIdentity:
         return await self._asked(admin, lambda: self._looked(action, admin, password))
 
     async def _asked(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
-        """Call `what` in a thread. All its requests, and the wait for a slot, have LONGEST together."""
+        """Call `what` in a thread. Its requests and the wait for a slot together time out after LONGEST."""
         until = after(LONGEST)
         try:
             async with asyncio.timeout(LONGEST + GRACE), self._slots:
@@ -99,7 +99,7 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
     name = spec["username"]
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    # Without this option, a client who knows the name could lock the service out by failed logins.
+    # Without this option, a client that knows the name could lock the service out by failed logins.
     options = {"ignore_lockout_failure_attempts": True}
     if user is None:
         user = identity.create_user(
@@ -216,7 +216,7 @@ def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception
         secret = "/".join(action.admin_secret)
         return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     message = message_of(error)
-    if status == 409:  # another service created a shared entry first; the next try finds it
+    if status == 409:  # another service created a shared entry first; the retry finds it
         return TransientError(f"{where}: another client created it at the same time: {message}")
     if 400 <= status < 500 and status not in (404, 408, 429):
         return TerminalError(f"{where} refuses to {action.target}: HTTP {status} {message}")

@@ -24,7 +24,7 @@ class Subscription:
     kinds  types of resources that the object can have
     waits  the object waits for a change, so the cloud is listed often; otherwise only as often as drift detection needs
     begun  resources may have been created for it already, perhaps by an earlier process or in another cluster
-    serves names of those that wait for its decisions; for each new one, the lists must be newer than its first look
+    serves names of objects that wait for its decisions; with a new name, only lists after this look are valid
     """
 
     controller: str

@@ -63,10 +63,10 @@ def connect(
 
 
 class _Login:
-    """The lock of keystoneauth's log-in; raises Unauthorized where a thread would deadlock with itself.
+    """The lock of keystoneauth's log-in; raises Unauthorized instead of a deadlock of a thread with itself.
 
-    keystoneauth repeats a version discovery that is answered with 401 with a token, even the discovery at the start of
-    a log-in. A log-in whose discovery fails continues with the version in auth_url.
+    If a version discovery gets 401, keystoneauth repeats it with a token, even the discovery at the start of a log-in.
+    A log-in whose discovery fails continues with the version in auth_url.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ def bound(session: Any) -> None:
 
 
 def sdk_errors() -> tuple[type[Exception], ...]:
-    """What a request by the SDK raises, for `except`; imported late, as the SDK."""
+    """The exceptions of requests by the SDK, for `except`; imported late, like the SDK."""
     from keystoneauth1.exceptions import ClientException
     from openstack.exceptions import SDKException
 
