@@ -1,7 +1,7 @@
 """Errors of the Kubernetes API as the operator's three classes: TransientError, TerminalError, Conflict.
 
 The Status object of the API has all causes of a refusal; authors of manifests need all of them at once, so none is
-dropped. An error that passes by itself (a namespace that is being created, an API server that starts) is
+dropped. An error that resolves by itself (a namespace that is being created, an API server that starts) is
 TransientError.
 """
 
@@ -46,7 +46,7 @@ class Call:
 
 
 def error_of(call: Call, code: int, body: bytes) -> Exception:
-    """The exception for a response that is no success."""
+    """The exception for an error response."""
     status = _status(body)
     message = str(status.get("message") or f"HTTP {code}")
     if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # another object has its name
@@ -56,7 +56,7 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
     if code == 403:
         return _forbidden(call, status, message)
     if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
-        # An internal error of the API server may concern this object only, as of its conversion webhook.
+        # An internal error of the API server may concern this object only, such as an error of its conversion webhook.
         kind = TransientError if code == 500 and status.get("kind") == "Status" else Unavailable
         return kind(f"{call}: the Kubernetes API returned {code}: {message}")
     text = f"{call}: {_causes(status, message)}"
@@ -74,7 +74,9 @@ def _status(body: bytes) -> Mapping[str, Any]:
 
 
 def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
-    """Conflict if the object itself is gone, TransientError if its namespace is missing, NotServed if its kind is."""
+    """Conflict if the object does not exist; if its namespace does not, TransientError; if its kind is not served,
+    NotServed.
+    """
     details = status.get("details") or {}
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
         return TransientError(f"{call}: namespace {details.get('name')} does not exist")
