@@ -34,7 +34,8 @@ class Ages:
     def of(self, name: Hashable, state: Hashable, known: float = 0.0) -> float:
         """Seconds since `name` was first seen in this state.
 
-        known  age in seconds recorded by an earlier process; used when this process sees the name for the first time
+        known  age in seconds recorded by an earlier process; used when this process observes the name for the first
+               time
         """
         now = self._monotonic()
         before = self._since.get(name)

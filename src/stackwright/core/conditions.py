@@ -1,7 +1,7 @@
 """Conditions as values: how a controller reports its observations, and how the worst of them becomes `Ready`.
 
-Controllers report Ready and their stages. `with_progress` derives what kstatus (sigs.k8s.io/cli-utils) reads beside
-Ready: exactly one of Ready, Reconciling and Stalled is True. Reasons that begin with "Blocked", and those in
+Controllers report Ready and their stages. `with_progress` adds the conditions that kstatus (sigs.k8s.io/cli-utils) also
+reads: exactly one of Ready, Reconciling and Stalled is True. Reasons that begin with "Blocked", and those in
 ENDED_BY_USER, mean that a user must act; all others resolve by themselves. Messages are stable: `steady` removes parts
 that differ between attempts, so an unchanged state causes no write.
 """

@@ -57,7 +57,7 @@ class StillMissing(TransientError):
 
 
 class TerminalError(Exception):
-    """A terminal error: an external system rejects the request until it is changed; the text says what to change.
+    """A terminal error: an external system rejects the request until it is changed; the text names the required change.
 
     Retried slowly, or after `after` seconds.
     """

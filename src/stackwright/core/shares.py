@@ -39,7 +39,7 @@ class Shares(Generic[T]):
 
     @property
     def unused(self) -> bool:
-        """Whether nothing is held or waiting."""
+        """Whether no item is in progress or waiting."""
         return not self._turns
 
     def wait(self, user: str, item: T, size: int = 1, rank: int = 0) -> None:

@@ -1,6 +1,4 @@
-"""Maps changed objects to keys in the queue. Nothing else happens on an event, so a burst of events costs one
-reconcile.
-"""
+"""Maps changed objects to keys in the queue. An event has no other effect, so a burst of events costs one reconcile."""
 
 from __future__ import annotations
 

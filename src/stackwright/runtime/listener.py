@@ -1,8 +1,8 @@
 """Accepts connections within limits of memory and file descriptors, before any data of a client is read.
 
-asyncio's own servers begin a TLS handshake for each connection at once, which uses 300 KiB for up to a minute.
-Here handshakes share slots fairly by client address; the latest connection of an address is first, because its client
-has waited least. If there are too many connections, one of the address with most connections is closed.
+asyncio's own servers begin a TLS handshake for each connection at once, which uses 300 KiB for up to a minute. Here
+handshakes share slots fairly by client address; the latest connection of an address is first, because its client has
+waited least. If the number of connections exceeds the limit, one of the address with most connections is closed.
 """
 
 from __future__ import annotations

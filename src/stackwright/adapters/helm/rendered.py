@@ -1,8 +1,8 @@
 """The post-renderer of Helm: returns the rendered manifest unchanged if all its objects may belong to the release.
 
-Helm runs this program after it rendered a chart and before it writes anything, and applies what this program prints. If
-it fails, Helm stops. So the checked text is the applied one, and nothing is rendered twice. Hooks are not checked: Helm
-is called with `--no-hooks`.
+Helm runs this program after it rendered a chart and before it writes any object, and applies the output of this
+program. If it fails, Helm stops. So the checked text is the applied one, and nothing is rendered twice. Hooks are not
+checked: Helm is called with `--no-hooks`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names in registries. Everything is checked before it becomes part of a URL or of a path."""
+"""Names in registries. Each is checked before it becomes part of a URL or of a path."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ class TypeFacts:
     compared  fields that were set at creation, and are restored when other clients change them
     filters   field of a reference's filter → filter of the API
     built     state of a resource that can be used; a type without such a state changes by requests only
-    gone      states of listed resources that count as deleted
+    gone      states of listed resources that are treated as deleted
     parent    the resource whose deletion deletes it; resources that other clients add to a parent of ours are deleted
     attached  the resource to which it can be attached; it is observed with that one and outlives it
-    detached  its fields while it is attached to nothing
+    detached  values of its fields while it is not attached
     needs     field of a create request → type of the resources that it names, which cannot be deleted before this one;
               after a dot, the field of each item of a list
     named     whether other objects contain its id

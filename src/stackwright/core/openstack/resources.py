@@ -74,7 +74,7 @@ class ProjectView:
 
     settled  no earlier request can still be in progress, so a resource of a listed type that is absent here does not
              exist
-    unseen   types that were not listed: for objects that wait for nothing, types other than server are listed rarely
+    unseen   types that were not listed: for objects that do not wait, types other than server are listed rarely
     place    project id, followed by @region if the credentials name a region; empty before the first response of the
              cloud
     """

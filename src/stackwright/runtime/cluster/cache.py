@@ -1,8 +1,8 @@
 """Cache of watched objects by kind and key, so that `observe` needs no API calls.
 
 Objects are reduced before they are stored. In particular no value of a Secret is stored: decisions need only the names
-of its keys, and the cause of a failed Helm release. A write goes to the API server and its response is stored, so that
-a controller sees its own writes.
+of its keys, and the cause of a failed Helm release. Writes are sent to the API server and their responses are stored,
+so that a controller reads its own writes.
 
 The higher of two versions of an object is the newer one. A list with a lower version than the one known before the list
 began proves that etcd was restored from a snapshot. Then the list is valid.

@@ -21,7 +21,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key, Object
 
-SILENT = 600.0  # seconds without events after which a watch counts as dead
+SILENT = 600.0  # seconds without events after which a watch is treated as dead
 PAUSE = 5.0  # seconds from the failure of a watch to its restart
 OnListed = Callable[[Kind, set[Key], str], Awaitable[None]]
 Watched = tuple[Kind, str]  # with a namespace, empty for all

@@ -51,7 +51,7 @@ class Shape:
     keys: tuple[str, ...] | None = None
     schema: Mapping[str, Any] | None = None
 
-    @functools.cache  # noqa: B019 - shapes live as long as the schemas, which is the whole process
+    @functools.cache  # noqa: B019 - shapes and schemas are kept until the end of the process
     def field(self, name: str) -> Shape:
         if self.builtin:
             return _builtin(name)

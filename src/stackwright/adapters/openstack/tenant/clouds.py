@@ -183,8 +183,8 @@ class OpenStackClouds:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 now, what = time.monotonic(), _changed(call)
                 self._unsure[call.uid, what] = now + SETTLE
-                # An earlier look would succeed, although it would only show that nothing is settled: that would
-                # hide this error and reset the backoff.
+                # An earlier look would succeed, although it would only show an unsettled state. That would hide this
+                # error and reset the backoff.
                 shown = self._lists.prove(project, what, now + SETTLE)
                 error.after = max(error.after or 0.0, shown - now)
                 asking.waits = asking.waits and max(asking.waits, shown)  # until then the watch runs

@@ -39,7 +39,9 @@ class ConcurrencyLimiter:
     """Times are those of a monotonic clock; slots are held by uid."""
 
     def __init__(self, busy: str, least: int, most: int) -> None:
-        """`busy`: what is in progress, for waiting callers; `least`: initial and lowest limit; `most`: highest one."""
+        """`busy`: description of the requests in progress, for messages; `least`: initial and lowest limit; `most`:
+        highest one.
+        """
         self._busy, self._least, self._most = busy, least, most
         self._limit, self._quickest = float(least), LONG
         self._turns: dict[str, _Slot] = {}

@@ -23,11 +23,11 @@ FORGET = 3600.0  # seconds without a look until an object is dropped; objects lo
 
 @dataclass
 class SubscriptionState:
-    """known   its first look preceded all its requests, so this process knows all requests for it. An object
-        that returns after its entry expired is not known; it only waits until requests of an earlier process settle
+    """known   its first look preceded all its requests, so all of them were sent by this process. An object that
+        returns after its entry expired is not known; it only waits until requests of an earlier process settle
     looked  time of its last look
     doubted time when it was last woken because a list lacked a resource
-    served  time when a name was last added to what it serves
+    served  time when a name was last added to its `serves`
     waits   time until which it is treated as waiting
     """
 
@@ -133,7 +133,7 @@ class Project:
         return self.snapshot.does(what, settled)
 
     def trim(self) -> None:
-        """Drop the oldest answers until the cache fits into ANSWERS."""
+        """Drop the oldest responses until the cache fits into ANSWERS."""
         weight = sum(each.weight for each in self.answers.values())
         if weight <= ANSWERS:
             return

@@ -198,7 +198,7 @@ class Snapshot:
         return max(self.fresh.get(what, never), self.peeked if what == "server" else never)
 
     def peek(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
-        """Store ids of ACTIVE servers; returns what changed. A server that was not ACTIVE loses its outdated facts."""
+        """Store ids of ACTIVE servers; returns those that changed, without their outdated facts."""
         known = (self.things.get(("server", id_)) for id_ in active)
         news = [thing for thing in known if thing and thing.state != ACTIVE and not _leaving(thing)]
         changed = self.merge((replace(thing, state=ACTIVE, facts=_lasting(thing)) for thing in news), began)

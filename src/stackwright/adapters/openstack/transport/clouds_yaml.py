@@ -4,7 +4,7 @@ The SDK takes an entry as arguments, some of which name code to run or files of 
 allow-list, and values are strings, numbers and booleans. The text is limited in size, depth and number of values, and
 has no aliases, which would expand a short text into a large one.
 
-Parsing holds Python's lock, so it delays everything in the operator. libyaml counts the values before Python creates
+Parsing holds Python's lock, so it delays all tasks of the operator. libyaml counts the values before Python creates
 them; a text of 64 KiB then costs at most about 40 ms.
 """
 

@@ -2,7 +2,7 @@
 
 The key of a connection is a digest of all data that determine its target and its user: the entry, the region and the CA
 certificate. A Secret is read again after READ_AGAIN seconds, and at once after a refused log-in. It is parsed again
-only if it changed, even if it is invalid, because parsing delays everything in the operator.
+only if it changed, even if it is invalid, because parsing delays all tasks of the operator.
 """
 
 from __future__ import annotations
