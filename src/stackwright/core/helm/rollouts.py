@@ -44,7 +44,7 @@ def counts(workloads: Iterable[Object]) -> dict[str, int]:
 
 
 def own_pods(workload: Object, pods: Iterable[Object]) -> list[Object]:
-    """The pods of a workload, by owner: DaemonSets for single nodes have the same selector as the common one."""
+    """The pods of a workload. Owners are compared: DaemonSets for single nodes have the selector of the common one."""
     found = pods_of(workload, pods)
     if workload["kind"] == "Deployment":  # its pods belong to its ReplicaSets
         return found

@@ -130,8 +130,8 @@ class Inventory(Action):
 class ForgetAgents(Action):
     """Deletes the records of unused agents whose nodes left the cloud, after their routers and networks were moved to
     other agents. Writes the outcome to the ConfigMap of the inventory: held.json, agent → its uses, as texts, or the
-    error (none for a deleted agent); since, the time of the first attempt with this outcome. An error does not fail the
-    action, because no other action depends on it.
+    error (none for a deleted agent); since, the time of the first attempt with this outcome. Such an error does not
+    fail the action, because no other action depends on it.
 
     look    the inventory of all leaving agents, to which no routers or networks are moved. Its digest is the time of
             the outcome
