@@ -66,7 +66,7 @@ class LocalDirectories:
                 raise TerminalError(f"{self._root / name} exists and is not a directory")
             directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
             try:
-                # A directory that kubelet has given to a group keeps its mode.
+                # A directory whose group kubelet has set keeps its mode.
                 if stat.S_IMODE(os.fstat(directory).st_mode) == UNFINISHED:
                     os.fchmod(directory, MODE)
                 os.fsync(directory)

@@ -30,7 +30,7 @@ OPTION = "GRANT OPTION"  # not part of ALL
 _SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
 # Log-in or privileges denied; the numbers in _NOT_YET are from a server that is not (yet) a working primary.
 _DENIED = {1044, 1045, 1227, 1698}
-# MariaDB answers 1045 or 1698 for an unknown user, too, to hide whether a user exists.
+# MariaDB returns 1045 or 1698 for an unknown user, too, to hide whether a user exists.
 NO_LOGIN, NO_DATABASE = (1045, 1698), (1044, 1049)
 _NOT_YET = {
     1040: "too many connections",
@@ -159,8 +159,9 @@ def check_queries(action: SqlAccount) -> dict[str, Statement]:
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     """Statements that revoke roles, and privileges on all databases or on databases that the spec does not name.
 
-    They exist because the spec named the database before, an earlier version granted privileges on a pattern, or an
-    administrator granted more. `grants` is from SHOW GRANTS. Databases and privileges on tables are kept.
+    Such privileges exist because the spec named the database before, an earlier version granted privileges on a
+    pattern, or an administrator granted more. `grants` is from SHOW GRANTS. Databases and privileges on tables are
+    kept.
     """
     grants = list(grants)
     for role in filter(None, map(_ROLE.match, grants)):
@@ -169,7 +170,7 @@ def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
     for pattern, held in _held(action, grants):
         if pattern not in names:
-            # To revoke privileges that the account does not hold would be an error.
+            # Revoking privileges that the account does not have is an error.
             yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
 
 

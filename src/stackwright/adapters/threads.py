@@ -31,11 +31,11 @@ T = TypeVar("T")
 
 
 class LibraryFailed(RuntimeError):
-    """A library raised a BaseException that is no Exception."""
+    """A library raised an exception of another kind than its own."""
 
 
 def contained(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call `function`; raises Exceptions only."""
+    """Call `function`. Raises LibraryFailed instead of a BaseException that is no Exception."""
     with _lock:
         _calls[0] += 1
     try:
@@ -50,7 +50,7 @@ def contained(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def busy() -> bool:
-    """Whether a call is in progress, also one whose caller was cancelled: a thread cannot be interrupted."""
+    """Whether a call is in progress, including one whose caller was cancelled: a thread cannot be interrupted."""
     return _calls[0] > 0
 
 
@@ -60,7 +60,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
 
 
 async def in_thread_of(executor: Executor, function: Callable[[], T]) -> T:
-    """The same in a thread of the executor."""
+    """A contained call in a thread of the executor."""
     return await asyncio.get_running_loop().run_in_executor(executor, lambda: contained(function))
 
 

@@ -52,12 +52,12 @@ class Cluster(Reader, Protocol):
     """The Kubernetes API."""
 
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply; unknown fields are errors. Raises TerminalError when the object is invalid. With a uid or
-        a resourceVersion in its metadata, Conflict unless that is the object.
+        """Server-side apply; unknown fields are errors. Raises TerminalError if the object is invalid, and Conflict if
+        its metadata has a uid or a resourceVersion that the stored object does not have.
         """
 
     async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """A new object. Raises Conflict if one of its name exists."""
+        """Create an object. Raises Conflict if one of this name exists."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         """Server-side apply of the status subresource. Raises UndeclaredStatus if the CRD lacks some of its fields."""
@@ -66,7 +66,7 @@ class Cluster(Reader, Protocol):
         """JSON merge patch; if it contains metadata.resourceVersion, it raises Conflict when the object changed."""
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
-        """Delete in the background; an absent object is fine. With a uid: Conflict when another one has its name."""
+        """Delete in the background; an absent object is not an error. Raises Conflict if the object has another uid."""
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         """Record an Event about an object."""
@@ -109,7 +109,7 @@ class Provider(Protocol[A]):
         """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
         checked.
 
-        password  None: only check that the names exist, which never change, not the password or the rights
+        password  None: check only that the names exist, which never change, and not the password or the rights
         """
 
 
@@ -135,15 +135,15 @@ class Unchecked:
 
 class Contents(Protocol):
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        """Back end → names of the images or volumes in it; agent → what uses it, in words. Raises TransientError if the
-        service does not answer.
+        """Back end → names of the images or volumes in it; agent → its uses, as texts. Raises TransientError if the
+        service does not respond.
         """
 
 
 class Agents(Protocol):
     async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
-        """Delete the records of agents; an absent one is not an error. Returns agent → error of those that remain, or
-        of which no second answer, seconds later, proves that they are absent.
+        """Delete the records of agents; an absent one is not an error. Returns agent → error for agents that remain,
+        and for those whose absence a second list, seconds later, does not prove.
 
         Raises TransientError or TerminalError if none could be deleted.
         """
@@ -153,7 +153,7 @@ class Directories(Protocol):
     """Directories of this node, all directly below one root; any other path raises TerminalError."""
 
     async def make(self, path: str) -> None:
-        """Creates a directory that only root can access, with any umask, and syncs it. An existing one is kept."""
+        """Create a directory that only root can access, whatever the umask, and sync it. An existing one is kept."""
 
     async def remove(self, path: str) -> None:
         """Remove a directory with its content; an absent one is not an error."""
@@ -209,7 +209,7 @@ class Entropy(Protocol):
 
 @dataclass(frozen=True)
 class Ports:
-    """All ports, for the executor, which passes the fence before each action."""
+    """All ports, for the executor, which calls `fence` before each action."""
 
     cluster: Cluster
     helm: Helm

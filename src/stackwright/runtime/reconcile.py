@@ -52,7 +52,7 @@ def _shared(controller: Controller) -> bool:
 class _Unobserved:
     """Failed observations of an object.
 
-    away  when the API was unavailable first
+    away  time of the first error of an unavailable API
     """
 
     since: float = 0.0
@@ -75,7 +75,7 @@ class Runtime:
         events = Events(self.controllers.values(), store, queue)
         self._lists = lists = Lists(ports.cluster, store, events, self.ends)
         self.kinds = events.kinds
-        # What watches call.
+        # Callbacks of watches.
         self.on_event = events.on_event
         self.load, self.listing, self.on_listed = lists.load, lists.listing, lists.on_listed
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
@@ -99,7 +99,7 @@ class Runtime:
             self.queue.done(item)
 
     async def _work_shared(self, group: asyncio.TaskGroup, pool: str, workers: int) -> None:
-        """All workers of the shares of a pool: a task for each item, as long as it is worked on."""
+        """All workers for the shares of a pool: one task per item in progress."""
         free = asyncio.Semaphore(workers)
         while True:
             await free.acquire()
@@ -168,9 +168,9 @@ class Runtime:
         return "waiting" if isinstance(error, TransientError) else "refused"
 
     async def _tell_unobserved(self, controller: Controller, item: Item, error: Failure | Conflict) -> None:
-        """Report an error that the cycle did not report, of the observation or the report itself, if it lasts.
+        """Report an error of the observation or of the report itself, which the cycle did not report, if it lasts.
 
-        An API server that starts refuses for a moment. One that is unavailable rarely takes the report either.
+        An API server refuses requests briefly while it starts, and rarely accepts the report while it is unavailable.
         """
         failures, now = self._unobserved.setdefault(item, _Unobserved()), asyncio.get_running_loop().time()
         if isinstance(error, Unavailable):
@@ -187,9 +187,11 @@ class Runtime:
             failures.reported |= await self._tell(controller, item[1], failed(error), reason)
 
     async def _tell(self, controller: Controller, key: Key, told: Condition, reason: str) -> bool:
-        """Report why the cycle failed: in Ready if this controller owns it, else by an Event with this reason, if any.
+        """Report a failure of the cycle: in Ready if this controller owns it, else by an Event with this reason, if
+        any.
 
-        All other fields of the status keep their values, and the next success replaces Ready. False if it failed.
+        All other fields of the status keep their values, and the next success replaces Ready. Returns False if the
+        report failed.
         """
         try:
             obj = await self.reader.get(controller.kind, key)

@@ -1,4 +1,4 @@
-"""The `helm` program: one process per release, several in parallel, none of them waits for pods.
+"""Runs the `helm` program: one process per release, several in parallel, without waiting for pods.
 
 Each process gets its values in a file that only its owner can read, and the cache, config and data folders of this
 object, so the user's Helm settings have no effect. Helm's error output is reduced to the lines that name the cause.
@@ -36,18 +36,18 @@ from stackwright.slots import FairSlots
 KUBERNETES = f"{OLDEST_TEXT}.0"  # without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
-_POST_RENDER = "error while running post render"  # without _REFUSED, such as a process that was killed
+_POST_RENDER = "error while running post render"  # without _REFUSED, for example of a killed process
 _REFUSED = re.compile(f"^{re.escape(rendered.REFUSED)}(.*)$", re.MULTILINE)
 Check = Callable[[], Awaitable[None]]
 
 LIBRARY = "\ntype: library"  # in Chart.yaml
 PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
-# The watch of Secrets sees only those with our label.
+# The watch of Secrets selects our label.
 WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
 class ConcurrencyLimit:
-    """At most `parallel` at once, and `share` of one namespace, in fair shares of the namespaces (`slots`)."""
+    """At most `parallel` concurrent calls, `share` of them for one namespace, shared fairly by namespaces (`slots`)."""
 
     def __init__(self, parallel: int, share: int) -> None:
         self._slots = FairSlots(parallel, share)
@@ -81,7 +81,7 @@ class HelmCli:
         fence: Fence = unfenced,
     ) -> None:
         """share: how many of the `parallel` processes may be for one namespace; None for all
-        records: reads, without a cache, the records of releases to check them; None where these and charts are trusted
+        records: reads the records of releases, without a cache, for checks; None if records and charts are trusted
         fence: called before each start of Helm, which may have waited long for its slot
         """
         self._charts = charts
@@ -137,7 +137,7 @@ class HelmCli:
         return str(folder / name)
 
     def _guard(self, namespace: str, chart: str) -> tuple[str, ...]:
-        """Options by which Helm applies only objects that may belong to the release, and runs no hooks."""
+        """Options with which Helm applies only objects that may belong to the release, and runs no hooks."""
         if self._records is None:
             return ()
         rights = rendered.PRIVILEGED if chart in self._privileged else rendered.PLAIN
@@ -156,7 +156,7 @@ class HelmCli:
         return check
 
     async def _run(self, namespace: str, *arguments: str, check: Check | None = None) -> str:
-        """check: must hold when Helm starts, so it runs after the wait for a slot."""
+        """check: runs after the wait for a slot, directly before Helm starts; raises an error to prevent the start."""
         async with self._slots.of(namespace, self._timeout):
             if check is not None:
                 await check()

@@ -21,7 +21,7 @@ from stackwright.core.ports import Reader
 async def check_records(reader: Reader, release: Key, revision: int = 0, manifest: str | None = None) -> None:
     """Raise TerminalError unless all records of a release hold only objects that may belong to it.
 
-    reader    without a cache, since it must read what Helm will read
+    reader    without a cache, since it must read the same records as Helm
     revision  target of a rollback, if any; Helm finds it by the name of its Secret, and the other ones by labels
     manifest  digest that the target must have
     """

@@ -1,7 +1,7 @@
 """Errors of the Kubernetes API as the operator's three classes: TransientError, TerminalError, Conflict.
 
 The Status object of the API has all causes of a refusal; authors of manifests need all of them at once, so none is
-dropped. An error that passes by itself (a namespace that is being created, an API server that starts) is
+dropped. An error that resolves by itself (a namespace that is being created, an API server that starts) is
 TransientError.
 """
 
@@ -54,7 +54,7 @@ class Call:
 
 
 def error_of(call: Call, code: int, body: bytes) -> Exception:
-    """The exception for a response that is no success."""
+    """The exception for an error response."""
     status = _status(body)
     message = str(status.get("message") or f"HTTP {code}")
     if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # another object has its name
@@ -84,7 +84,9 @@ def _status(body: bytes) -> Mapping[str, Any]:
 
 
 def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
-    """Conflict if the object itself is gone, TransientError if its namespace is missing, NotServed if its kind is."""
+    """Conflict if the object does not exist; if its namespace does not, TransientError; if its kind is not served,
+    NotServed.
+    """
     details = status.get("details") or {}
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
         return TransientError(f"{call}: namespace {details.get('name')} does not exist")

@@ -1,8 +1,8 @@
-"""Agents of nodes, by openstacksdk: what uses them, and the deletion of their records.
+"""Agents of nodes, by openstacksdk: their uses, and the deletion of their records.
 
-With a compute service, Nova deletes its resource provider in Placement, its host's mapping to a cell and its entries in
-aggregates; it refuses while servers or migrations need the host. With an agent, Neutron deletes what is scheduled to
-it, and does not schedule that elsewhere, so routers and networks are moved before.
+With a compute service, Nova also deletes its resource provider in Placement, its host's mapping to a cell and its
+entries in aggregates; it refuses the deletion while servers or migrations need the host. With an agent, Neutron deletes
+the assignments of its routers and networks and does not reschedule them, so they are moved before.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
 
 
 def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
-    """Agent → error, of those that a second answer does not prove to be forgotten.
+    """Agent → error, for agents whose deletion a second list does not confirm.
 
-    A replica of an API that has just started may answer a list with 200 and no items. So the answer is that to another
-    client, which another replica may give, and a list without any agent proves nothing.
+    A replica of an API that has just started may return an empty list with 200. So the list is requested over a new
+    connection, which may reach another replica, and an empty list proves nothing.
     """
     try:
         with answering():
@@ -114,7 +114,7 @@ def _services(cloud: Connection, name: str) -> list[Any]:
 
 
 def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
-    """What uses these agents, which all leave: none of them takes over what another one hosts."""
+    """Uses of these agents. All of them leave, so none takes over routers or networks of another."""
     for name in names:
         for agent in _agents(cloud, name):
             if agent.is_alive:
@@ -126,7 +126,7 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
 
 
 def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
-    """Delete an agent after what it hosts was moved to others, of which none is `leaving`."""
+    """Delete an agent after its routers or networks were moved to agents that are not `leaving`."""
     for agent in _agents(cloud, name):
         if agent.is_alive:
             raise TransientError("it reports again")
@@ -143,7 +143,7 @@ def _agents(cloud: Connection, name: str) -> list[Any]:
 
 
 def _only(name: str, listed: Iterable[Any]) -> list[Any]:
-    """The agents of that name, whatever the filters of the request left."""
+    """The agents of that name, because the API may ignore the filters of the request."""
     return [each for each in listed if registered(str(each.binary), str(each.host)) == name]
 
 
@@ -153,7 +153,7 @@ def _others(cloud: Connection, agent: Any) -> list[Any]:
 
 
 def _successors(agents: list[Any], leaving: Collection[str]) -> list[Any]:
-    """Those that can take over what another agent hosts: an agent that leaves may be alive for a moment."""
+    """The agents that can take over resources of another. A leaving agent, which may be alive briefly, cannot."""
     stay = [each for each in agents if registered(str(each.binary), str(each.host)) not in leaving]
     return [each for each in stay if each.is_alive and each.is_admin_state_up]
 
@@ -169,8 +169,8 @@ def _networks(network: Any, agent: Any) -> list[Any]:
 def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all routers to successors of their agent, each to the one with the fewest.
 
-    Neutron requires that a router is removed from its agent before another one gets it, unless it is in high
-    availability. A crash in between leaves it without one, so all routers without an agent are scheduled.
+    Neutron requires that a router is removed from its agent before it is added to another, unless it is an HA router. A
+    crash in between leaves it without an agent, so all routers without an agent are scheduled.
     """
     own = {router.id: router for router in _routers(network, agent)}
     if not successors:
@@ -196,7 +196,7 @@ def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[
         remove(router)
         try:
             add(router)
-        except Exception:  # back to its agent, which may return: no other one would serve it
+        except Exception:  # restore it on its agent, which may return: no other agent would serve it
             with suppress(*sdk_errors()):
                 _send(network.post, f"/agents/{agent.id}/l3-routers", json={"router_id": router.id})
             raise
@@ -207,8 +207,8 @@ def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[
 def _move_networks(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all networks to successors of their agent that do not have them, each to the one with the fewest.
 
-    When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next one; when the
-    agent is deleted, it does not.
+    When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next agent. When the
+    agent is deleted, Neutron does not.
     """
     own = _networks(network, agent)
     if not successors:
@@ -225,7 +225,7 @@ def _move_networks(network: Any, agent: Any, others: list[Any], successors: list
 
 
 def _fewest(successors: Iterable[Any], hosted: Mapping[str, Collection[str]], moved: str) -> Any | None:
-    """The agent that hosts the fewest of those that do not host this one; None if all do."""
+    """The agent with the fewest resources among those that do not host this one; None if all do."""
     free = [each for each in successors if moved not in hosted[each.id]]
     return min(free, key=lambda each: len(hosted[each.id]), default=None)
 
@@ -236,9 +236,9 @@ def _refuse_to_strand(hosted: Collection[Any], what: str) -> None:
 
 
 def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None:
-    """Move each thing by itself, while there is time: one that Neutron refuses to move does not hold up the others.
+    """Move each resource separately until the deadline, and continue after a refusal.
 
-    Raises TransientError that names those, and the error of a Neutron that does not respond, which ends all moves.
+    Raises TransientError with the refused resources, and at once the error of a Neutron that does not respond.
     """
     from openstack.exceptions import SDKException
 
@@ -255,7 +255,7 @@ def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None
 
 
 def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
-    """The SDK's own methods for these requests ignore errors."""
+    """Send a request and raise its error, which the SDK's own methods for these requests ignore."""
     from openstack.exceptions import raise_from_response
 
     raise_from_response(method(path, **body))

@@ -1,4 +1,4 @@
-"""Images of users in a Glance store, volumes of users in a Cinder back end, and what uses agents of nodes.
+"""Images of users in a Glance store, volumes of users in a Cinder back end, and uses of agents of nodes.
 
 All requests are sent by openstacksdk in a thread. Threads are not those of other adapters: a large cloud may take long.
 """
@@ -54,7 +54,9 @@ def _waiting(action: Inventory, why: str) -> TransientError:
 
 
 class PublicContents:
-    """The same from outside the cluster. `ask` returns the cloud's access data and is called only when needed."""
+    """core.ports.Contents from outside the cluster. `ask` returns the cloud's access data and is called only when
+    needed.
+    """
 
     def __init__(self, ask: Callable[[], Awaitable[Access]]) -> None:
         self._ask = ask

@@ -97,7 +97,7 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
     name = spec["username"]
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    # Without this option, a client who knows the name could lock the service out by failed logins.
+    # Without this option, a client that knows the name could lock the service out by failed logins.
     options = {"ignore_lockout_failure_attempts": True}
     if user is None:
         user = identity.create_user(

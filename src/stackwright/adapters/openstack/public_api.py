@@ -1,7 +1,8 @@
 """Quick checks of a cloud's public endpoints over HTTP: response times, and the agents that Nova and Neutron list.
 
-Importing openstacksdk would take longer than all requests. Each check has its own result or its own problem; they run
-in parallel, except that the lists of agents need a token first. Whatever an endpoint answers, it raises nothing.
+openstacksdk is not used: its import takes longer than all requests. Each check has its own result or problem. The
+checks run in parallel, except that the lists of agents need a token first. No response of an endpoint raises an
+exception.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LIMIT = 2.0
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Result of one check; `problem` is empty if the endpoint answered, within `milliseconds`."""
+    """Result of one check; `problem` is empty if the endpoint responded, within `milliseconds`."""
 
     service: str
     url: str
@@ -35,7 +36,7 @@ class Endpoint:
 @dataclass(frozen=True)
 class Live:
     """agents   Neutron's agents and Nova's compute services
-    problem  why agents are missing, or everything is
+    problem  cause for which the agents, or all results, are missing
     """
 
     endpoints: tuple[Endpoint, ...] = ()
@@ -111,7 +112,7 @@ async def _listed(client: httpx2.AsyncClient, access: Access, headers: Mapping[s
     try:
         found = answer.json()[listing.name]
         return [Agent(str(each["binary"]), str(each["host"]), *listing.state(each)) for each in found]
-    except Exception:  # whatever it contains instead
+    except Exception:  # for any other content
         raise ValueError(f"{answer.url.host} returned no list of {listing.name}") from None
 
 

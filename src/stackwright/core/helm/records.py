@@ -250,5 +250,5 @@ def _seconds(stamp: object) -> float:
 
 
 def _number(text: object) -> int:
-    """The number in a label; 0 if it is not a number of at most 10 digits, since anyone may write labels."""
+    """The number in a label; 0 if it is not a number of at most 10 digits, since other clients may write labels."""
     return int(text) if isinstance(text, str) and _DIGITS.fullmatch(text) else 0

@@ -32,8 +32,8 @@ class CloudCall(Action):
     """One change in an OpenStack.
 
     body       request body, without the mark
-    user_data  key of a Secret, and the key in it, that holds the user data of a server
-    uid        identity of the object that has the resource
+    user_data  location of a server's user data: the key of a Secret, and the key of its field
+    uid        UID of the object to which the resource belongs
     """
 
     verb = "openstack"
@@ -64,7 +64,7 @@ def removes(action: Action) -> bool:
 
 
 def resolve_pending(value: Any, made: Mapping[ResourceKey, str]) -> Any:
-    """A status in which each PendingId is replaced by the id that is known now."""
+    """A status with each PendingId replaced by its id in `made`."""
     if isinstance(value, PendingId):
         return made[value.slot]
     if isinstance(value, Mapping):

@@ -123,7 +123,7 @@ async def _external(action: Action, ports: Ports, manager: str) -> None:
 
 
 async def _finalizer(action: Finalizer, ports: Ports) -> None:
-    """Set or remove the finalizer, with the resource version as precondition, so that no foreign finalizer is lost."""
+    """Set or remove the finalizer, with the resource version as precondition, so that no other finalizer is lost."""
     current = await ports.cluster.get(action.kind, key_of(action.obj))
     if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
         if action.present:  # later actions would create resources that this object can no longer clean up
@@ -161,13 +161,13 @@ async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
 
 async def _forget(action: ForgetAgents, ports: Ports, manager: str) -> None:
     held = outcome(await _uses(action, ports))
-    now = str(math.floor(ports.clock.now()))  # a result is valid for a time
+    now = str(math.floor(ports.clock.now()))  # a result is valid for a limited time
     before = await ports.cluster.get(CONFIGMAP, action.look.key)
     await _note(replace(action.look, digest=now), inventory.repeated(held, before, now), ports, manager)
 
 
 async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:
-    """Agent → what it is kept for; nothing if it was forgotten."""
+    """Agent → its uses, or the error; empty for a deleted agent."""
     uses: dict[str, list[str]] = {}
     if not action.agents:
         return uses
@@ -177,7 +177,7 @@ async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:
         uses = {name: found[name] for name in action.agents if found[name]}
         unused = tuple(name for name in action.agents if not found[name])
         failed = await ports.agents.forget(replace(action, agents=unused), admin) if unused else {}
-    except Unavailable:  # nothing can be written either
+    except Unavailable:  # the result cannot be written either
         raise
     except (TransientError, TerminalError) as error:
         failed = {name: str(error) for name in action.agents if name not in uses}

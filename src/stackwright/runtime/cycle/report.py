@@ -44,7 +44,7 @@ def failed(error: TransientError | TerminalError | Conflict) -> Condition:
 
 
 def _unless_new(condition: Condition, status: Object) -> Condition:
-    """A stage that would have been done by the failed action is not done; one that was only seen is as it was seen."""
+    """A stage after a failed action: waiting if the plan would have completed it, otherwise unchanged."""
     if condition.reason != DONE:
         return condition
     before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
@@ -104,7 +104,7 @@ async def report(
         status = {"conditions": [each for each in conditions if each]}
         await cluster.apply_status(controller.kind, {**body, "status": status}, controller.fault_manager)
 
-    # Both managers wrote `former`, so each may own a part of it, and the API refuses the part that one of them leaves.
+    # Both managers wrote `former`, so each may own a part of it. The API would refuse one part without the other.
     if former and manager:
         wanted["conditions"].append(former)
     elif former:
@@ -119,9 +119,9 @@ async def report(
 
 
 async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> list[str]:
-    """Write a status. Fields that the CRD lacks are left out and named in Ready: the others are needed all the same.
+    """Write a status without the fields that the CRD lacks, which Ready names.
 
-    Returns these fields: a status without Ready cannot name them.
+    Returns these fields, because a status without Ready cannot name them.
     """
     lacking: list[str] = []
     while True:

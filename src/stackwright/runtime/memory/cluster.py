@@ -220,7 +220,7 @@ class MemoryCluster:
         return live
 
     def _store(self, kind: Kind, live: Object | None, new: Object, owners: ssa.Owners) -> Object:
-        """Store the new object; an equal one changes nothing, not even the resourceVersion."""
+        """Store the new object; an equal one does not even change the resourceVersion."""
         key = key_of(kind, new)
         before = live or {}
         new["metadata"] = {**new["metadata"], **server_fields(live)}

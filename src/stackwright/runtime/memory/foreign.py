@@ -1,8 +1,8 @@
 """Helm, SQL, RabbitMQ, Keystone, clock and entropy in memory: they record calls and can be configured to fail.
 
 `fail` maps a target (a chart, a host, a service) to the exception to raise, until the entry is removed. `refuse` of
-MemoryHelm maps a chart to an error of Kubernetes, for which Helm writes a failed record. MemoryHelm writes to the
-cluster what Helm writes: the record Secret and the workloads.
+MemoryHelm maps a chart to an error of Kubernetes, for which Helm writes a failed record. MemoryHelm writes the same
+objects to the cluster as Helm: the record Secret and the workloads.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SeededEntropy:
     """Generates the same passwords in each run; never for a real cloud."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - predictable is the point
+        self._random = random.Random(seed)  # noqa: S311 - predictable by design
 
     def password(self) -> str:
         return "".join(self._random.choices(string.ascii_letters + string.digits, k=32))
@@ -147,7 +147,7 @@ class MemoryIdentity:
 
 
 class MemoryContents:
-    """`things` maps a back end to the names in it, and an agent to what uses it."""
+    """`things` maps a back end to the names in it, and an agent to its uses."""
 
     def __init__(self) -> None:
         self.things: dict[str, list[str]] = {}

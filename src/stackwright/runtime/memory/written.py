@@ -1,4 +1,4 @@
-"""What the API server checks in a written object, and what it adds and drops."""
+"""The checks of the API server for a written object, and the fields that it adds and drops."""
 
 from __future__ import annotations
 

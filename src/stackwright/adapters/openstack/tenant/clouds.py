@@ -2,7 +2,7 @@
 
 All objects with the same credentials share one connection, one snapshot of the project and one request per list. While
 an object waits for a change, a watch task refreshes the snapshot about every second and wakes the objects that a change
-concerns, so no object polls. An object that has not looked for an hour is forgotten, and so are unused credentials.
+concerns, so no object polls. Objects without a look for an hour are dropped, as are unused credentials.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Tell = Callable[[str, Key], None]
-WAITS = 60.0  # seconds after its look for which an object counts as waiting
+WAITS = 60.0  # seconds after its look for which an object is treated as waiting
 SWEEP = 60.0  # seconds between two removals of expired entries
 
 
@@ -58,7 +58,7 @@ class OpenStackClouds:
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
         self._of: dict[str, Project] = {}  # uid → project of its last subscription
-        # uid and type → time until which a request may still take effect; until a later list shows whether it did
+        # uid and type → time until which a request may still take effect; kept until a later list shows the effect
         self._unsure: dict[tuple[str, str], float] = {}
         self._attempts = Attempts()
         self._lists = Lists(self._do, self._tell_all)
@@ -94,7 +94,7 @@ class OpenStackClouds:
         return ProjectView(snapshot.of(asker), settled, unseen, project.connection.place)
 
     def _look_again(self, asking: SubscriptionState) -> None:
-        """Wake the object when what is missing can be confirmed."""
+        """Wake the object when the absence of its missing resources can be confirmed."""
         if time.monotonic() - asking.doubted >= CONFIRM:
             asking.doubted = time.monotonic()
             asyncio.get_running_loop().call_later(CONFIRM, self._tell, asking.asker.controller, asking.asker.key)
@@ -105,7 +105,7 @@ class OpenStackClouds:
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
             service = REST[asked.what].service
-            project.connection.check(service)  # otherwise all callers would wait for the one that tries
+            project.connection.check(service)  # otherwise all callers would wait for the one that retries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
             except Late:
@@ -116,7 +116,7 @@ class OpenStackClouds:
         return answer.things
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
-        """If one question fails, the answers to the others are kept for the next look."""
+        """If one query fails, the responses to the others are kept for the next look."""
         return await together(self.find(cloud, each) for each in asked)
 
     async def _ask(self, cloud: CloudRef, project: Project, asked: Query, answer: Answer) -> None:
@@ -163,7 +163,7 @@ class OpenStackClouds:
         what, now = _changed(call), time.monotonic()
         if call.do == "delete":
             snapshot.leaving((what, id_), now)
-        if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
+        if call.do == "delete" and not TYPES[what].built:  # resources with a state take time to be deleted
             (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
         elif response:
             snapshot.write(resource_of(what, response), now)
@@ -180,17 +180,18 @@ class OpenStackClouds:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 now, what = time.monotonic(), _changed(call)
                 self._unsure[call.uid, what] = now + SETTLE
-                # An earlier look would succeed, although it would only show that nothing is settled: that would
-                # hide this error and reset the backoff.
+                # An earlier look would succeed, although it would only show an unsettled state. That would hide this
+                # error and reset the backoff.
                 shown = self._lists.prove(project, what, now + SETTLE)
                 error.after = max(error.after or 0.0, shown - now)
                 asking.waits = asking.waits and max(asking.waits, shown)  # until then the watch runs
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether a resource is not attached as it was when the call was decided; the snapshot is corrected.
+        """Whether the attachment of a resource differs from the snapshot, on which the call is based; corrects the
+        snapshot.
 
-        Its list may be outdated by minutes, and a deletion would take the address from its current port.
+        The snapshot may be minutes old, and a deletion would remove a floating IP address from its current port.
         """
         (what, _), snapshot = call.slot, project.snapshot
         _, field = TYPES[what].attached or ("", "")
@@ -210,7 +211,7 @@ class OpenStackClouds:
         data = secret_data(await self._secrets(key))
         if name not in data:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
-        return data[name].encode(errors=NO_TEXT)  # it may be packed
+        return data[name].encode(errors=NO_TEXT)  # it may be compressed
 
     def _settled(self, project: Project, asking: SubscriptionState, what: str) -> float:
         """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.

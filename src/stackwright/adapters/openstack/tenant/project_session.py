@@ -1,4 +1,4 @@
-"""State that all objects with the same credentials share: connection, snapshot, answers to questions, limits."""
+"""State that all objects with the same credentials share: connection, snapshot, responses to queries, limits."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from stackwright.core.openstack.clouds import Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudResource
 
-ANSWER = 60.0  # seconds for which an answer to a question is valid
-ANSWERS = 8 << 20  # bytes of cached questions and answers per project
-FORGET = 3600.0  # seconds without a look until an object is forgotten; objects look every minute unless paused
+ANSWER = 60.0  # seconds for which a response to a query is valid
+ANSWERS = 8 << 20  # bytes of cached queries and responses per project
+FORGET = 3600.0  # seconds without a look until an object is dropped; objects look every minute unless paused
 
 
 @dataclass
 class SubscriptionState:
-    """known   its first look preceded all its requests, so this process knows all requests for it. An object
-        that returns after its entry expired is not known; it only waits until requests of an earlier process settle
+    """known   its first look preceded all its requests, so all of them were sent by this process. An object that
+        returns after its entry expired is not known; it only waits until requests of an earlier process settle
     looked  time of its last look
     doubted time when it was last woken because a list lacked a resource
     served  time when it last got another resource to serve
@@ -61,8 +61,8 @@ class SubscriptionState:
 class Attempt:
     """Unfinished looks of one object; `began` is the start of the first one, `last` of the latest.
 
-    project  project that is looked at
-    awaits   questions whose answers were late
+    project  project of the look
+    awaits   queries whose responses were late
     """
 
     who: Subscriber
@@ -73,14 +73,14 @@ class Attempt:
 
     @property
     def since(self) -> float:
-        """Time after which answers are valid for it."""
+        """Time after which responses are valid for it."""
         return max(self.began, time.monotonic() - FORGET)
 
 
 @dataclass
 class Answer:
     """weight  approximate size in bytes
-    waiting  attempts to wake when the answer arrives
+    waiting  attempts to wake when the response arrives
     """
 
     at: float = -FORGET
@@ -90,14 +90,14 @@ class Answer:
     waiting: set[Attempt] = field(default_factory=set)
 
     def holds(self, since: float = math.inf) -> bool:
-        """Whether the answer is valid; for an attempt that is unfinished `since` a time, every later answer is.
+        """Whether the response is valid; for an attempt that is unfinished `since` a time, every later response is.
 
-        An empty answer is valid for 2 s only: a user may be about to create the missing resource.
+        An empty response is valid for only 2 s, because a user may be creating the missing resource.
         """
         return self.at >= since or time.monotonic() - self.at < (ANSWER if self.things else 2.0)
 
     def due(self, since: float) -> bool:
-        """Whether the answer is expired for all, and no request for it is in progress."""
+        """Whether the response has expired for all objects, and no request for it is in progress."""
         return not (self.holds(since) or self.flight.flies)
 
 
@@ -135,15 +135,17 @@ class Project:
         return asking
 
     def kinds(self, asker: Subscription) -> frozenset[str]:
-        """Types that the cloud has. A recorded id outweighs the cloud's answer that it lacks the service."""
+        """Types of the object that the cloud has. Types with a recorded id are included, even if the cloud reports no
+        service.
+        """
         return frozenset(asker.kinds) - (self.snapshot.absent.keys() - {what for what, _ in asker.ids})
 
     def listed(self, asker: Subscription) -> frozenset[str]:
-        """Those of them that have been listed."""
+        """The types in `kinds` that have been listed."""
         return self.kinds(asker) & self.snapshot.taken.keys()
 
     def is_sure(self, asker: Subscription) -> bool:
-        """Whether no list of them lacks what may exist nevertheless, or is lacking itself."""
+        """Whether no list of `kinds` is doubtful or missing, and each recorded id exists or is proven to be deleted."""
         lacked = self.snapshot.lacked.keys() - self.snapshot.absent.keys()
         doubted = self.kinds(asker) & (self.snapshot.doubts.lists.keys() | lacked)
         return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
@@ -157,7 +159,7 @@ class Project:
         return self.snapshot.does(what, settled)
 
     def trim(self) -> None:
-        """Drop the oldest answers until the cache fits into ANSWERS."""
+        """Drop the oldest responses until the cache fits into ANSWERS."""
         weight = sum(each.weight for each in self.answers.values())
         if weight <= ANSWERS:
             return
@@ -174,11 +176,13 @@ class Project:
         return [each.asker for each in self.askers.values() if thing in each.asker.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:
-        """Ids of the waiting objects."""
+        """Ids of the resources of waiting objects."""
         return frozenset[tuple[str, str]]().union(*map(self.snapshot.ids_of, self.waiting()))
 
     def forget(self, before: float, since: float = math.inf) -> None:
-        """Drop objects that last looked `before` then, and answers that are expired for all (`since`: see `Answer`)."""
+        """Drop objects whose last look was earlier than `before`, and responses that have expired for all objects
+        (`since`: see `Answer`).
+        """
         self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
         self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
         self.snapshot.forget(before)

@@ -63,10 +63,10 @@ def connect(
 
 
 class _Login:
-    """The lock of keystoneauth's log-in; raises Unauthorized where a thread would deadlock with itself.
+    """The lock of keystoneauth's log-in; raises Unauthorized instead of a deadlock of a thread with itself.
 
-    keystoneauth repeats a version discovery that is answered with 401 with a token, even the discovery at the start of
-    a log-in. A log-in whose discovery fails continues with the version in auth_url.
+    If a version discovery gets 401, keystoneauth repeats it with a token, even the discovery at the start of a log-in.
+    A log-in whose discovery fails continues with the version in auth_url.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,8 @@
 """Shapes of OpenStack's responses, for the fields that are read.
 
-A tenant names the address, which may answer anything with HTTP 200. So every error of the library about a response is
-treated as a failure of the cloud, and a response is checked once, before any of it reaches a decision or a status.
+A tenant chooses the address, which may return any content with HTTP 200. So every error of the library about a response
+is treated as a failure of the cloud, and a response is checked once, before its data are used in a decision or a
+status.
 """
 
 from __future__ import annotations
