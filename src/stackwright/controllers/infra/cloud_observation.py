@@ -30,7 +30,7 @@ class CloudObservation:
     """paused   cause of the pause; empty if the object is not paused
     origin   where the object was first observed; see the module `origin`
     begun    whether resources may have been created for it already, by an earlier process or in another cluster
-    cloud    None while the credentials are not known
+    cloud    None while the credentials are unknown
     failure  why the request to the cloud failed; `look` is None then
     after    seconds until the next attempt, if the cloud specifies them
     """
@@ -77,9 +77,9 @@ S = TypeVar("S", bound=CloudObservation)
 
 
 def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
-    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record.
+    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record's.
 
-    In another project all recorded resources would look deleted, and would be created again or left behind.
+    In another project all recorded resources would seem deleted; they would be created again or left behind.
     """
     was = str(seen.status.get("project") or "")
     if record and was and look.place and _elsewhere(was, look.place):
@@ -89,7 +89,7 @@ def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
 
 
 def _elsewhere(one: str, other: str) -> bool:
-    """Whether two places differ; a missing region matches any region, because credentials need not name it."""
+    """Whether two projects with regions differ; a missing region matches any, because credentials need not name it."""
     (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
     return project != same or bool(region and there and region != there)
 
