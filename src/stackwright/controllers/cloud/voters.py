@@ -1,7 +1,7 @@
 """Errors of a cloud update that reduces the number of voting servers, from its service objects before and after. Pure.
 
-Admission rejects such an update. Without admission the cloud applies no part of it: if only the one service were held
-back, the other services would still apply the rest.
+Admission rejects such an update. Without admission, the cloud applies no part of it: if only the one service were
+excluded, the other services would still apply the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stackwright.services.voters import field_of, override_errors
 
 
 def level_errors(declared: Service, old: Object, new: Object) -> Iterator[str]:
-    """Errors of the override levels; empty for objects that are invalid for other reasons."""
+    """Errors of the override levels; none for objects that are invalid for other reasons."""
     for spec, index, chart, problem in override_errors(declared, old, new):
         level = Level.parse(spec.overrides[index].source)
         yield f"{level.value_path(declared.service, chart.name, field_of(chart))}: {problem}"

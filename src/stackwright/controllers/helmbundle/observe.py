@@ -26,14 +26,14 @@ INSTANCE = "app.kubernetes.io/instance"
 
 @dataclass(frozen=True)
 class Observed:
-    """records    release → Helm's record, the truth about what is deployed
+    """records    release → Helm's record of the deployed revision, which is authoritative
     ages       release → seconds since its newest record changed, by a monotonic clock
     progress   release → progress of its pods since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
     taken      release that another HelmBundle owns → that HelmBundle
     made       whether a service object created this HelmBundle
-    holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
-    events     those of namespaces with workloads that may not create their pods
+    holder     the DaemonSet that keeps the images of the cloud on the nodes;  nodes  all nodes of the cluster
+    events     those of namespaces with workloads that might not be allowed to create their pods
     """
 
     settings: Settings
@@ -50,7 +50,7 @@ class Observed:
     events: tuple[Object, ...] = ()
 
     def before(self, name: str) -> Object:
-        """The status of a release as it was written last; empty if the release was in another namespace then."""
+        """The status of a release as written last; empty if the release was in another namespace then."""
         return self._told.get(name, {})
 
     @cached_property
@@ -61,7 +61,7 @@ class Observed:
 
     @cached_property
     def away(self) -> frozenset[str]:
-        """Names of nodes that are away."""
+        """Names of unavailable nodes."""
         return nodes.away(self.nodes)
 
     def unready(self, name: str) -> list[Object]:
@@ -70,7 +70,7 @@ class Observed:
         return [each for each in found if not is_as_wanted(each, self.pods, self.away)]
 
     def held(self, name: str) -> bool:
-        """Whether a release waits for nothing but nodes that are away."""
+        """Whether a release waits only for unavailable nodes."""
         unready = self.unready(name)
         return bool(unready) and all(is_held(each, self.pods, self.away) for each in unready)
 
@@ -92,7 +92,7 @@ async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now:
 
 
 def _timed(ages: Ages, seen: Observed) -> Observed:
-    """With how long each record has been as it is, and how far the pods got meanwhile."""
+    """Adds the age of each record's state, and the progress of the pods since then."""
     found, progress = {}, {}
     for name, record in seen.records.items():
         key, before = (record.namespace, record.name), seen.before(name)

@@ -28,7 +28,7 @@ def decide_claim(seen: Claim) -> Plan:
 
 
 def _asked_here(seen: Claim) -> bool:
-    """Whether the scheduler has chosen this node for the claim, and no volume is bound to it yet."""
+    """Whether the scheduler has chosen this node for the claim, and no volume is bound to the claim yet."""
     return bool(
         (seen.storage_class or {}).get("provisioner") == PROVISIONER
         and annotation(seen.obj, SELECTED_NODE) == seen.place.node
@@ -63,7 +63,7 @@ def decide_volume(seen: Volume) -> Plan:
     if seen.directory or is_deleting(seen.obj):
         return Plan()
     if phase == "Bound":
-        # It may have held data, or its disk is not mounted: a new empty directory would hide that.
+        # The directory may have contained data, or its disk is not mounted: a new empty directory would hide that.
         text = f"Directory {path} is missing on node {seen.place.node}; mount or restore it, or delete the claim"
         return Plan((Warn(seen.obj, "DirectoryMissing", text),))
     return (
