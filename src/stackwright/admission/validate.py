@@ -31,17 +31,17 @@ _SERVERS = {resource.KIND.kind: resource for resource in SERVER_KINDS}
 def errors_of(
     obj: Object, old: Object | None = None, dry_run: bool = False, settings: Settings | None = None
 ) -> list[str]:
-    """All errors of an object; empty for a kind that is not validated here. `old` is the stored object of an update.
+    """All errors of an object; none for a kind that is not validated here. `old` is the stored object of an update.
 
-    settings  the operator's settings: what it permits and which charts it ships; None outside the operator
+    settings  the operator's settings, with its permissions and shipped charts; None outside the operator
     """
     if old is not None and _is_same(old.get("spec"), obj.get("spec")):
-        # An earlier version may have stored a spec that is invalid now: labels, finalizers and the like may change.
+        # An earlier version may have stored a spec that is invalid now; labels and finalizers may still change.
         return bounded(map(printable, _metadata_errors(obj)))
     if has_more(obj.get("spec")):
         return [f"spec: must have at most {VALUES} values"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
-    # What an earlier version stored may be larger; controllers look at what changes, too.
+    # A spec that an earlier version stored may be larger, and is not compared. Controllers also check changes.
     changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)
     return bounded(printable(error) for error in [*_errors(obj, settings), *changes])
 
@@ -52,7 +52,7 @@ def change_errors(old: Object, new: Object) -> list[str]:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """As JSON, in which 1, 1.0 and true differ."""
+    """Compares as JSON, in which 1, 1.0 and true differ."""
     return bool(old == new) and json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
 
 
