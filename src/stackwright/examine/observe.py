@@ -1,4 +1,4 @@
-"""Reads what the checks need. What the user may not read is None: a check then says so, and the others go on."""
+"""Reads the state for the checks. A value that the user may not read is None; its check reports that."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DNS = {"k8s-app": "kube-dns"}  # the label of the Service of every cluster DNS, 
 LISTED = (NODE, POD, STORAGE_CLASS, INGRESS_CLASS, VALIDATING_WEBHOOK, MUTATING_WEBHOOK, NAMESPACE, SERVICE)
 AT_ONCE = 10  # requests
 MANAGER = "stackwright-doctor"
-# A server without image volumes drops the unknown source of the volume, and refuses a volume without one.
+# An API server without image volumes removes the unknown source of the volume, and rejects a volume without a source.
 IMAGE_VOLUME: Object = {
     "metadata": {"name": "stackwright-doctor", "namespace": "default"},
     "spec": {
@@ -44,7 +44,7 @@ IMAGE_VOLUME: Object = {
 
 
 class Examined(Reader, Protocol):
-    """A cluster, as far as it is examined: nothing is written."""
+    """A cluster under examination; nothing is written."""
 
     async def version(self) -> str: ...
 
@@ -55,11 +55,11 @@ class Examined(Reader, Protocol):
 
 @dataclass(frozen=True)
 class Observed:
-    """version        of the API server
-    image_volumes  why the API server refuses image volumes; empty: it accepts them; None: unknown
+    """version        version of the API server
+    image_volumes  why the API server rejects image volumes; empty: it accepts them; None: unknown
     lacking        rights that the user lacks; None: unknown
     lists          kind → all its objects; None: the user may not list them
-    kinds          our kinds of which the cluster has a CRD: name of the CRD → CRD
+    kinds          name → CRD, for those of our kinds that the cluster has
     clouds         OpenStackDeployments and OpenStackControlPlanes of all namespaces
     operator       the Deployment of the operator
     corefile       the configuration of the cluster's DNS; empty: unknown
@@ -137,7 +137,7 @@ async def _image_volumes(cluster: Examined) -> str | None:
 
 
 async def _lacking(cluster: Examined, rights: Iterable[Right], slots: asyncio.Semaphore) -> list[Right] | None:
-    """Those that the user lacks. One question is enough for an administrator."""
+    """The rights that the user lacks. For an administrator, one request is enough."""
 
     async def held(asked: Collection[Right]) -> set[Right]:
         async def holds(right: Right) -> bool:

@@ -17,7 +17,7 @@ _SET = f"`kubectl annotate storageclass NAME {DEFAULT_CLASS}=true`"
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
-    """Those that the clouds claim, or the default one."""
+    """Checks the StorageClasses that the clouds claim, or the default one."""
     if not seen.knows(STORAGE_CLASS):
         text = "This user may not list StorageClasses."
         return [Finding(SUBJECT, "note", text, "Use a cluster administrator.")]
