@@ -31,7 +31,7 @@ _SERVERS = {resource.KIND.kind: resource for resource in SERVER_KINDS}
 def errors_of(
     obj: Object, old: Object | None = None, dry_run: bool = False, settings: Settings | None = None
 ) -> list[str]:
-    """All errors of an object; none for a kind that is not validated here. `old` is the stored object of an update.
+    """All errors of an object; empty for a kind that is not validated here. `old` is the stored object of an update.
 
     settings  the operator's settings, with its permissions and shipped charts; None outside the operator
     """

@@ -24,7 +24,7 @@ KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOT
 
 
 def voter_errors(old: Object, new: Object) -> list[str]:
-    """One line for each error; none for objects that are invalid for other reasons."""
+    """One line for each error; empty for objects that are invalid for other reasons."""
     match str(new.get("kind")):
         case OpenStackDeployment.KIND.kind:
             return list(_of_cloud(old, new))

@@ -171,7 +171,7 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
 
 
 def _conditions(health: Object | None) -> tuple[Condition, ...]:
-    """Conditions that `ceph-watch` wrote; none if they are invalid."""
+    """Conditions that `ceph-watch` wrote; empty if they are invalid."""
     try:
         report = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
         entries = {entry["type"]: entry for entry in report.get("conditions") or ()}

@@ -19,7 +19,7 @@ from stackwright.services.voters import field_of, override_errors
 
 
 def level_errors(declared: Service, old: Object, new: Object) -> Iterator[str]:
-    """Errors of the override levels; none for objects that are invalid for other reasons."""
+    """Errors of the override levels; empty for objects that are invalid for other reasons."""
     for spec, index, chart, problem in override_errors(declared, old, new):
         level = Level.parse(spec.overrides[index].source)
         yield f"{level.value_path(declared.service, chart.name, field_of(chart))}: {problem}"
