@@ -102,7 +102,7 @@ class VolumeQos(Model):
 
 
 class VolumeType(Model):
-    """A volume type; the field is ours, because the reference only has those of back ends."""
+    """A volume type. The field is ours; the reference only has those of back ends."""
 
     backend: Line | None = Field(
         None,
