@@ -21,7 +21,7 @@ _GIB = Decimal(1 << 30)
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
-    """Compares, for each set of nodes by their labels, the requests of all pods that must run there with what is free.
+    """Compares, for each set of nodes by their labels, the requests of all pods that must run there with the free part.
 
     A node with several labels is counted once: sets that share nodes are also compared together, and reported if only
     together they are too small. A sum can be sufficient although a single pod does not fit.

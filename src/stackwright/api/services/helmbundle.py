@@ -69,7 +69,7 @@ class HelmBundleSpec(Model):
 
 
 class ReleaseStatus(Model):
-    """What is known of one release."""
+    """The status of one release."""
 
     namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
     digest: str = Field("", description="Deployed digest of chart and values.")

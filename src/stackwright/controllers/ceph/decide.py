@@ -147,7 +147,7 @@ def _credentials(seen: Observed, settings: CephSettings) -> list[Action]:
 
 
 def _urls(seen: Observed, settings: CephSettings) -> list[Action]:
-    """Publishes the URLs of an external gateway; they are not secret, although a Secret holds them."""
+    """Publishes the URLs of an external gateway; they are not secret, although a Secret contains them."""
     if settings.trial or seen.gateway is None or seen.keys is None:
         return []
     meta = seen.keys["metadata"]

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Rank(IntEnum):
-    """What a level applies to, in rising priority."""
+    """The scope of a level, in rising priority."""
 
     ALL_CHARTS = 0
     ANY_CHART = 1  # each named chart of the cloud

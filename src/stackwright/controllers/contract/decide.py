@@ -164,7 +164,7 @@ def _remove(seen: Observed) -> Plan:
     try:
         spec = seen.valid_spec()
     except ValidationError:
-        return Plan((gone,))  # an invalid spec never creates an account
+        return Plan((gone,))  # no account was created from an invalid spec
     action = seen.contract.action(spec, seen.obj["metadata"]["namespace"], True)
     instance = seen.obj["spec"].get("instance")
     # If several objects are deleted at once, the oldest one removes the shared resources.

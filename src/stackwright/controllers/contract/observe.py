@@ -20,7 +20,7 @@ from stackwright.core.ports import Accounts, Reader, TransientError
 class Observed:
     """others   contracts of this kind in the namespace that name the same account; see Claimants.others
     spec     the spec after validation
-    missing  what was created earlier and is missing at the provider, as text
+    missing  resources that were created earlier and no longer exist at the provider, as text
     silent   why the provider cannot be checked
     since    start of the provider's ready period in which it was checked; empty if it was not checked
     """

@@ -1,9 +1,9 @@
 """The next step of one release: installs or upgrades it, then waits until its workloads are ready. Pure.
 
-Helm is started only if the digest of chart and values differs from the deployed one. Progress is a new maximum of the
-number of new or ready pods of a workload: a rollout may take as long as its nodes need, and flapping pods do not keep a
-failed revision. Pods of unavailable nodes are ignored (core/helm/rollouts.py), and a release that waits only for such
-nodes is never rolled back.
+A release is installed or upgraded only if the digest of its chart and values differs from the deployed one, or if its
+record is not in the state `deployed`. Progress is a new maximum of the number of new or ready pods of a workload: a
+rollout may take as long as its nodes need, and flapping pods do not keep a failed revision. Pods of unavailable nodes
+are ignored (core/helm/rollouts.py), and a release that waits only for such nodes is never rolled back.
 
 An age is the time since this process first observed the state of the record, by a monotonic clock (core/ages.py). The
 time without progress, and the reached progress, are written into the status once a minute, so a restarted operator

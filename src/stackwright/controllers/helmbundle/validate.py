@@ -1,4 +1,4 @@
-"""Validation of what a HelmBundle may request. Pure.
+"""Validates the releases of a HelmBundle. Pure.
 
 Helm runs with the operator's permissions, so a free choice of chart or namespace would give these permissions to every
 user with permission to create HelmBundles. Only shipped charts are allowed, in the namespace of the object; privileged

@@ -211,7 +211,7 @@ def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
 
 
 def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
-    """Whether a volume may be a copy by another client: a copy, such as a backup, may contain metadata and our mark.
+    """Whether a volume may be a copy by another client: a copy may include the metadata with our mark.
 
     If the metadata of a volume contains its own id, a copy contains that id too and is treated as unmarked. A duplicate
     of such a volume was created within TWICE seconds of it and is unattached. If it is unclear who owns a volume, it is

@@ -2,8 +2,8 @@
 
 The UID changes when `clusterctl move` or a backup tool recreates the object. The mark is a digest of kind, namespace,
 name and origin: the Kubernetes cluster that first observed the object, and its UID there. The origin distinguishes
-objects of the same name in two clusters with one project, and objects of the same name in one cluster, one after the
-other. It is an annotation, so copies of an object share its mark; a later object of the same name has another mark.
+objects of the same name in two clusters that share a project, and an object from an earlier one of its name. It is an
+annotation, so copies of an object share its mark; a later object of the same name has another mark.
 
 A forged origin gives no access: the digest contains the object's own namespace, so no origin yields the mark of an
 object in another namespace. Objects from an earlier version are marked by their UID alone. Their origin records that,
@@ -45,7 +45,7 @@ def is_moved(cluster: str, obj: Object) -> bool:
 
 
 def identity(obj: Object, origin: str) -> str:
-    """The identity for marks. The digest hides all text from a tenant."""
+    """The identity for marks. A tenant's text is in it only as part of the digest."""
     known = annotation(obj, ORIGIN) or origin
     return _uid(obj) if known == f"{_EARLIER}{_uid(obj)}" else _digest(known, obj["kind"], *key_of(obj))
 

@@ -56,7 +56,7 @@ class Pool:
 class Observed(CloudObservation):
     """resolved  resolved names of the spec; None if they are in the status already
     pool      the floating IP from a pool
-    known     id of the server in the machine's providerID; empty if there is none
+    known     id of the server in the machine's providerID; empty without one
     adoption  result for that server, if it is neither recorded nor marked
     """
 
