@@ -126,7 +126,7 @@ def unused(default: object, why: str) -> Any:
 
 
 def unused_fields(spec: BaseModel) -> dict[str, str]:
-    """Path in the manifest → why it has no effect, for all set fields without effect."""
+    """Path in the manifest → why it has no effect, for fields without effect that differ from their defaults."""
     return dict(found for path in _unused(type(spec)) if (found := _set(spec, path)))
 
 

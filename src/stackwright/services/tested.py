@@ -40,5 +40,5 @@ def service(name: str, there: str = RENDERED_ONLY, away: str = RENDERED_ONLY) ->
 
 
 def levels(info: str) -> dict[Value, str]:
-    """Tests of the levels in `features.logging`: all tests use the default, `info`."""
+    """Tests of the levels in `features.logging`: all tests use the default, INFO."""
     return {"INFO": info, **dict.fromkeys(("DEBUG", "WARNING", "ERROR", "CRITICAL"), RENDERED_ONLY)}

@@ -58,8 +58,7 @@ def _pod(*jobs: str) -> Values:
 
 _LOGGING: Values = {"formatter_context": {"datefmt": None}}
 # Only the file from a Secret configures the database. The URL of the bus is oslo.messaging's default, because their
-# chart would replace an empty one by a URL with a generated password; if a bus exists, the file from its Secret
-# overrides it.
+# chart would complete an empty one with a generated password; if a bus exists, the file from its Secret overrides it.
 _CONF: Values = {
     "DEFAULT": {"transport_url": "rabbit://"},
     "database": {"connection": None},
@@ -162,7 +161,7 @@ FIXED: dict[str, Values] = {
     },
 }
 
-# Options that the published charts always add: section and option (`*` for any) → why they have no effect on us.
+# Options that the published charts always add: section and option (`*` for any) → why they are harmless.
 ADDED: dict[str, dict[tuple[str, str], str]] = {
     "keystone": {
         ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret overrides it",

@@ -146,7 +146,7 @@ class SecurityGroupRule(Part):
     protocol: Protocol | None = Field(None, description="Protocol, e.g. tcp; default: any.")
     remote_group_id: Short | None = Field(None, description="Remote security group, by id.")
     remote_ip_prefix: NeutronRange | None = Field(None, description="Remote address range.")
-    # Only None is absent: Neutron treats an empty list beside another remote as a second remote.
+    # Only None is absent: an empty list beside another remote is a second remote.
     remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
         None, max_length=3, description="Remote managed security groups."
     )
