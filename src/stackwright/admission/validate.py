@@ -37,12 +37,12 @@ def errors_of(
     settings  what the operator permits, and the charts that it ships with their schemas; None if these are unknown
     """
     if old is not None and _is_same(old.get("spec"), obj.get("spec")):
-        # An earlier version may have stored a spec that is invalid now: labels, finalizers and the like may change.
+        # An earlier version may have stored a spec that is invalid now; labels and finalizers may still change.
         return bounded(map(printable, _metadata_errors(obj)))
     if has_more(obj.get("spec")):
         return [f"spec: must have at most {VALUES} values"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
-    # What an earlier version stored may be larger; controllers look at what changes, too.
+    # A spec that an earlier version stored may be larger, and is not compared. Controllers also check changes.
     changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)
     return bounded(printable(error) for error in [*_errors(obj, settings), *changes])
 
@@ -53,7 +53,7 @@ def change_errors(old: Object, new: Object) -> list[str]:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """As JSON, in which 1, 1.0 and true differ."""
+    """Compares as JSON, in which 1, 1.0 and true differ."""
     return bool(old == new) and json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
 
 

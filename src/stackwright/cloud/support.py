@@ -1,6 +1,6 @@
-"""Which feature values were used in a real cloud, and which are only rendered into charts. Pure.
+"""Lists the feature values that were used in a real cloud, and those that are only rendered into charts. Pure.
 
-TESTED names for each accepted value the end-to-end test that uses it, or none. Each service declares this for its own
+TESTED maps each accepted value to the end-to-end test that uses it, or to none. Each service declares this for its own
 values (`services/tested.py`).
 """
 
@@ -52,7 +52,7 @@ def _choices(kind: Any, path: str) -> Iterator[tuple[str, Value]]:
     elif origin in (Union, types.UnionType):
         for each in inner:
             yield from _choices(each, path)
-    elif origin is Literal and len(inner) > 1:  # a single value is no choice
+    elif origin is Literal and len(inner) > 1:  # a single value cannot be chosen
         yield from ((path, value) for value in inner)
     elif origin is dict:
         if isinstance(inner[1], type) and issubclass(inner[1], Alternative):
@@ -96,4 +96,4 @@ def _untested(value: Any, path: str, known: str) -> Iterator[Untested]:
 
 
 NAMED = {path[: at - 1] for path in TESTED for at in range(len(path)) if path.startswith("<name>", at)}
-"""Paths of mappings whose keys are names of the user's choice."""
+"""Paths of mappings whose keys are names that users choose."""

@@ -17,7 +17,7 @@ from stackwright.examine.observe import Observed
 from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES
 from stackwright.local.image.recipes import ARCHITECTURE
 
-RUNTIMES = {"containerd": (2, 1), "cri-o": (1, 31)}  # the first versions that mount image volumes
+RUNTIMES = {"containerd": (2, 1), "cri-o": (1, 31)}  # first versions with image volumes
 _RUNTIME = re.compile(r"([a-z-]{1,20})://(.{1,100})")
 
 
@@ -43,7 +43,7 @@ def has(node: Object, label: NodeLabel) -> bool:
 
 
 def is_usable(node: Object, tolerations: Iterable[Toleration] = ()) -> bool:
-    """Whether new pods with these tolerations may be scheduled on it."""
+    """Whether new pods with these tolerations may be scheduled on the node."""
     return is_up(node) and not (node.get("spec") or {}).get("unschedulable") and is_tolerated(node, tolerations)
 
 
@@ -95,7 +95,7 @@ def _faults(info: dict[str, Any], mounts: bool) -> list[tuple[str, str, str]]:
 
 
 def labels(nodes: Sequence[Object], demand: Demand) -> list[Finding]:
-    """Labels that no node has. Without manifests, they are those of all services, of which a cloud may need few."""
+    """Labels that no node has. Without manifests, the labels of all services, of which a cloud may need few."""
     found = []
     for label, services in demand.labels.items():
         key, value = label

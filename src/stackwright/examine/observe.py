@@ -36,7 +36,7 @@ LISTED = (NODE, POD, STORAGE_CLASS, INGRESS_CLASS, VALIDATING_WEBHOOK, MUTATING_
 AT_ONCE = 10  # requests
 ADMINISTRATOR = "Use a cluster administrator."
 MANAGER = "stackwright-doctor"
-# A server without image volumes drops the unknown source of the volume, and refuses a volume without one.
+# An API server without image volumes removes the unknown source of the volume, and rejects a volume without a source.
 IMAGE_VOLUME: Object = {
     "metadata": {"name": "stackwright-doctor", "namespace": "default"},
     "spec": {
@@ -47,7 +47,7 @@ IMAGE_VOLUME: Object = {
 
 
 class Examined(Reader, Protocol):
-    """A cluster, as far as it is examined: nothing is written."""
+    """A cluster under examination; nothing is written."""
 
     async def version(self) -> str: ...
 
@@ -58,8 +58,8 @@ class Examined(Reader, Protocol):
 
 @dataclass(frozen=True)
 class Observed:
-    """version        of the API server
-    image_volumes  why the API server refuses image volumes; empty: it accepts them; None: unknown
+    """version        version of the API server
+    image_volumes  why the API server rejects image volumes; empty: it accepts them; None: unknown
     lacking        rights that the user lacks; None: unknown
     lists          kind → all its objects; None: they are not known
     refused        kind → why they are not known, if that is not a right that the user lacks
@@ -152,7 +152,7 @@ async def _image_volumes(cluster: Examined) -> str | None:
 
 
 async def _lacking(cluster: Examined, rights: Iterable[Right], slots: asyncio.Semaphore) -> list[Right] | None:
-    """Those that the user lacks. One question is enough for an administrator."""
+    """The rights that the user lacks. For an administrator, one request is enough."""
 
     async def held(asked: Collection[Right]) -> set[Right]:
         async def holds(right: Right) -> bool:

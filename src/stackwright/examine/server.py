@@ -12,10 +12,10 @@ from stackwright.examine.demand import CLUSTER_DOMAIN, Demand
 from stackwright.examine.observe import DNS, SYSTEM, Observed
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
-# For all nodes: images are then pulled by init containers.
+# The setting applies to all nodes: init containers then pull the images.
 WITHOUT_IMAGE_VOLUMES = "install the operator's chart with images.volumes: false"
-NAMED = 5  # workloads that a finding names
-_DOMAIN = re.compile(r"^\s*kubernetes\s+([a-z0-9.-]{1,253})", re.MULTILINE)  # the plugin of CoreDNS, and its first zone
+NAMED = 5  # maximum number of workloads that a finding names
+_DOMAIN = re.compile(r"^\s*kubernetes\s+([a-z0-9.-]{1,253})", re.MULTILINE)  # CoreDNS's plugin, and its first zone
 
 
 def version(seen: Observed) -> list[Finding]:
@@ -64,7 +64,7 @@ def dns(seen: Observed, demand: Demand) -> list[Finding]:
 
 
 def domains(subject: str, served: str, demand: Demand) -> list[Finding]:
-    """Whether the clouds name the DNS domain that the cluster serves."""
+    """Checks whether the clouds name the DNS domain that the cluster serves."""
     wrong = sorted((demand.domains or {CLUSTER_DOMAIN}) - {served})
     if not wrong:
         return [Finding(subject, "ok", f"domain {served}")]
@@ -74,7 +74,7 @@ def domains(subject: str, served: str, demand: Demand) -> list[Finding]:
 
 
 def pod_security(seen: Observed, demand: Demand) -> list[Finding]:
-    """Whether the namespaces of the clouds accept the pods that need their nodes."""
+    """Checks whether the namespaces of the clouds accept pods with access to their nodes."""
     found: list[Finding] = []
     spaces = {each["metadata"]["name"]: each for each in seen.all(NAMESPACE)}
     for name in demand.namespaces:

@@ -17,7 +17,7 @@ _SET = f"`kubectl annotate storageclass NAME {DEFAULT_CLASS}=true`"
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
-    """Those that the clouds claim, or the default one."""
+    """Checks the StorageClasses that the clouds claim, or the default one."""
     if not seen.knows(STORAGE_CLASS):
         return [Finding(SUBJECT, "note", *seen.unknown(STORAGE_CLASS, "StorageClasses"))]
     classes = {each["metadata"]["name"]: each for each in seen.all(STORAGE_CLASS)}

@@ -1,7 +1,7 @@
-"""What a plan costs, as entries that follow its steps: lost and kept data, restarts, what is missing (`impact`).
+"""The cost of a plan, as entries that follow its steps: lost and kept data, restarts, missing classes (`impact`).
 
-The pods that an upgrade restarts follow from the manifests in Helm's records and from those that the charts of this
-program render from the new values. Only `helm template` is run, without a cluster.
+The pods that an upgrade restarts are derived from the manifests in Helm's records, and those that this program's charts
+render from the new values. Only `helm template` is run, without a cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Render = Callable[[HelmUpgrade], Awaitable[str]]
 
 
 async def costs(reader: Reader, result: Forecast, namespace: str, render: Render | None) -> list[Entry]:
-    """The entries. What the user may not read is omitted, without an error."""
+    """The entries. Objects that the user may not read are omitted, without an error."""
     if not result.steps:
         return []
     facts = await _facts(reader, namespace)
@@ -62,7 +62,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
 
 
 async def _warnings(world: Reader, namespace: str) -> list[Entry]:
-    """Untested values, and secrets as plain text, of the planned clouds, or of services without a cloud."""
+    """Untested values, and secrets as plain text, of the planned clouds or of services without a cloud."""
 
     async def listed(resources: Iterable[type[Resource]]) -> list[tuple[Kind, Object]]:
         kinds = [resource.KIND for resource in resources]
@@ -91,7 +91,7 @@ def objects(text: str | None) -> list[Object] | None:
 
 
 def _plain(events: Iterable[Any]) -> bool:
-    """Whether the text has no aliases, which may expand without limit, no tags, and few levels."""
+    """Whether the text has no aliases, which may expand without limit, no tags, and only few levels."""
     depth = 0
     for event in events:
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)

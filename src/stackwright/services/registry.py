@@ -1,4 +1,4 @@
-"""All services. A new service adds its folder, and one line here."""
+"""All services. A new service adds its folder and one line here."""
 
 from __future__ import annotations
 

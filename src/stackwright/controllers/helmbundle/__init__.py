@@ -41,7 +41,7 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 def _by_node(obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that a node concerns: those that wait for it, or continue without it. Nodes report often."""
+    """HelmBundles that a node concerns: all if it is unavailable, else those that record it. Nodes change often."""
     bundles = lookup(HelmBundle.KIND, "")
     if not is_up(obj):
         return [key_of(bundle) for bundle in bundles]
@@ -54,7 +54,7 @@ def _by_node(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 def _rivals(settings: Settings, obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Other HelmBundles that claim a release of the changed one: if it is deleted, the next one takes over."""
+    """Other HelmBundles that claim a release of the changed one: if that is deleted, the next one takes over."""
     mine, me = claims(settings, obj), key_of(obj)
     others = [other for other in lookup(HelmBundle.KIND, "") if key_of(other) != me]
     return [key_of(other) for other in others if mine & claims(settings, other)]

@@ -27,7 +27,7 @@ INSTANCE = "app.kubernetes.io/instance"
 
 @dataclass(frozen=True)
 class Observed:
-    """records    release → Helm's record, the truth about what is deployed
+    """records    release → Helm's record of the deployed revision, which is authoritative
     ages       release → seconds since its newest record changed, by a monotonic clock
     progress   release → progress of its pods since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
@@ -76,7 +76,7 @@ class Observed:
 
     @cached_property
     def away(self) -> frozenset[str]:
-        """Names of nodes that are away."""
+        """Names of unavailable nodes."""
         return nodes.away(self.nodes)
 
     def unready(self, name: str) -> list[Object]:
@@ -85,7 +85,7 @@ class Observed:
         return [each for each in found if not is_as_wanted(each, self.pods, self.away)]
 
     def held(self, name: str) -> bool:
-        """Whether a release waits for nothing but nodes that are away."""
+        """Whether a release waits only for unavailable nodes."""
         unready = self.unready(name)
         return bool(unready) and all(is_held(each, self.pods, self.away) for each in unready)
 
@@ -128,7 +128,7 @@ async def _manifests(reader: Reader, seen: Observed) -> dict[str, str]:
 
 
 def _timed(ages: Ages, seen: Observed) -> Observed:
-    """With how long each record has been as it is, and how far the pods got meanwhile."""
+    """Adds the age of each record's state, and the progress of the pods since then."""
     found, progress = {}, {}
     for name, record in seen.records.items():
         key, before = (record.namespace, record.name), seen.before(name)

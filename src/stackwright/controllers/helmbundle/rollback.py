@@ -1,16 +1,16 @@
-"""A release that is not ready in time, and rolled back or failed revisions. Pure.
+"""Handles a release that is not ready in time, and revisions that failed or were rolled back. Pure.
 
 A release without progress for its timeout is rolled back to the last ready revision, and its digest is not retried
-until the HelmBundle changes. The failed digest is in the status before Helm starts, so a failed rollback is not
-followed by another upgrade to the unready revision.
+until the HelmBundle changes. The failed digest is written into the status before Helm starts, so that after a failed
+rollback the unready revision is not installed again.
 
-A revision that was rolled back while nodes were unavailable is retried once when one of them is back: the status keeps
-that digest until it is ready, so a flapping node does not start Helm each time.
+A revision that was rolled back while nodes were unavailable is retried once when one of them is available again: the
+status keeps that digest until it is ready, so a flapping node does not start Helm each time.
 
 The status has the digest of what Helm installed as the ready revision, and Helm is started only if the record is that.
 
 An upgrade to more voting servers is not rolled back: the added servers may be members already, and without them the
-others have no majority. It remains, is reported as NotReady, and continues by itself once its pods are ready.
+others have no majority. The upgrade stays, is reported as NotReady, and continues when its pods are ready.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ UNKNOWN = "Release was not ready in time"  # the cause if the installed CRDs lac
 class Rollback:
     """A rollback as the status records it.
 
-    revision  to which the release is rolled back
-    cause     why
-    away      nodes whose return leads to a retry
+    revision  the target of the rollback
+    cause     why the release is rolled back
+    away      nodes that cause a retry when they are available again
     """
 
     revision: int
@@ -72,12 +72,12 @@ class Rollback:
 
 
 def nodes_back(seen: Observed, before: Object) -> list[str]:
-    """Those nodes that were away when the release was rolled back, and are back: it may have been for them."""
+    """Nodes that are available but were not when the release was rolled back; they may have caused the rollback."""
     return [node for node in before.get("away") or () if node not in seen.away]
 
 
 def retry(wanted: Object, record: Release | None, target: str, back: list[str]) -> Step:
-    """The step before a digest that was rolled back is tried again. It only writes this into the status."""
+    """The step before the retry of a digest that was rolled back. It only records the retry in the status."""
     message = f"Retrying release {wanted['name']}: {named(back)} {are(back)} available again"
     status = {**status_of(record, success=False, message=message), "retriedDigest": target}
     condition = waiting(condition_type(wanted["name"]), message, "Upgrading")

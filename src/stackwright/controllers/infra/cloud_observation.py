@@ -82,9 +82,9 @@ S = TypeVar("S", bound=CloudObservation)
 
 
 def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
-    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record.
+    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record's.
 
-    In another project all recorded resources would look deleted, and would be created again or left behind.
+    In another project all recorded resources would seem deleted; they would be created again or left behind.
     """
     was = str(seen.status.get("project") or "")
     if record and was and look.place and _elsewhere(was, look.place):
@@ -94,7 +94,7 @@ def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
 
 
 def _elsewhere(one: str, other: str) -> bool:
-    """Whether two places differ; a missing region matches any region, because credentials need not name it."""
+    """Whether two projects with regions differ; a missing region matches any, because credentials need not name it."""
     (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
     return project != same or bool(region and there and region != there)
 

@@ -22,7 +22,7 @@ from stackwright.core.ports import Reader
 
 @dataclass(frozen=True)
 class ReferencesObservation(CloudObservation):
-    """found  the resources that the spec refers to; None before that and during deletion"""
+    """found  the resources that the spec refers to; None before they are resolved and during deletion"""
 
     found: Resolution | None = None
 
@@ -35,7 +35,7 @@ Resolve = Callable[[Mapping[str, Any], Mapping[str, Any], Answers], Resolution] 
 async def observe_cloud(
     seen: S, clouds: Clouds, reader: Reader, controller: str, *steps: Callable[[S, CloudRef], Awaitable[S]]
 ) -> S:
-    """Add the origin of the object, its cloud, and what each step reads there; no step follows an error.
+    """Add the origin of the object, its cloud, and the result of each step; an error skips the remaining steps.
 
     Nothing is read if the object needs no requests to its cloud.
     """

@@ -1,7 +1,7 @@
 """Reads of the controllers of `infra`: kinds of other systems, such as Cluster API, and the origin of an object.
 
-If these kinds are not installed, no object is found. Fields of the wrong type are removed, and an object without what
-its kind needs is not found.
+If these kinds are not installed, no object is found. Fields of the wrong type are removed. An object without a required
+field of its kind is not found.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ SYSTEM = "kube-system"  # by convention its UID identifies the cluster
 
 
 async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
-    """The object in the newest served version. Labels and owner references may contain invalid names, which are not
-    found.
-    """
+    """The object in the newest served version; None for an invalid name, as labels and owner references may contain."""
     if not OBJECT.matches(key[1]):
         return None
     for version in (kind.version, *kind.also):
@@ -75,10 +73,10 @@ async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
 
 
 async def origin_of(reader: Reader, obj: Object) -> str:
-    """The origin of an object: its annotation, or the one that it gets in this cluster.
+    """The origin of an object: its annotation, or its new origin in this cluster.
 
-    Raises TransientCloudError if this cluster has no identity: its resources could be confused with those of another
-    cluster.
+    Raises TransientCloudError if this cluster has no identity, because its resources could be confused with those of
+    another cluster.
     """
     if written := annotation(obj, ORIGIN):
         return written

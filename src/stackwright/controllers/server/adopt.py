@@ -1,8 +1,8 @@
 """Adopts the server of a machine with a providerID if the object has no record of it. Pure.
 
 A marked resource takes precedence. An unmarked server, as another provider created it, is adopted if it matches the
-wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. With credentials
-from an OpenStackClusterIdentity it is not: another namespace that shares the project may own it.
+wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. It is not adopted
+with credentials from an OpenStackClusterIdentity, because another namespace that shares the project may own it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHARED = "it has no mark of this object, and its project is shared with other na
 @dataclass(frozen=True)
 class Adoption:
     """record   the server and all its resources; empty if it is not adopted
-    problem  why it is not adopted
+    problem  why the server is not adopted
     """
 
     record: Mapping[ResourceKey, str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""Protects a back end that an update would remove: checks its content and the user's consent to lose it. Pure.
+"""Protects a back end that an update would remove: checks its content, and the user's consent to lose it. Pure.
 
-Without its back end an image cannot be read and a volume cannot be opened, although the service still lists them.
+Without its back end, an image or a volume cannot be read, although the service still lists it.
 Nothing is changed until the back end is known to be empty or the user has consented.
 """
 

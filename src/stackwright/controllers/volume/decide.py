@@ -29,7 +29,7 @@ def decide_claim(seen: Claim) -> Plan:
 
 
 def _asked_here(seen: Claim) -> bool:
-    """Whether the scheduler has chosen this node for the claim, and no volume is bound to it yet."""
+    """Whether the scheduler has chosen this node for the claim, and no volume is bound to the claim yet."""
     return bool(
         (seen.storage_class or {}).get("provisioner") == PROVISIONER
         and annotation(seen.obj, SELECTED_NODE) == seen.place.node

@@ -20,7 +20,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Volume:
-    """path       expected path of its directory; a directory elsewhere must not be touched
+    """path       expected path of its directory; a directory elsewhere must not be changed
     directory  whether the directory exists
     """
 

@@ -1,4 +1,4 @@
-"""Runs the DaemonSet of the examination for a limited time, and deletes it in every case, also after Ctrl-C."""
+"""Runs the DaemonSet of the examination for a limited time, and always deletes it, also after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ERRORS = (TerminalError, TransientError, Conflict)
 
 @dataclass(frozen=True)
 class Pace:
-    """tries  the number of looks at the pods, with `sleep` between them"""
+    """tries  number of reads of the pods, with `sleep` between them"""
 
     tries: int = TRIES
     every: float = EVERY
@@ -59,7 +59,7 @@ async def examine(
     except TerminalError as error:  # nothing was created
         return [_failed(error)]
     except (TransientError, Conflict):
-        pass  # it may exist all the same
+        pass  # it may have been created
     found: list[Finding] = []
     try:
         script = Path(__file__).with_name("script.py").read_text()
@@ -78,7 +78,7 @@ async def examine(
 
 
 async def _pull_secrets(cluster: Cluster, space: str, operator: Object) -> list[str]:
-    """Copy the operator's pull Secrets that the user may read; their names."""
+    """Copy those of the operator's pull Secrets that the user may read; returns their names."""
     found = []
     for each in operator["spec"]["template"]["spec"].get("imagePullSecrets") or ():
         with suppress(TerminalError):
@@ -101,7 +101,7 @@ def _failed(error: Exception) -> Finding:
 
 
 async def _watch(cluster: Cluster, space: str, nodes: int, say: Callable[[str], None], pace: Pace) -> list[Object]:
-    """The pods, when they have reported, or when the time is over."""
+    """The pods, when all have reported or the time is over."""
     for turn in range(pace.tries):
         if turn:
             await pace.sleep(pace.every)

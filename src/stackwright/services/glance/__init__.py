@@ -1,7 +1,7 @@
 """Glance: the image service. Each image store is a section: files on a volume, Ceph, or Cinder's volumes.
 
-Without configured stores, images are in Ceph if the cloud has one, otherwise in files. The volume for files can be
-mounted on a single node at a time (ReadWriteOnce), so there is one pod at every size, which scales by workers.
+Without configured stores, images are in Ceph if the cloud has one, otherwise in files. Only one node can mount the
+volume for files (ReadWriteOnce), so one pod runs at every size, which scales by workers.
 """
 
 from __future__ import annotations
@@ -54,6 +54,6 @@ SERVICE = Service(
             f"features.glance.backends.{name}.<name>.default": switch(RENDERED_ONLY)
             for name in ("file", "rbd", "cinder")
         },
-        "features.database.cleanup.glance.enabled": switch(RENDERED_ONLY),  # a weekly job, for which no test waits
+        "features.database.cleanup.glance.enabled": switch(RENDERED_ONLY),  # weekly, so no test waits for it
     },
 )

@@ -31,9 +31,7 @@ API = "glance-api"
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, unless a volume limits them to one; workers of each; threads of a worker, each of which serves one
-    transfer.
-    """
+    """Pods, unless a volume limits them to one; workers of each; threads of a worker, one for each transfer."""
 
     pods: int
     workers: int
@@ -59,19 +57,19 @@ def _volume(context: Context) -> tuple[str, GlanceVolume | None]:
 
 
 def _replacement(context: Context, volume: GlanceVolume | None) -> str:
-    """Pods follow a local volume to its node; any other volume must be released before a pod starts on another node."""
+    """Pods stay on the node of a local volume. Any other volume must be released before another node can use it."""
     local = volume is None or volume.storage_class_name in ("", context.spec.storage_class)
     return "RollingUpdate" if local else "Recreate"
 
 
 def _bounds(files: dict[str, GlanceFileBackend]) -> Values:
-    """A project may store as much as the volume has. A local volume is a directory, whose size nothing enforces."""
+    """A project may store as much as the volume can contain. A local volume is a directory without an enforced size."""
     size = int(sum(amount(store.pvc.size) for store in files.values()))
     return {"image_size_cap": size, "user_storage_quota": f"{size}B"}
 
 
 def _store_conf(context: Context) -> Values:
-    """Sections of the stores. The chart itself configures a single file store, as before other stores existed."""
+    """Sections of the stores. The chart itself configures a single file store, as in versions without other stores."""
     stores = context.settings.stores
     if set(stores.stores) == set(stores.file):
         return {"DEFAULT": _bounds(stores.file)}
@@ -85,11 +83,11 @@ def _store_conf(context: Context) -> Values:
         "glance_store": {"default_backend": context.settings.default_store},
     }
     if stores.rbd:
-        # A client that clones an image in Ceph instead of copying it needs its location.
+        # A client that clones an image in Ceph, instead of copying it, needs the image's location.
         sections["DEFAULT"]["show_image_direct_url"] = True
     for name in stores.rbd:
         sections[name] = {"rbd_store_ceph_conf": CEPH_CONF, "rbd_store_chunk_size": 8}
-    for name in stores.cinder:  # volumes of the image's owner
+    for name in stores.cinder:  # images are volumes of their owners
         sections[name] = {"cinder_catalog_info": "volumev3::internalURL"}
     return sections
 

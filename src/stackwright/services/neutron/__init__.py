@@ -1,8 +1,8 @@
 """Neutron: the networking service, with the switches and agents on the nodes.
 
 The back end `ml2` uses Open vSwitch, with agents for DHCP, routers and metadata on the gateway nodes. With `ml2/ovn`,
-OVN does this, and only the metadata agent remains, on compute nodes. Differences between nodes (the datapath, the
-tunnel endpoint) are detected on the nodes (charts/openvswitch/bin).
+OVN replaces these, except for a metadata agent on compute nodes. Scripts on the nodes (charts/openvswitch/bin) detect
+differences between nodes: the datapath and the tunnel endpoint.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ SERVICE = Service(
     modules={OPENVSWITCH: ("openvswitch",)},
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
-    # OVN keeps its own records of nodes.
+    # OVN has its own records of nodes.
     agents=(
         NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH),
         *(NodeAgent(f"neutron-{each}", each, GATEWAY) for each in ("dhcp-agent", "l3-agent", "metadata-agent")),

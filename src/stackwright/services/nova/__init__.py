@@ -1,7 +1,7 @@
 """Nova: the compute service. Its control plane uses databases and a bus; compute nodes use the bus and a hypervisor.
 
-There is one cell. The nodes with the label of compute nodes are Nova's hosts. Their names are part of the values, so a
-new node creates a new Job, which waits for the node and registers it with the API.
+The cloud has one cell. The nodes with the label of compute nodes are Nova's hosts. The values contain their names, so a
+new node leads to a new Job, which waits for the node and registers it with the API.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ SERVICE = Service(
         "features.services": service("compute", UP, SMALL_CLOUD),
         "features.logging.nova.level": levels(UP),
         "features.messaging.components_with_dedicated_messaging": {"compute": UP},
-        "features.database.cleanup.nova.enabled": switch(RENDERED_ONLY),  # a weekly job, for which no test waits
+        "features.database.cleanup.nova.enabled": switch(RENDERED_ONLY),  # weekly, so no test waits for it
         "features.nova.images.backend": {
             "local": WITHOUT_CEPH,
             "qcow2": RENDERED_ONLY,

@@ -32,8 +32,8 @@ class Sizing:
     """Pods, workers in each, and memory and local disk of a node that are reserved from virtual machines (MiB).
 
     An API with fewer than two workers could wait for itself: see nova_api_uwsgi in the chart. Creating a server
-    occupies a worker for a second or more, mostly waiting for Neutron, and two at once are common: a third worker
-    serves all other requests.
+    occupies a worker for a second or more, mostly waiting for Neutron. Two such requests are often concurrent, so a
+    third worker serves all others.
     """
 
     api: int
@@ -68,7 +68,7 @@ def _nova_conf(context: Context) -> Values:
     conf["DEFAULT"] |= {
         "reserved_host_memory_mb": size.reserved_memory,
         **({} if settings.in_ceph else {"reserved_host_disk_mb": size.reserved_disk}),
-        "allow_resize_to_same_host": spec.size == "single",  # there may be no other host
+        "allow_resize_to_same_host": spec.size == "single",  # the cloud may have no other host
         **{f"{kind}_allocation_ratio": getattr(settings.allocation_ratios, kind) for kind in ("cpu", "disk", "ram")},
     }
     regional = ("glance", "keystone", "neutron", "placement")
@@ -139,7 +139,7 @@ def chart_values(context: Context) -> Values:
 
 def contracts(context: Context) -> tuple[Contract, ...]:
     names = {"images_rbd_pool": "pool:vms", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
-    # Nova clones images, so it reads their pool.
+    # Nova clones images, so it reads the images' pool.
     disks = ceph(context.name, {"vms": False, "images": True}, {"libvirt": names})
     return (
         *([disks] if context.settings.in_ceph else []),

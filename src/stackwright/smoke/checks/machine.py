@@ -1,4 +1,4 @@
-"""The virtual machine itself: it boots, and its console log shows how it got its address and its key."""
+"""The virtual machine itself: it boots, and its console log contains its address and its key."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def console(stage: Stage) -> str:
 
 
 def socket_url(url: str) -> str:
-    """The URL that noVNC's page connects to: the path in its parameter `path`, on the page's own host."""
+    """The URL to which noVNC's page connects: the path in its parameter `path`, on the page's own host."""
     from urllib.parse import parse_qs, urlsplit
 
     parts = urlsplit(url)
