@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackwright.core.conditions import Wait
-from stackwright.core.openstack.calls import CloudCall, PendingId
+from stackwright.core.openstack.calls import DUPLICATE, CloudCall, PendingId
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.openstack.resources import (
     ANSWERED,
@@ -194,7 +194,7 @@ def _surplus(
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
-    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_kept in others if not is_kept)
+    calls = (remove(owner, slot, thing, DUPLICATE) for slot, thing, is_kept in others if not is_kept)
     return tuple(call for call in calls if call is not None)
 
 
@@ -232,10 +232,10 @@ def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
     """Whether a volume may be a copy by another client: a copy may include the metadata with our mark.
 
     If the metadata of a volume contains its own id, a copy contains that id too and is treated as unmarked. A duplicate
-    of such a volume was created within TWICE seconds of it and is unattached. If it is unclear who owns a volume, it is
-    treated as a copy and kept.
+    of such a volume has no id in its metadata, was created within TWICE seconds of it and is unattached. If it is
+    unclear who owns a volume, it is treated as a copy and kept.
     """
-    if ours is None or not ours.facts.get(ANSWERED) or _is_used(volume):
+    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get(ANSWERED) or _is_used(volume):
         return True
     return _made_apart(volume, ours)
 

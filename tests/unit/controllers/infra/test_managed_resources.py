@@ -338,6 +338,7 @@ COPIES = pytest.mark.parametrize(
     [
         (disk("v1", 1000.0), disk("v2", 1301.0)),
         (disk("v1", 1000.0), disk("v2", 1001.0, attachments=[{"server_id": "s2"}])),
+        (disk("v1", 1000.0), disk("v2", 999.0)),  # its request was answered, so none repeated it
         (disk("v1", 1000.0), disk("v2", None)),
         (disk("v1", None), disk("v2", 1000.0)),
         (None, disk("v2", 1000.0)),
