@@ -28,6 +28,8 @@ Use = tuple[str, str]  # name of an agent, and what uses it
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
 RECEIVED = 64 << 20  # bytes of all responses of a call
+# Those of an agent that are read: the others are most of a list, which is not paged, while a response is bounded.
+FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
 CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
@@ -138,7 +140,7 @@ def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
     binary, _, host = name.partition("@")
-    return _only(name, cloud.network.agents(binary=binary, host=host))
+    return _only(name, cloud.network.agents(binary=binary, host=host, fields=FIELDS))
 
 
 def _only(name: str, listed: Iterable[Any]) -> list[Any]:
@@ -147,7 +149,7 @@ def _only(name: str, listed: Iterable[Any]) -> list[Any]:
 
 
 def _others(cloud: Connection, agent: Any) -> list[Any]:
-    listed = cloud.network.agents(binary=agent.binary)
+    listed = cloud.network.agents(binary=agent.binary, fields=FIELDS)
     return [each for each in listed if each.binary == agent.binary and each.id != agent.id]
 
 
@@ -281,6 +283,6 @@ FORGET: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
 }
 EVERY: Mapping[str, Callable[[Connection], Iterable[Any]]] = {
     "compute": lambda cloud: cloud.compute.services(),
-    "networking": lambda cloud: cloud.network.agents(),
+    "networking": lambda cloud: cloud.network.agents(fields=FIELDS),
 }
 """Service → the list of all that it knows."""
