@@ -29,6 +29,8 @@ Use = tuple[str, str]  # name of an agent, and what uses it
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
 RECEIVED = 64 << 20  # bytes of all responses of a call
+# Those of an agent that are read: the others are most of a list, which is not paged, while a response is bounded.
+FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
 CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
@@ -139,7 +141,7 @@ def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
     binary, _, host = name.partition("@")
-    return _only(name, cloud.network.agents(binary=binary, host=host))
+    return _only(name, cloud.network.agents(binary=binary, host=host, fields=FIELDS))
 
 
 def _only(name: str, listed: Iterable[Any]) -> list[Any]:
@@ -148,7 +150,7 @@ def _only(name: str, listed: Iterable[Any]) -> list[Any]:
 
 
 def _others(cloud: Connection, agent: Any) -> list[Any]:
-    listed = cloud.network.agents(binary=agent.binary)
+    listed = cloud.network.agents(binary=agent.binary, fields=FIELDS)
     return [each for each in listed if each.binary == agent.binary and each.id != agent.id]
 
 
@@ -294,6 +296,6 @@ class AgentApi:
 
 APIS: Mapping[str, AgentApi] = {
     "compute": AgentApi(lambda cloud: cloud.compute.services(), compute_uses, forget_compute),
-    "networking": AgentApi(lambda cloud: cloud.network.agents(), network_uses, forget_network_agent),
+    "networking": AgentApi(lambda cloud: cloud.network.agents(fields=FIELDS), network_uses, forget_network_agent),
 }
 """By service: those that declare `Service.agents`."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 RECEIVED = 256 << 20  # bytes of all responses of an inventory; they are read one by one
+PAGE = 500  # volumes of a response, which is bounded
 NAMES = 1 << 20  # characters of all names; the ConfigMap of the result takes no more
 
 
@@ -86,7 +87,7 @@ def images(cloud: Connection, lost: Collection[str]) -> Iterable[tuple[str, str]
 
 def volumes(cloud: Connection) -> Iterable[tuple[str, str]]:
     """(back end, volume) pairs; the host of a volume is <service>@<back end>#<pool>."""
-    for volume in cloud.block_storage.volumes(details=True, all_projects=True):
+    for volume in cloud.block_storage.volumes(details=True, all_projects=True, limit=PAGE):
         _, _, where = str(volume.host or "").partition("@")
         yield where.partition("#")[0], _name(volume)
 

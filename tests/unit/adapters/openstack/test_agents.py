@@ -80,7 +80,7 @@ class Network:
         self.fails_at: set[str] = set()
         self.lists_nothing = 0  # number of wrong answers
 
-    def agents(self, binary: str = "", host: str = "") -> list[Agent]:
+    def agents(self, fields: list[str], binary: str = "", host: str = "") -> list[Agent]:
         """The name of an agent is <program>_<node>, as l3_node1."""
         if self.lists_nothing > 0:
             self.lists_nothing -= 1
@@ -177,9 +177,9 @@ def test_a_compute_service_is_deleted_unless_it_reports_again() -> None:
 
 def test_a_list_that_ignores_the_filters_deletes_no_other_agent() -> None:
     compute, network = Compute(), Network(l3_node1=(True, set()), l3_node3=(False, set()))
-    computes, everything = compute.services("nova-compute", "node2"), network.agents("neutron-l3-agent")
+    computes, everything = compute.services("nova-compute", "node2"), network.agents([], "neutron-l3-agent")
     compute.services = lambda binary="", host="": computes  # type: ignore[method-assign]
-    network.agents = lambda binary="", host="": everything  # type: ignore[method-assign]
+    network.agents = lambda fields, binary="", host="": everything  # type: ignore[method-assign]
     there = cloud(compute, network)
     forget_compute(there, "nova-compute@node3")
     forget_network_agent(there, "neutron-l3-agent@node2")

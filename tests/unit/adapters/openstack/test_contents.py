@@ -21,7 +21,7 @@ def cloud(found_images: list[dict[str, Any]] = [], found_volumes: list[dict[str,
     return SimpleNamespace(
         image=SimpleNamespace(images=partial(_images, found_images)),
         block_storage=SimpleNamespace(
-            volumes=lambda details, all_projects: [Volume.existing(**body) for body in found_volumes]
+            volumes=lambda details, all_projects, limit: [Volume.existing(**body) for body in found_volumes]
         ),
     )
 
