@@ -51,9 +51,10 @@ async def test_a_fresh_cloud_costs_no_more_reconciles_and_writes_than_it_has_to(
     world = World()
     world.cloud()
     await world.settle()
-    # Ceilings, not figures: a change that makes the operator write more must be noticed.
-    assert len(world.reconciles) <= 270
-    assert world.writes <= 145
+    # Ceilings, not figures: a change that makes the operator write more must be noticed. Each HelmBundle names its
+    # releases in its status before Helm runs.
+    assert len(world.reconciles) <= 285
+    assert world.writes <= 150
     assert len(world.helm.calls) == 5
     assert len(world.sql.calls) == 1
 
