@@ -45,7 +45,7 @@ T = TypeVar("T")
 _AT_ONCE = 2
 """Package installation waits for the network half of the time; more parallel builds only compete for the disk."""
 _ATTEMPTS = 3
-"""For sources that are edited during a build."""
+"""Builds of an image whose sources are edited meanwhile."""
 
 
 def ensure_all(report: Report | None = None, names: Iterable[str] | None = None) -> list[BuiltImage]:
@@ -175,6 +175,6 @@ def _build_in_order(builder: Builder, missing: list[str], report: Report) -> Non
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 name = running.pop(future)
-                future.result()  # a failure ends all after the running builds
+                future.result()  # raises the error of a failed build, after the running builds have ended
                 sorter.done(name)
                 count += 1

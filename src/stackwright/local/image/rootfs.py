@@ -1,4 +1,4 @@
-"""The lowest layer: a minimal Debian by mmdebstrap, which knows the package archive of a suite itself."""
+"""The lowest layer: a minimal Debian by mmdebstrap, which finds the package archive of a suite itself."""
 
 from __future__ import annotations
 
