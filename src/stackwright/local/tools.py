@@ -74,7 +74,7 @@ TOOLS = (
 
 # Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
-GITOPS = Tool("gitops", {"gitops": "."})  # what Argo CD and Flux say about objects, only for a test
+GITOPS = Tool("gitops", {"gitops": "."})  # reports the health of objects as Argo CD and Flux see it; only for a test
 
 
 def source(tool: Tool) -> Path:
@@ -113,7 +113,7 @@ def folder(cluster: LocalCluster, module: str) -> Path:
 
 
 def binary(name: str, cluster: LocalCluster | None = None) -> Path:
-    """Path of a program, built or not."""
+    """Path of a program, whether or not it is built."""
     for tool in TOOLS:
         if name in tool.names():
             return folder(cluster or LocalCluster.discover(), tool.module) / name
