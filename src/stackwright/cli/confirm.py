@@ -40,11 +40,11 @@ def losses(found: Iterable[Entry]) -> list[str]:
 
 
 async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[str]:
-    """What applying the manifests would delete from existing objects. Skips new objects and kinds that the operator
-    does not process, and losses that these manifests do not cause.
+    """Deletions from existing objects if the manifests were applied. Skips new objects, kinds that the operator does
+    not process, and losses that these manifests do not cause.
 
-    For paused objects it is what a resume would delete, because a resume asks for no confirmation. For the same
-    reason, credentials that are missing count as valid.
+    For paused objects, the deletions of a resume are included, because a resume asks for no confirmation. For the same
+    reason, missing credentials are treated as valid.
     """
     from stackwright.api.kinds import SECRET
     from stackwright.cli.foresee import foresee
@@ -84,7 +84,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
 
 
 def unforeseen(found: Iterable[Entry]) -> list[str]:
-    """Where a plan is incomplete: later steps may lose data."""
+    """Places where a plan is incomplete: later steps may lose data."""
     from stackwright.forecast.entries import FAIL
 
     return [_unknown(entry.what, entry.why) for entry in found if entry.does == FAIL and entry.verb == "fail"]

@@ -112,9 +112,7 @@ def doctor(
 
 
 def _variable() -> list[Finding]:
-    """What is wrong with $KUBECONFIG, by which all other commands find their cluster, while this one examines the local
-    one.
-    """
+    """Errors of $KUBECONFIG: all other commands find their cluster by it, while this one examines the local cluster."""
     from stackwright.cli.cluster import CliError, is_local, named
     from stackwright.local.cluster.doctor import Finding
 
@@ -166,7 +164,7 @@ async def _of_cluster(asked: Asked) -> list[Finding]:
 
 
 async def _elsewhere(asked: Asked) -> list[Finding]:
-    """Findings about any cluster: what it lacks, and its pods and objects."""
+    """Findings about any cluster: missing requirements, pods and objects."""
     from stackwright.adapters.helm.command import chart_digests, privileged_charts
     from stackwright.api.kinds import NODE, POD
     from stackwright.cli.cluster import connected
@@ -220,7 +218,7 @@ def _installed_image(operator: Object | None) -> str:
 
 
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
-    """The objects of our kinds, or why they are not known."""
+    """The objects of our kinds, or a finding if they cannot be read."""
     from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import NotServed, TerminalError
     from stackwright.local.cluster.doctor import Finding

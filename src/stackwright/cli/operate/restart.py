@@ -124,7 +124,7 @@ async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: f
 
 
 async def _done(cluster: Cluster, obj: Object) -> str | None:
-    """The message for a workload whose pods are new and ready, except on unavailable nodes; None while they are not."""
+    """A message if the workload's pods are new and ready, except on unavailable nodes; None until then."""
     from stackwright.api.kinds import NODE, POD
     from stackwright.core.helm.rollouts import is_as_wanted, lost, node_of
     from stackwright.core.kubernetes.nodes import are, away, named

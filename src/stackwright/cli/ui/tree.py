@@ -30,7 +30,7 @@ class Subject:
 class Node:
     """state     READY, BUSY, BLOCKED or UNKNOWN
     title     the text on the terminal: "Keystone openstack/keystone"
-    message   why it is not ready
+    message   reason why it is not ready
     facts     further short texts: progress, age, restarts
     subject   the object behind the line, for programs; None for a line without one
     """

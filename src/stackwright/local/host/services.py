@@ -40,8 +40,8 @@ class Service:
             "argv": list(self.argv),
             "env": self.env,
             "cgroups": [str(top / self.cgroup) for top in cgroups.hierarchies()],
-            # Processes in this cgroup at a start are leftovers of the service. Only one hierarchy is checked: containerd's
-            # shims leave its cgroup in all hierarchies of version 1, but not in the unified hierarchy.
+            # Processes in this cgroup at a start are leftovers of the service. Only one hierarchy is checked, because
+            # containerd's shims leave its cgroup in all hierarchies of version 1, but not in the unified hierarchy.
             "home": str(cgroups.primary() / self.cgroup),
             "inputs": self.inputs,
         }
