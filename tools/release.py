@@ -94,7 +94,7 @@ def constraints(lock: str) -> str:
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
-    """A tar.gz of files, of which scripts are executable."""
+    """A tar.gz of files; scripts are executable."""
     buffer = io.BytesIO()
     stamp = get_reproducible_timestamp()
     with (
