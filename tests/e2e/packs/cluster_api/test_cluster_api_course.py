@@ -143,7 +143,7 @@ class Course:
         await self.machines(2)
 
     async def lose_a_server(self) -> None:
-        """Another client deletes a server: its machine gets no other one, and the machine's deletion creates a new server."""
+        """Another client deletes a server: only the deletion of its machine creates a new server."""
         known = await self.machines(2)
         (worker,) = self.infra.names("openstackmachines") - {CONTROL}
         print(f"a lost server is told after {await self.capi.lose(worker, 180):.0f} s")
