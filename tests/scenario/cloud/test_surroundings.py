@@ -1,4 +1,4 @@
-"""What happens around the cloud: nodes, pods, the primary of the database, keys that grow old, Secrets of users."""
+"""Changes around the cloud: nodes, pods, the primary of the database, keys that expire, Secrets of users."""
 
 import asyncio
 import itertools
@@ -16,7 +16,7 @@ from tests.scenario.world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud
 
 pytestmark = pytest.mark.looptime
 DAY = 24 * 3600.0
-# Keystone takes a token for its life and two days more (allow_expired_window).
+# Keystone accepts a token for its lifetime and two more days (allow_expired_window).
 WINDOW = TOKEN_EXPIRATION + 2 * DAY
 
 
