@@ -166,7 +166,7 @@ def _restart(count: int) -> Iterator[Figure]:
 
 
 def peer(made: Ground, image: str, zones: list[str], count: int) -> tuple[list[float], list[float]]:
-    """Servers a minute and calls per server of a script; its servers are deleted at once."""
+    """Servers a minute and calls per server of a script; its servers are deleted immediately."""
     asked = 0
     lock = threading.Lock()
 

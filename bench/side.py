@@ -89,7 +89,7 @@ async def watch(progress: Progress, work: Coroutine[Any, Any, Any]) -> NoReturn:
 
 
 def finish(found: dict[str, Any]) -> NoReturn:
-    """Print the result and exit at once: no cleanup is needed, and Kopf is slow to cancel."""
+    """Print the result and exit immediately: no cleanup is needed, and Kopf is slow to cancel."""
     if PROFILE:
         PROFILE[0].disable()
         PROFILE[0].dump_stats(PROFILE[1])

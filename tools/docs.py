@@ -66,7 +66,7 @@ OF_CHARTS = {
         "Each volume is a directory of one node, which is lost with that node.",
     ),
 }
-"""Chart → the usual namespace, and what its users must know."""
+"""Chart → the usual namespace, and notes for its users."""
 COMMENT = "# -- "  # begins the description of the value below it, as in helm-docs
 Schema = dict[str, Any]
 

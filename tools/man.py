@@ -22,7 +22,7 @@ ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~
 
 
 def pages() -> dict[str, str]:
-    """File name → text. A page that leads to another one is for the name by which kubectl finds the program."""
+    """File name → text. A page that refers to another one has the name by which kubectl finds the program."""
     group: Any = typer.main.get_command(app)
     names = group.list_commands(None)
     found = {PROGRAM: _page(group, PROGRAM, [f"{PROGRAM}-{name}" for name in sorted(names)])}

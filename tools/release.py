@@ -1,9 +1,9 @@
-"""Builds what a release publishes into dist/: `make dist`, or `make dist URL=https://…` with the place of the archives.
+"""Builds the files of a release into dist/: `make dist`, or `make dist URL=https://…` with the place of the archives.
 
     stackwright-VERSION-py3-none-any.whl    the program with its charts, images, examples and manual pages
     share/                                  manual pages and completions of bash, zsh and fish, for /usr/local/share
     stackwright-crds.yaml                   all CustomResourceDefinitions
-    kubectl-stackwright-VERSION.tar.gz      the kubectl plug-in for krew: a launcher, the wheel, and what it needs
+    kubectl-stackwright-VERSION.tar.gz      the kubectl plug-in for krew: a launcher, the wheel, and its requirements
     stackwright.yaml                        the manifest of the plug-in
     SHA256SUMS
 

@@ -1,7 +1,7 @@
 """The page docs/reference/sizing.md: the requests of a cloud's pods, by size.
 
 The figures are computed from the values that the operator gives to charts, merged over the charts' defaults as Helm
-merges them; `manifests` there says which workloads exist. A unit test compares them with manifests that Helm rendered.
+merges them; `manifests` of the values selects the workloads. A unit test compares them with manifests from Helm.
 """
 
 from __future__ import annotations

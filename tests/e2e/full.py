@@ -40,7 +40,7 @@ class FullCloud(Cloud):
         super().wait_ready(name, namespace, limit)
 
     def change(self, **spec: Any) -> None:
-        """Makes the cloud equal to its example with these changes; without changes, to the example."""
+        """Change the cloud to its example with these changes; without changes, to the example."""
         self.ask("--wait", "--timeout", "600", **spec)
 
     def ask(self, *options: str, **spec: Any) -> None:

@@ -61,7 +61,7 @@ class Infra:
     def kill_operator(self) -> None:
         self.cloud.kubectl("delete", "pod", "-n", "stackwright", "-l", "application=stackwright", "--force")
 
-    # ---- things
+    # ---- resources
 
     def there(self) -> Things:
         """All resources of the project, except those that the cloud itself creates."""

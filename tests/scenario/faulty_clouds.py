@@ -36,7 +36,7 @@ class FaultyClouds(MemoryClouds):
     locked  Secrets with unknown credentials
     hidden  types with empty lists, which the real port has not confirmed
     lost    index of the request without a response, 0 none: it takes effect LATE seconds later
-    hears   is called before each request takes effect
+    hears   called before each request takes effect
     wordy   whether each rejection has another message
     """
 

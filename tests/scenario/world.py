@@ -1,4 +1,4 @@
-"""A whole world in memory and simulated time: the operator with its wiring, and all other actors around it.
+"""A world in memory and simulated time: the operator with its wiring, and all other actors around it.
 
 State in, event, state out: a test creates objects, lets the world settle, and checks the result. The operator is the
 real one (runtime, queue, store, controllers); the API server, Helm, MariaDB, RabbitMQ and Keystone are those of
@@ -409,7 +409,7 @@ class World:
         raise AssertionError(f"not settled after {limit} s; what went on last: {self.reconciles[-12:]}")
 
     async def run(self, seconds: float) -> None:
-        """Let time pass."""
+        """Let the simulated time advance."""
         if self._task is None:
             await self.start()
         assert self._task is not None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def read_access(reader: Reader, namespace: str) -> Access:
-    """Reads the access data. Raises CliError that names what is missing."""
+    """Reads the access data. Raises CliError with the missing object."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError, the_cloud
     from stackwright.core.objects import secret_data

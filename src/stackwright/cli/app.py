@@ -23,8 +23,8 @@ from typer.core import TyperCommand, TyperGroup
 from stackwright.cli import common
 from stackwright.cli.common import add
 
-PROGRAM, PLUGIN = "stackwright", "kubectl stackwright"  # what users type
-COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable by which a shell asks for completions
+PROGRAM, PLUGIN = "stackwright", "kubectl stackwright"  # as users type them
+COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable with which a shell requests completions
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 COMPARING = ("plan",)  # exit code 2 means changes here, so wrong usage is a failure
 

@@ -1,4 +1,4 @@
-"""Asks for confirmation before data is lost: in `apply` and `up` on an existing cloud, and in `down --purge`."""
+"""Asks the user for confirmation before data is lost: in `apply` and `up` on an existing cloud, and `down --purge`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     namespace = there[0].obj["metadata"]["namespace"]
     try:
         planned = (await foresee(cluster, [*asked, *secrets], namespace, resumed=True, assuming=True))[0]
-        # If a cloud cannot be queried, the plan assumes recorded resources: what would be recreated is unknown.
+        # If a cloud cannot be queried, the plan assumes recorded resources, so recreations of resources are unknown.
         lost = [_unknown(entry.what) for entry in planned if anew and entry.verb == "ask"]
         lost += [*unforeseen(planned), *losses(planned)]
         again = (await foresee(cluster, there, namespace, assuming=True))[0] if lost else []

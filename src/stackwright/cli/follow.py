@@ -1,4 +1,4 @@
-"""Follows an object until it is ready or deleted, for `wait`, and for commands that wait for what they changed."""
+"""Follows an object until it is ready or deleted, for `wait`, and for commands that wait for their changes."""
 
 from __future__ import annotations
 

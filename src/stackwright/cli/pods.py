@@ -23,7 +23,7 @@ class Stream:
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
-    """Pods by the name of a service, of an application, or of a pod. Raises CliError with the known names."""
+    """Pods by the name of a service, of an application, or of a pod. Raises CliError with the valid names."""
     from stackwright.api.kinds import POD
     from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError

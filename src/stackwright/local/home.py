@@ -22,7 +22,7 @@ BUILT = re.compile(r"\.?[a-z0-9-]+(-[0-9a-f]{12}|\.lock)")
 
 @dataclass(frozen=True)
 class Folder:
-    """what      its description for users
+    """what      description for users
     variable  the environment variable that selects it
     names     of its content, the marks last, so that an interrupted deletion can continue
     marked    whether a folder has a mark of `up`

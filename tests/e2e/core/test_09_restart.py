@@ -32,7 +32,7 @@ def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: 
 
 
 def test_a_tap_that_went_down_is_set_up_again(full_cloud: FullCloud, vms: Vms) -> None:
-    """A tap goes down if vswitchd and libvirt write its flags at the same time."""
+    """A tap goes down if vswitchd and libvirt write its flags concurrently."""
     port = next(vms.sdk.network.ports(device_id=vms.demo.id))
     node = vms.server(vms.demo).compute_host
     pods = full_cloud.pods("-l", f"application={SWITCH}").values()

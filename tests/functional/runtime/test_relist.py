@@ -1,4 +1,4 @@
-"""After an interrupted watch to which the API server responds with 410, missed deletions are noticed immediately."""
+"""After an interrupted watch to which the API server responds with 410, missed deletions are detected immediately."""
 
 from __future__ import annotations
 

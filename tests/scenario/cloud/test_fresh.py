@@ -51,7 +51,7 @@ async def test_a_fresh_cloud_costs_no_more_reconciles_and_writes_than_it_has_to(
     world = World()
     world.cloud()
     await world.settle()
-    # Ceilings, not figures: a change that makes the operator write more must be noticed.
+    # Ceilings, not figures: they detect a change that causes more writes.
     assert len(world.reconciles) <= 270
     assert world.writes <= 145
     assert len(world.helm.calls) == 5

@@ -160,7 +160,7 @@ async def test_keys_rotate_for_days_and_no_token_outlives_its_key():
         primary = before[max(before, key=int)]
         assert after[max(after, key=int)] == before["0"], "what was staged is primary now"
         assert len(after) <= MAX_ACTIVE_KEYS
-        # The last token of this primary was issued at the moment of the rotation.
+        # The last token of this primary was issued at the time of the rotation.
         alive = [keys for when, keys in history if turned <= when < turned + WINDOW - 5]
         assert all(primary in keys.values() for keys in alive)
 

@@ -39,7 +39,7 @@ __all__ = [
     "test_an_address_attached_elsewhere_outlives_its_claim",
 ]
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
-SLOW = 10.0  # seconds that a whole list of servers takes, if lists are slow
+SLOW = 10.0  # seconds until a complete list of servers, if lists are slow
 POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
 
 

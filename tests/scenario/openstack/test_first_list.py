@@ -1,6 +1,6 @@
 """Objects are restored without status while the first list of a login lacks items; nothing may be created twice.
 
-A replica of an API that has just started may answer a list with 200 and too few items.
+A replica of an API that has just started may respond to a list with 200 and too few items.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The operator is killed at every write, and each write fails the first time: the result is the same.
 
-A kill leaves only what was written, so a snapshot of the world before and after each write equals the state after a
+A kill leaves only the written state, so a snapshot of the world before and after each write equals the state after a
 kill at that write. A new operator must bring each snapshot to the state of an undisturbed one. A commit tries a
 sample of the snapshots, and `make sweep` all of them (see `sweep`).
 """

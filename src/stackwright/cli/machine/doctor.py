@@ -101,7 +101,7 @@ def doctor(
         common.data(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for one in findings:
-            text = one.text.replace("\n", "\n      ")  # foreign text must not look like another finding
+            text = one.text.replace("\n", "\n      ")  # text of other programs must not look like another finding
             common.echo(f" {MARKS[one.level]} {one.subject}: {text}")
             if one.remedy:
                 common.echo(f"      → {one.remedy}")

@@ -30,7 +30,7 @@ _TEMPLATE = "a key must be a string; render templates such as {{ name }} first, 
 
 
 class BadDocument(ValueError):
-    """`line` and `column` begin at 1; 0 when the place is not known."""
+    """`line` and `column` begin at 1; 0 if the place is unknown."""
 
     def __init__(self, text: str, line: int = 0, column: int = 0) -> None:
         super().__init__(text)

@@ -63,7 +63,7 @@ def restart(
 
 
 async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tuple[Kind, Object]]:
-    """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the known names."""
+    """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the valid names."""
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError

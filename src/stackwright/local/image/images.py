@@ -1,7 +1,7 @@
 """The images of the local cluster: built from Debian packages, without a registry, each only once.
 
 An image is identified by the digest of its recipe, so the cache shows whether it is built, and an unchanged recipe is
-not built again. Missing images are built in the order of their dependencies, two at a time.
+not built again. Missing images are built in the order of their dependencies, two in parallel.
 
     recipes   list of images, digests, references       build    build of one image, from recipe to archive
     inputs    inputs of a digest and a build context    buildah  the program that builds
@@ -137,7 +137,7 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
 
 
 def _named(catalogue: Catalogue, names: Iterable[str] | None) -> list[str]:
-    """The given names, or those of all images that nodes need, bases first. Raises LocalError for an unknown one."""
+    """The given names, or those of all images that nodes need, bases first. Raises LocalError for unknown names."""
     named = set(names or (name for name, recipe in catalogue.images.items() if not recipe.artifact))
     return [name for name in catalogue.closure(list(named)) if name in named]
 

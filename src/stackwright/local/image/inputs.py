@@ -1,7 +1,7 @@
 """Inputs of an image besides its base: their paths, their digests, and their staging for buildah.
 
 A build does not run in the project's own folders: its context is staged in a temporary folder, with tools and sources
-under the names in the recipe. So a build sees exactly what its digest covers.
+under the names in the recipe. So a build has exactly the inputs that its digest covers.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Recipe(Model):
 
 
 class Catalogue(Model):
-    """All recipes; bases must be known and free of cycles."""
+    """All recipes; each base must have a recipe, and cycles are not allowed."""
 
     refreshed: str
     images: dict[str, Recipe]

@@ -75,7 +75,7 @@ class Layout(LockedFolder):
         return [image for image in oci.assembled(found, self._manifest) if self._is_complete(image)]
 
     def add(self, built: Sequence[BuiltImage], report: Report) -> None:
-        """Add built images, bases first; compress the layers that no image of the layout has, two at a time."""
+        """Add built images, bases first; compress the layers that no image of the layout has, two in parallel."""
         with self.exclusive(report):
             present = self.images()
             titles = {image.title for image in present}

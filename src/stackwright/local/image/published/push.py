@@ -132,7 +132,7 @@ class Push:
         return self.prefix.repository(image.name)
 
     def _push_blob(self, job: _Job) -> None:
-        """Push one blob. A blob that is not uploaded counts as transferred, so that the progress ends at the total."""
+        """Push one blob. One that is not uploaded is added to the progress, too, which therefore ends at the total."""
         advanced = 0
 
         def advance(count: int) -> None:
