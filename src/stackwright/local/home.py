@@ -35,7 +35,7 @@ class Folder:
     marked: Callable[[Path], bool]
 
     def entries(self) -> list[Path]:
-        """Its entries. Empty if the folder does not exist or is no folder."""
+        """Entries of the folder. Empty if it does not exist or is no folder."""
         return sorted(self.path.iterdir()) if self.path.is_dir() else []
 
     def others(self, but: Iterable[Path] = ()) -> list[Path]:

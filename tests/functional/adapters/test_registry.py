@@ -136,7 +136,7 @@ def assert_complete(server: Server) -> None:
 
 
 def assert_attached(server: Server, name: str, tag: str) -> None:
-    """Its bill of materials is found by the fallback of OCI 1.1 for registries without the API of referrers."""
+    """The bill of materials is found by the fallback of OCI 1.1 for registries without the API of referrers."""
     subject = digest(server.get(f"sw/{name}/manifests/{tag}").content)
     (listed,) = server.get(f"sw/{name}/manifests/{subject.replace(':', '-')}").json()["manifests"]
     assert listed["artifactType"] == "application/vnd.cyclonedx+json"

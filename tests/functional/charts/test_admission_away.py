@@ -99,7 +99,7 @@ async def test_an_object_in_deletion_cannot_request_anything_new(
 
 @pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
 async def test_a_client_cannot_set_a_deletion_timestamp(away: KubernetesCluster, kind: Kind) -> None:
-    """Neither of a new object nor of an existing one."""
+    """Tests a new object and an existing one."""
     with pytest.raises((TerminalError, TransientError), match="failed calling webhook"):
         await write(away, kind, "new", deletionTimestamp=NEVER)
     claim = {"metadata": {"deletionTimestamp": NEVER, "annotations": {"note": "changed"}}}

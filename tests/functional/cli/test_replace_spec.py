@@ -53,7 +53,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, namespace: str,
 
 
 async def test_a_rejection_changes_no_field_of_any_manager(cluster: KubernetesCluster, namespace: str) -> None:
-    """Neither immediately, nor in the next apply of the earlier manifest."""
+    """The rejection has no effect now, and none in the next apply of the earlier manifest."""
     meta: dict[str, Any] = {"namespace": namespace, "name": "cloud"}
     theirs = {"features": {"services": ["block-storage"]}}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)

@@ -142,7 +142,7 @@ async def test_an_operator_that_ends_releases_the_lease(
 async def test_the_last_container_of_a_pod_to_end_releases_the_lease(
     kubeconfig: str, cluster: KubernetesCluster, namespace: str, tmp_path: Path
 ) -> None:
-    """As with `controllers.mode: split`: each container runs some controllers, and all share a lock file."""
+    """With `controllers.mode: split`, each container runs some controllers, and all share a lock file."""
     await cluster.create(LEASE, {"metadata": {"namespace": namespace, "name": NAME}}, "test")
     more = ("--pod=p", f"--lease-lock={tmp_path / 'lock'}")
     operators = [

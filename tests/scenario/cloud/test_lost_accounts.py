@@ -222,7 +222,7 @@ def databases_lost(world: World) -> None:
 
 
 async def test_a_lost_database_is_filled_again_and_its_users_restart() -> None:
-    """Its accounts are recreated, but it is empty: db-sync and bootstrap must run, and agents must register again."""
+    """The accounts are recreated, but the database is empty: db-sync and bootstrap run, and agents register again."""
     world = await ready_world(whole=True)
     jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
     assert len(jobs) >= 4

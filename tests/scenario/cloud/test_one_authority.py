@@ -82,7 +82,7 @@ async def test_one_of_two_cas_of_an_earlier_version_remains():
 
 
 async def test_a_release_that_is_not_ready_keeps_no_certificate_of_another_authority():
-    """Its pods run after a rollback."""
+    """The release runs pods after a rollback."""
     world = await whole_cloud()
     world.kubelet.broken["nova-compute"] = UNREADY
     debug = {"conf": {"nova": {"DEFAULT": {"debug": True}}}}

@@ -348,7 +348,7 @@ async def test_a_cluster_of_an_earlier_version_is_adopted_where_it_is(monkeypatc
 async def test_a_machine_of_an_earlier_version_that_is_moved_gets_no_other_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its origin is an earlier UID, which any user could write."""
+    """The machine's origin is an earlier UID, which any user could write."""
     old = await of_earlier(monkeypatch)
     world = restored(old)
     await world.run(300)

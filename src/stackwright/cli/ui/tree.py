@@ -94,7 +94,7 @@ def folded(node: Node) -> Node:
 
 
 def fitted(text: list[str], rows: int) -> list[str]:
-    """At most `rows` lines; the last one shows how many were cut."""
+    """At most `rows` lines; the last one shows the number of omitted lines."""
     if len(text) <= rows:
         return text
     kept = max(rows - 1, 0)

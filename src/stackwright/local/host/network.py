@@ -67,7 +67,7 @@ def router_commands(there: Collection[str]) -> str:
     lines = ["link set lo up"]
     for number, bridge in enumerate(config.BRIDGES):
         if bridge not in there:
-            # With a fixed MAC address; otherwise it would change whenever a node joins.
+            # The MAC address is fixed; otherwise it would change whenever a node joins.
             lines.append(f"link add {bridge} address 02:00:00:00:59:{number:02x} type bridge")
         if bridge in ADDRESSES:
             lines.append(f"address replace {ADDRESSES[bridge]} dev {bridge}")

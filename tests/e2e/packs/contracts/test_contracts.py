@@ -69,7 +69,7 @@ def test_fernet_keys_rotate_and_old_tokens_stay_valid(cloud: Cloud) -> None:
 
 
 def test_a_database_password_is_rotated_by_deleting_its_secret(cloud: Cloud) -> None:
-    """As described in docs/howto/rotate-keys.md."""
+    """The steps are those of docs/howto/rotate-keys.md."""
     before = cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"]
     cloud.kubectl("delete", "secret", "keystone-database", "-n", "openstack")
     eventually(lambda: cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"] != before)
