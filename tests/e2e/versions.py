@@ -7,9 +7,9 @@ from typing import Any
 
 
 def versions(items: Iterable[Any]) -> dict[str, Any]:
-    """kind/name → resourceVersion of each object, without those that a schedule created.
+    """kind/name → resourceVersion of each object, without those that a schedule made.
 
-    A CronJob starts by time, not by a command: its generation is compared, because it changes only with the spec.
+    A CronJob is started by time, not by a command: its generation is compared, for it changes with the spec only.
     """
     found = {item["metadata"]["uid"]: item for item in items}
 

@@ -182,7 +182,7 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
 
 
 def explained(error: Exception) -> str:
-    """The message for a failure of Kubernetes, with its notes; for an unknown kind with the command to install it."""
+    """The message for a failure of Kubernetes, with its notes, and what to install if a kind is not served."""
     from stackwright.core.ports import NotServed
 
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])

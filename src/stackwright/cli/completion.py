@@ -85,7 +85,7 @@ def _named(ctx: typer.Context, kinds: Collection[Kind]) -> set[str]:
 
 
 def _asked(ctx: typer.Context, names: Callable[[Reader, str], Awaitable[set[str]]]) -> set[str]:
-    """Names in the cluster and namespace of the command line; none without a response."""
+    """Names in the cluster and namespace that the words before the cursor select; none without a response."""
     from stackwright.cli.cluster import NAMESPACE, connected
 
     words: dict[str, Any] = ctx.params

@@ -218,7 +218,7 @@ def _installed_image(operator: Object | None) -> str:
 
 
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
-    """The objects of our kinds, or a finding if they cannot be read."""
+    """The objects of our kinds, or why they are not known."""
     from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import NotServed, TerminalError
     from stackwright.local.cluster.doctor import Finding

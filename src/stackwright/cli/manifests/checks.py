@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def check_all(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
-    """Raises BadManifest for missing namespaces, changes of immutable fields, and rejections of the API server."""
+    """Raises BadManifest with what is wrong: namespaces, changes of immutable fields, rejections of the API server."""
     await check_namespaces(cluster, manifests)
     await check_changes(cluster, manifests)
     await dry_run(cluster, manifests)

@@ -1,4 +1,4 @@
-"""OpenStackServers in the real cloud: deletion by other clients, detachment, rejection, addresses."""
+"""OpenStackServers in the real cloud: deleted by others, detached, refused, addressed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_server_gets_an_address_of_a_pool_and_returns_it(infra: Infra) -> None
         assert ip.port_id == port.id
         gone(infra, "shop")
         eventually(lambda: "claimedIPs" not in infra.status(POOLS, "outside"), limit=60, pause=1)
-        infra.only(before)  # the address is returned, as the example says, because no claim uses it
+        infra.only(before)  # whose address is returned, as the example says, because no claim uses it
         infra.delete(POOLS, "outside")
     finally:
         infra.delete(KIND, "--ignore-not-found", "shop")

@@ -1,4 +1,4 @@
-"""Storage after a rotation of keys and after a power failure: no data is lost."""
+"""Storage after new keys and after a power cut: nothing is lost."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def lives(storage: Storage) -> dict[tuple[str, str], int]:
 
 
 def knows(ceph: Ceph, client: str, key: str) -> bool:
-    """Whether a monitor accepts a key."""
+    """Whether a monitor takes a key."""
     words = ("ceph", "--connect-timeout", "10", "--name", f"client.{client}", "--key", key, "--keyring", "/dev/null")
     return "fsid" in ceph.ask(*words, "mon", "dump", code=None)
 
 
 def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
-    """Pod → key in its files; for libvirt on each node, under the uuid of the secret."""
+    """Pod → key that is in its files; libvirt's on each node, by the uuid of the secret."""
     components = {"cinder": ["volume", "backup"], "nova": ["compute"]}[client]
     uuid = storage.cloud.secret(f"{client}-ceph", "secret_uuid")
     read = [(client, component, "sed -n 's/.*key = //p' /etc/ceph/keyring") for component in components]
@@ -72,7 +72,7 @@ def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
 
 
 def test_after_a_power_failure_all_flushed_data_exists(storage: Storage, writer_vm: tuple[Vm, str]) -> None:
-    """The power of one node fails: it runs Ceph, all of the cloud's own services, and the machine."""
+    """Of the node that has Ceph, and with it all of the cloud's own services and the machine."""
     vm, device = writer_vm
     cloud, cluster = storage.cloud, storage.cloud.cluster
     sum_ = storage.fill(vm, device)
@@ -82,7 +82,7 @@ def test_after_a_power_failure_all_flushed_data_exists(storage: Storage, writer_
     power.cut(cluster, node)
     power.on(cluster, node, nodes)
     start = time.monotonic()
-    eventually(lambda: bool(storage.vms.ssh(vm, "hostname")), RETURN_LIMIT, pause=1)  # the API is unavailable, too
+    eventually(lambda: bool(storage.vms.ssh(vm, "hostname")), RETURN_LIMIT, pause=1)  # the API is away, too
     print(f"logged in again {time.monotonic() - start:.0f} s after power came back")
     assert storage.sum(vm, device) == sum_
     cloud.wait_ready(limit=RETURN_LIMIT)
