@@ -1,4 +1,4 @@
-"""The clouds that tests need, created from any state. `python tests/e2e/clouds.py storage` starts one.
+"""The clouds that tests require, created from any state. `python tests/e2e/clouds.py storage` starts one.
 
 Tests of the operator itself need only an identity service; with a full cloud most of them would take minutes.
 """
@@ -25,10 +25,10 @@ def small(machine: Cloud) -> Cloud:
     print(machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000))
     if machine.is_full():
         machine.renew("--nodes", "1")
-    # What an earlier run that was killed left in the cloud's spec must not decide about this one.
+    # The spec may contain changes of a killed run, which must not affect this one.
     machine.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
     machine.kubectl("delete", "secret", "directory", "-n", machine.namespace, "--ignore-not-found")
-    if machine.has("block-storage"):  # whose volumes would block it
+    if machine.has("block-storage"):  # its volumes would block the change
         machine.remove()
     if machine.spec():
         eventually(lambda: _replaced(machine), 30)
@@ -97,14 +97,14 @@ def keep_version(machine: Cloud, version: str) -> None:
 
 
 class Aloud(Cloud):
-    """Repeats the output of `stackwright` immediately, for a user who waits."""
+    """Repeats the output of `stackwright` immediately, for a waiting user."""
 
     def stackwright(self, *words: str, limit: float = 300, code: int | None = 0, stdin: str | None = None) -> str:
         print(f"$ stackwright {' '.join(words)}", flush=True)
         process = subprocess.Popen([CLI, *words], cwd=ROOT)
         try:
             ended = process.wait(limit)
-        except KeyboardInterrupt:  # which it gets too, and cleans up
+        except KeyboardInterrupt:  # the child gets SIGINT, too, and cleans up
             process.wait(STOP_LIMIT)
             raise
         assert code is None or ended == code, f"stackwright {' '.join(words)} exited with {ended}"

@@ -132,7 +132,7 @@ class FaultyClouds:
 
 
 def faulty(ports: Ports, fuse: Fuse) -> Ports:
-    """Ports whose writes all count on one fuse."""
+    """Ports whose writes one fuse counts."""
     wrapped: dict[str, Any] = {
         "cluster": FaultyCluster(ports.cluster, fuse=fuse),
         "helm": FaultyHelm(ports.helm, fuse),

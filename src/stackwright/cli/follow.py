@@ -1,4 +1,4 @@
-"""Follows an object until it is ready or deleted, for `wait`, and for commands that wait for what they changed."""
+"""Follows an object until it is ready or deleted, for `wait`, and for commands that wait for their changes."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ async def operators_of(reader: Reader) -> list[Object] | None:
 
 
 def unattended(operators: list[Object], namespace: str) -> str:
-    """Why no operator processes the objects of a namespace; empty if one does."""
+    """Reason why no operator processes the objects of a namespace; empty if one does."""
     from stackwright.core.kubernetes.operator import REMEDY, unmanaged
 
     if not operators:
@@ -163,6 +163,6 @@ def unattended(operators: list[Object], namespace: str) -> str:
 
 
 async def unmanaged_by(reader: Reader, namespace: str) -> str:
-    """Why the installed operator does nothing in a namespace; empty if it does, or if that is not known."""
+    """Reason why the installed operator ignores a namespace; empty if it does not, or if that is unknown."""
     operators = await operators_of(reader)
     return unattended(operators, namespace) if operators else ""

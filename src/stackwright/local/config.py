@@ -30,8 +30,8 @@ BRIDGE_PREFIX = 24
 NODE_NETWORK = f"10.89.0.0/{BRIDGE_PREFIX}"
 TUNNEL_BRIDGE = "sw-tun0"
 TUNNEL_ADDRESS = "10.90.0.1"
-"""Not assigned: neither the machine nor the router is in this network. The nodes' tunnel addresses are counted from it,
-like their other ones from the machine's."""
+"""Not assigned: neither the machine nor the router is in this network. The nodes' tunnel addresses are offsets from it,
+as their other addresses are offsets from the machine's."""
 EXTERNAL_BRIDGE = "sw-ext0"
 EXTERNAL_ADDRESS = "172.24.4.1"
 EXTERNAL_NETWORK = "172.24.4.0/24"

@@ -84,7 +84,7 @@ TOOLS = (
 
 # Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
-GITOPS = Tool("gitops", {"gitops": "."})  # what Argo CD and Flux say about objects, only for a test
+GITOPS = Tool("gitops", {"gitops": "."})  # reports the health of objects as Argo CD and Flux see it; only for a test
 
 
 def of(cluster: LocalCluster) -> tuple[Tool, ...]:

@@ -1,4 +1,4 @@
-"""A virtual machine keeps running and reachable while switch, routers and all else of its data path are restarted."""
+"""A virtual machine keeps running and reachable while the switch, routers and the rest of its data path restart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stackwright.smoke.icmp import ping
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """In any state that a former test left."""
+    """Runs after any state of an earlier test."""
     full_cloud.wait_ready()
 
 
@@ -32,7 +32,7 @@ def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: 
 
 
 def test_a_tap_that_went_down_is_set_up_again(full_cloud: FullCloud, vms: Vms) -> None:
-    """As it does when vswitchd and libvirt write its flags at the same time."""
+    """A tap goes down if vswitchd and libvirt write its flags concurrently."""
     port = next(vms.sdk.network.ports(device_id=vms.demo.id))
     node = vms.server(vms.demo).compute_host
     pods = full_cloud.pods("-l", f"application={SWITCH}").values()

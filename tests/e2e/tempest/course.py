@@ -15,17 +15,17 @@ from tempest.exclusions import load, patterns
 from tempest.inventory import differences
 from tempest.stage import staged
 
-# Why tests of the smoke set may be skipped: missing features of this cloud. It has all others, so a missing
-# service or extension is no reason.
+# Accepted reasons of skipped tests: features that this cloud lacks. It has all others, so a missing service or
+# extension is not accepted.
 REASONS = (r"Less than 2 compute nodes, skipping multinode tests\.",)
-MOST_SKIPPED = 0.02  # of all: of 105 one is
+MOST_SKIPPED = 0.02  # of all; one of 105 is skipped
 SMOKE = r"\[.*\bsmoke\b.*\]"
 
 
 def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
-    """`part`: tests of the smoke set that are otherwise excluded for their duration; without it, all others.
+    """part  tests of the smoke set that are otherwise excluded for their duration; without it, all other tests
 
-    `least`: how many must pass; on one node some are skipped, only for REASONS.
+    least  number of tests that must pass; on one node some are skipped, only for REASONS
     """
     wanted = os.environ.get("TEMPEST", "")
     with staged(cloud, folder) as stage:
@@ -43,6 +43,6 @@ def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
 
 
 def keep(text: str) -> None:
-    """At the path in TEMPEST_REPORT."""
+    """Write the report to the path in TEMPEST_REPORT."""
     if path := os.environ.get("TEMPEST_REPORT"):
         Path(path).write_text(f"{text}\n")

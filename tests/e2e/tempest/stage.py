@@ -115,13 +115,13 @@ def staged(cloud: Cloud, folder: Path) -> Iterator[Stage]:
 
 
 def sweep(cleaner: Checks) -> None:
-    """Deletes the leftovers of a killed run in its projects: Tempest's own clean-up does not see servers in them."""
+    """Deletes the leftovers of a killed run in its projects: Tempest's own clean-up does not find servers in them."""
     for project in cleaner.projects.named(f"{conf.PREFIX}-"):
         leftovers.remove(cleaner, project)
 
 
 def tempest_image(cloud: Cloud) -> str:
-    """Of the images that the operator was given."""
+    """The image of Tempest in the operator's ConfigMap."""
     data = cloud.get("configmap", "stackwright-images", "-n", "stackwright")["data"]
     return str(json.loads(data["images.json"])["tempest"])
 

@@ -141,7 +141,7 @@ async def test_a_value_that_becomes_an_object_of_others_changes_nothing(
     helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str,
     version: str, kind: str, own: bool, cause: str, installed: bool,
 ) -> None:  # fmt: skip
-    """The template is wrong: a value may contain several lines."""
+    """The template is wrong: it accepts a value of several lines."""
     victim = f"{namespace}-victim"
     await cluster.apply(NAMESPACE, {"metadata": {"name": victim}}, "test")
     (charts / "demo/templates/careless.yaml").write_text("# {{ .Values.note }}\n")
@@ -164,7 +164,7 @@ async def test_a_value_that_becomes_an_object_of_others_changes_nothing(
 async def test_a_value_that_becomes_a_hook_runs_nothing(
     helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str
 ) -> None:
-    """Helm keeps hooks apart from the checked manifest. The next call refuses the record with one."""
+    """Helm stores hooks separately from the checked manifest. The next call refuses a record with a hook."""
     (charts / "demo/templates/careless.yaml").write_text("# {{ .Values.note }}\n")
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil, annotations: {helm.sh/hook: pre-install}}\n"
     await helm.upgrade(release(namespace, "d1", value="one", note=f"fine\n---\n{text}"))
@@ -174,7 +174,7 @@ async def test_a_value_that_becomes_a_hook_runs_nothing(
 
 
 async def test_no_values_are_taken_from_a_record(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
-    """Helm would reuse those of the record if none are given."""
+    """Helm would reuse the values of the record if none are given."""
     await helm.upgrade(release(namespace, "d1", value="one"))
     with pytest.raises(TerminalError, match="value is needed"):
         await helm.upgrade(release(namespace, "d2"))

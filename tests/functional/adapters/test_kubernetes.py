@@ -1,4 +1,4 @@
-"""KubernetesCluster against a real API server: outcomes, errors in words, pages, events."""
+"""KubernetesCluster against a real API server: results, error messages, pages, events."""
 
 from __future__ import annotations
 

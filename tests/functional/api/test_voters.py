@@ -1,4 +1,4 @@
-"""Servers that vote never get fewer: the API server itself refuses it, also while the operator is away."""
+"""The number of voting servers is never reduced: the API server itself refuses it, also while the operator is down."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def record(space: str, name: str, release: str = "", text: str = "a") -> dict[st
 
 
 def writer(kubeconfig: str, who: str) -> Write:
-    """Applies a Secret as a user; gives back why it was refused, or an empty text."""
+    """Applies a Secret as a user. Returns the reason of a refusal, otherwise an empty text."""
 
     def write(obj: dict[str, Any]) -> str:
         command = [str(binary("kubectl")), "--kubeconfig", kubeconfig, f"--as={who}", "apply", "-f", "-"]
@@ -95,7 +95,7 @@ async def test_records_of_the_operators_releases_are_the_operators(
     tenant, operator = writer(kubeconfig, TENANT), writer(kubeconfig, OPERATOR)
     assert operator(record(space, f"{RECORD}1", "x")) == ""
     number = 0
-    async with asyncio.timeout(60):  # the API server takes a policy into use after a moment
+    async with asyncio.timeout(60):  # the API server loads a policy after a short delay
         while not (told := tenant(record(space, f"probe{number}", "x"))):
             number += 1
             await asyncio.sleep(0.3)

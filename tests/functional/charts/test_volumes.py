@@ -29,7 +29,7 @@ CLAIM = "glance-images"
 
 @pytest_asyncio.fixture
 async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    """With a StorageClass of its name, whose volumes can be expanded."""
+    """A namespace with a StorageClass of its name, whose volumes can be expanded."""
     name = f"v-{uuid.uuid4().hex[:10]}"
     await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
     storage = {"metadata": {"name": name}, "provisioner": "example.org/disks", "allowVolumeExpansion": True}
@@ -49,7 +49,7 @@ async def size(cluster: KubernetesCluster, namespace: str) -> str:
 async def test_another_class_fails_no_upgrade(
     cluster: KubernetesCluster, namespace: str, kubeconfig: str, first: str
 ) -> None:
-    """first: of the release; if none, Kubernetes gives the claim its default."""
+    """first  class of the release; if empty, Kubernetes gives the claim its default"""
     helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
     owner = {"metadata": {"namespace": namespace, "name": "glance"}}
 
@@ -61,7 +61,7 @@ async def test_another_class_fails_no_upgrade(
         await upgrade(namespace if first else None)
         claim = await cluster.get(PVC, (namespace, CLAIM))
         assert claim
-        given = claim["spec"].get("storageClassName")  # of the cluster's default, where it has one
+        given = claim["spec"].get("storageClassName")  # the cluster's default class, if it has one
         if given is None:
             given = namespace
             await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"storageClassName": given}})
@@ -81,7 +81,7 @@ async def test_a_cloud_without_a_file_store_keeps_its_claim_until_it_is_deleted(
     owner = {"metadata": {"namespace": namespace, "name": "glance"}}
 
     async def upgrade(store: str) -> Any:
-        """The volume of the pods."""
+        """Upgrade the release, and return the volume of the pods."""
         values = merge(VALUES, {"volume": {"store": store}})
         await helm.upgrade(HelmUpgrade((namespace, "glance"), "glance", "", values, store, owner))
         deployment = await cluster.get(DEPLOYMENT, (namespace, "glance-api"))

@@ -1,4 +1,4 @@
-"""A running cloud is changed: services come and go, features, sizes, names, and its deletion."""
+"""Changes of a running cloud: services are added and removed, features, sizes, names, and its deletion."""
 
 import pytest
 

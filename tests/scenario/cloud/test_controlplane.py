@@ -1,4 +1,4 @@
-"""The second entry: an OpenStackControlPlane from nothing to Ready, its pause, its rival, its end."""
+"""The second kind of cloud: an OpenStackControlPlane from nothing to Ready, its pause, a second cloud, its deletion."""
 
 from copy import deepcopy
 
@@ -152,7 +152,7 @@ async def test_a_removed_section_removes_its_service(world):
 
 
 async def test_fewer_databases_are_reported_by_field_and_the_update_is_not_applied(world):
-    """For objects that admission did not reject."""
+    """Such an object may exist if admission did not check it."""
     written(world)
     await world.settle()
     before, calls = world.state()["objects"], len(world.helm.calls)

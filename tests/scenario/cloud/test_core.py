@@ -1,4 +1,4 @@
-"""The whole core cloud: all services from nothing to Ready, its cost, and adding and removing a service."""
+"""The full core cloud: all services from nothing to Ready, its cost, and adding and removing a service."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A cloud from nothing to Ready, and what an unchanged one costs."""
+"""A cloud from nothing to Ready, and the number of reconciles and writes of an unchanged one."""
 
 from collections import Counter
 
@@ -95,7 +95,7 @@ async def test_a_late_watch_does_not_change_the_result():
 
 
 async def test_a_late_watch_causes_no_repeated_reconciles_of_a_release():
-    """The rest of a delay, however short, takes time to pass."""
+    """Even a very short remaining delay must elapse."""
     world = World(latency=0.05)
     world.cloud()
     await world.settle()

@@ -1,4 +1,4 @@
-"""Image pre-caching in the life of a cloud: before any release, on all nodes that answer, and never for one alone."""
+"""Image pre-caching in the life of a cloud: before any release, on all reachable nodes, and never for one alone."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What happens around the cloud: nodes, pods, the primary of the database, keys that grow old, Secrets of users."""
+"""Changes around the cloud: nodes, pods, the primary of the database, keys that expire, Secrets of users."""
 
 import asyncio
 import itertools
@@ -16,7 +16,7 @@ from tests.scenario.world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud
 
 pytestmark = pytest.mark.looptime
 DAY = 24 * 3600.0
-# Keystone takes a token for its life and two days more (allow_expired_window).
+# Keystone accepts a token for its lifetime and two more days (allow_expired_window).
 WINDOW = TOKEN_EXPIRATION + 2 * DAY
 
 
@@ -160,7 +160,7 @@ async def test_keys_rotate_for_days_and_no_token_outlives_its_key():
         primary = before[max(before, key=int)]
         assert after[max(after, key=int)] == before["0"], "what was staged is primary now"
         assert len(after) <= MAX_ACTIVE_KEYS
-        # The last token of this primary was issued at the moment of the rotation.
+        # The last token of this primary was issued at the time of the rotation.
         alive = [keys for when, keys in history if turned <= when < turned + WINDOW - 5]
         assert all(primary in keys.values() for keys in alive)
 

@@ -34,7 +34,7 @@ class WithoutRights(MemoryCluster):
 
 @pytest.mark.parametrize("copied", [True, False])
 async def test_the_plan_needs_no_right_to_read_them(monkeypatch: pytest.MonkeyPatch, copied: bool) -> None:
-    """All pods name them nevertheless, and a copy that is there stays."""
+    """All pods refer to them nevertheless, and an existing copy is kept."""
     cluster, told, plans = WithoutRights(), list[str](), list[Forecast]()
     cluster.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
     place = {"namespace": foresee.OPERATOR_NAMESPACE, "name": foresee.IMAGES}

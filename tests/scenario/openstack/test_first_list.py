@@ -1,6 +1,6 @@
 """Objects are restored without status while the first list of a login lacks items; nothing may be created twice.
 
-A replica of an API that has just started may answer a list with 200 and too few items.
+A replica of an API that has just started may respond to a list with 200 and too few items.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
 
 @pytest.fixture
 def shortened(monkeypatch: pytest.MonkeyPatch) -> Shorten:
-    """Makes the next lists of a type have as many items as given, and all later ones all."""
+    """Limits the next lists of a type to these numbers of items; later lists are complete."""
 
     def shorten(what: str, *counts: int) -> None:
         real, left = Connection.fetch, list(counts)
@@ -45,7 +45,7 @@ def shortened(monkeypatch: pytest.MonkeyPatch) -> Shorten:
 
 
 async def removed(**spec: Any) -> tuple[Servers, Object]:
-    """A world whose server object vanished with its operator, and the object as a backup contains it."""
+    """A world whose server object was lost with its operator, and the object as a backup contains it."""
     world = await made(**VOLUMES, **spec)
     await world.run(400)
     await world.stop()
@@ -60,7 +60,7 @@ def marked(world: World) -> set[tuple[str, str]]:
 
 
 def changes(world: World, before: int) -> list[str]:
-    """Creations and deletions, except of rules: a request for an existing one creates none."""
+    """Creations and deletions, without rules: a request for an existing rule creates none."""
     calls = world.clouds.calls[before:]
     return [str(call) for call in calls if call.do != "update" and call.slot[0] != "security-group-rule"]
 
@@ -213,7 +213,7 @@ async def test_a_pool_restored_while_the_first_list_lacks_items_adopts_its_addre
 
 
 async def test_new_objects_need_no_second_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also the server of a new machine, which inherits the machine's origin."""
+    """Includes the server of a new machine, which inherits the machine's origin."""
     asked: dict[str, Subscription] = {}
     real = OpenStackClouds.subscribe
 

@@ -1,4 +1,4 @@
-"""Helm releases that go wrong: refused, never ready, interrupted, removed."""
+"""Faults of Helm releases: refused, never ready, interrupted, removed."""
 
 import asyncio
 import dataclasses
@@ -228,7 +228,7 @@ async def test_a_failed_release_does_not_prevent_the_rollback_of_another():
 
 
 async def test_each_of_many_upgrades_in_a_row_that_fail_is_rolled_back():
-    """Helm forgets the oldest revisions, so the first one is no longer there for the last of them."""
+    """Helm deletes the oldest revisions, so the first one no longer exists when the last upgrade fails."""
     world = await ready_world(features=MEMCACHED)
     good = record(world).digest
     for turn in range(8):
@@ -244,7 +244,7 @@ async def test_an_operator_killed_between_helm_and_its_report_still_rolls_back_i
     world = await ready_world(features=MEMCACHED)
     world.kubelet.broken["memcached"] = UNREADY
     await world.stop()
-    # As if helm had run for the new values and the operator had died before it wrote the status.
+    # As if helm had run for the new values and the operator had been killed before it wrote the status.
     world.cloud(**with_memory(99))
     await world.run(0.01)
     status = world.bundle("memcached")["status"]

@@ -1,4 +1,4 @@
-"""`stackwright delete`: deletes a cloud, after listing what is deleted with it."""
+"""`stackwright delete`: deletes a cloud, after a list of everything that is deleted with it."""
 
 from __future__ import annotations
 

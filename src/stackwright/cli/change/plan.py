@@ -1,4 +1,4 @@
-"""`stackwright plan`: what the operator would do, computed by its own controllers on a copy in memory."""
+"""`stackwright plan`: the actions that the operator would execute, computed by its controllers on a copy in memory."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def doctor(
         common.data(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for one in findings:
-            text = one.text.replace("\n", "\n      ")  # foreign text must not look like another finding
+            text = one.text.replace("\n", "\n      ")  # text of other programs must not look like another finding
             common.echo(f" {MARKS[one.level]} {one.subject}: {text}")
             if one.remedy:
                 common.echo(f"      → {one.remedy}")
@@ -112,9 +112,7 @@ def doctor(
 
 
 def _variable() -> list[Finding]:
-    """What is wrong with $KUBECONFIG, by which all other commands find their cluster, while this one examines the local
-    one.
-    """
+    """Errors of $KUBECONFIG: all other commands find their cluster by it, while this one examines the local cluster."""
     from stackwright.cli.cluster import CliError, is_local, named
     from stackwright.core.findings import Finding
 
@@ -170,7 +168,7 @@ async def _of_cluster(asked: Asked) -> list[Finding]:
 
 
 async def _elsewhere(asked: Asked) -> list[Finding]:
-    """Findings about any cluster: what it lacks, and its pods and objects."""
+    """Findings about any cluster: missing requirements, pods and objects."""
     from stackwright.adapters.helm.command import chart_digests, privileged_charts
     from stackwright.api.kinds import NODE, POD
     from stackwright.cli.cluster import connected

@@ -204,7 +204,7 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
     except (BadManifest, TerminalError) as error:
         raise LocalError(f"{error}\nNothing was changed.") from None
     except (CliError, TransientError):
-        return  # the steps repair a cluster that does not respond, or report it, and the last one checks again
+        return  # the steps repair or report a cluster that does not respond, and the last one checks again
 
 
 def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:

@@ -26,7 +26,7 @@ COMPANIONS = {kind.kind: kind for kind in (NAMESPACE, SECRET, CONFIGMAP)}
 
 
 class BadManifest(Exception):
-    """One line an error."""
+    """One line for each error."""
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ def _reader(cluster: KubernetesCluster) -> LogReader:
 
 
 async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
-    """Prints a log; whether it could be read to its end."""
+    """Prints a log. Returns whether it could be read to its end."""
     from stackwright.adapters.kubernetes.logs import Container, LogRange
     from stackwright.core.errors import TransientError
 

@@ -45,7 +45,7 @@ def _table(versions: dict[str, Any]) -> str:
 
 
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
-    """The operator {version, image} or None; clouds; problem: why they are not known."""
+    """The operator {version, image} or None; clouds; problem: the reason why they are unknown."""
     from stackwright.api.kinds import DEPLOYMENT
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cloud.registry import CLOUD_KINDS

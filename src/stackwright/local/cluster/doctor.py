@@ -133,7 +133,7 @@ def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
 
 
 def pod_complaint(pod: dict[str, Any]) -> str:
-    """Why a pod does not run; empty if it runs or has completed."""
+    """Reason why a pod does not run; empty if it runs or has completed."""
     status = pod.get("status", {})
     if status.get("phase") == "Succeeded":
         return ""

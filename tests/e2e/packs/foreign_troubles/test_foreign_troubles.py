@@ -1,4 +1,4 @@
-"""A cluster of somebody else, where something is missing or wrong: which condition or line of doctor names it.
+"""Faults of an existing cluster: the condition or the line of doctor that names a missing or wrong resource.
 
 The operator is limited to some namespaces. The tests depend on each other, in this order.
 """
@@ -43,7 +43,7 @@ def doctor(cloud: Cloud, *words: str) -> dict[str, str]:
 
 
 def ready(cloud: Cloud, kind: str, name: str, namespace: str) -> tuple[str, str]:
-    """Reason and message."""
+    """Reason and message of condition Ready."""
     conditions = cloud.get(kind, name, "-n", namespace).get("status", {}).get("conditions", [])
     return next(((each["reason"], each["message"]) for each in conditions if each["type"] == "Ready"), ("", ""))
 

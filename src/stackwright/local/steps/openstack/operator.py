@@ -52,7 +52,7 @@ def deployed(ctx: Context) -> bool:
 
 
 def unready(ctx: Context) -> str | None:
-    """Why the operator is not ready. The pod's status may be older than a restart, so the webhook must reject PROBE."""
+    """Reason why the operator is not ready. The pod's status may be outdated, so the webhook must reject PROBE."""
     try:
         charts.kubectl(ctx, "create", "--dry-run=server", "--filename", "-", stdin=json.dumps(PROBE))
     except LocalError as error:
@@ -70,7 +70,7 @@ def _check_version(ctx: Context) -> None:
 def take_over(ctx: Context) -> None:
     """Give the release the CustomResourceDefinitions that earlier versions installed beside it.
 
-    Those of another release, program or provider of Cluster API are left as they are; Helm then refuses them by name.
+    Those of another release, program or provider of Cluster API are not changed; Helm then names them in its error.
     """
     names = sorted(path.stem for path in (chart() / "files/crds").glob("*.yaml"))
     found = charts.kubectl(ctx, "get", CRDS, *names, "--ignore-not-found", "--output", OWNERS)
@@ -82,7 +82,7 @@ def take_over(ctx: Context) -> None:
 
 
 def _is_free(provider: str, managed_by: str, release: str, namespace: str) -> bool:
-    """Also if a killed `up` wrote a part of what makes a release the owner."""
+    """Whether no other release owns the object; true also if a killed `up` wrote only a part of our ownership."""
     owner = (managed_by, release, namespace)
     whole = ("Helm", RELEASE, NAMESPACE)
     return not provider and owner != whole and all(got in ("", ours) for got, ours in zip(owner, whole, strict=True))
