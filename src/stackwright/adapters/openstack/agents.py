@@ -294,8 +294,7 @@ class AgentApi:
     forget: Callable[[Connection, str, Collection[str]], None]
 
 
-APIS: Mapping[str, AgentApi] = {
+APIS: Mapping[str, AgentApi] = {  # by service: those that declare `Service.agents`
     "compute": AgentApi(lambda cloud: cloud.compute.services(), compute_uses, forget_compute),
     "networking": AgentApi(lambda cloud: cloud.network.agents(fields=FIELDS), network_uses, forget_network_agent),
 }
-"""By service: those that declare `Service.agents`."""

@@ -188,8 +188,8 @@ class OpenStackClouds:
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether the attachment or the use of a resource differs from the snapshot, on which the call is based; corrects
-        the snapshot.
+        """Whether the attachment or use of a resource differs from the snapshot on which the call is based. If so, the
+        snapshot is corrected.
 
         The snapshot may be minutes old: a deletion would remove a floating IP address from its current port, or a port
         from a server.
