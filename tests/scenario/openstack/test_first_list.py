@@ -16,7 +16,7 @@ from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Object
-from tests.scenario.capi_world import CLUSTERS, MACHINES
+from tests.scenario.capi_world import CLUSTERS, MACHINES, SERVERS
 from tests.scenario.openstack.test_moved import KEPT, KINDS, POOLS, restored, small
 from tests.scenario.pool_world import pools
 from tests.scenario.real_port import Connection, real_port
@@ -162,6 +162,22 @@ async def test_a_server_restored_and_deleted_while_the_first_list_lacks_items_le
     await world.run(300)
     assert marked(world) == set()
     assert not world.get()
+
+
+async def test_a_server_object_that_is_recreated_while_the_first_list_lacks_its_port_adopts_everything(
+    shortened: Shorten,
+) -> None:
+    """Its machine, which stayed, has a providerID."""
+    old = await small()
+    await old.run(100)
+    await old.stop()
+    world = old.again()
+    world.cluster._objects = {key: obj for key, obj in world.cluster._objects.items() if key[0] != SERVERS}
+    before, calls = marked(world), len(world.clouds.calls)
+    shortened("port", 0)
+    await world.run(300)
+    assert (marked(world), changes(world, calls)) == (before, [])
+    assert world.told(kind=MACHINES, name="m") == ("Ready", "")
 
 
 async def test_a_server_that_is_moved_here_adopts_what_began_after_the_last_list() -> None:

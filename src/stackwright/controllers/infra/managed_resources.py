@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackwright.core.conditions import Wait
-from stackwright.core.openstack.calls import CloudCall, PendingId
+from stackwright.core.openstack.calls import DUPLICATE, CloudCall, PendingId
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.openstack.resources import (
     ANSWERED,
@@ -194,7 +194,7 @@ def _surplus(
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
-    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_kept in others if not is_kept)
+    calls = (remove(owner, slot, thing, DUPLICATE) for slot, thing, is_kept in others if not is_kept)
     return tuple(call for call in calls if call is not None)
 
 

@@ -134,7 +134,8 @@ def _asker(seen: Observed) -> Subscription:
     sought = {SERVER_KEY: seen.known} if seen.known and SERVER_KEY not in record else {}
     known = ids({**sought, **record}.items()) | pooled
     kinds: tuple[ResourceType, ...] = (*KINDS, "floating-ip") if pooled else KINDS
-    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, seen.begun, moved=seen.moved)
+    begun = seen.begun or bool(seen.known)  # the machine had a server before
+    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, begun, moved=seen.moved)
 
 
 async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:

@@ -12,6 +12,7 @@ from stackwright.core.plan import Action, Key
 
 Do = Literal["create", "update", "delete"]
 REMOVALS = 10  # deletions of OpenStack resources per plan: each may take a minute
+DUPLICATE = "duplicate"  # why a resource is deleted that a repeated request created
 A = TypeVar("A", bound=Action)
 # Keys of an update body that attach a port or a volume by a separate request. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"

@@ -29,7 +29,7 @@ from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
 from stackwright.core.objects import NO_TEXT, secret_data
-from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.calls import ADD_INTERFACE, DUPLICATE, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
@@ -188,17 +188,17 @@ class OpenStackClouds:
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether a resource is not attached as it was when the call was decided; the snapshot is corrected.
+        """Whether a resource is not attached or used as it was when the call was decided; the snapshot is corrected.
 
-        Its list may be outdated by minutes, and a deletion would take the address from its current port.
+        Its list may be outdated by minutes, and a deletion would take the address from its current port, or a port
+        from a server.
         """
         (what, _), snapshot = call.slot, project.snapshot
-        _, field = TYPES[what].attached or ("", "")
-        known = snapshot.things.get((what, call.id))
-        if not field or known is None or (call.do == "update" and field not in call.body):
+        fields, known = _decisive(call), snapshot.things.get((what, call.id))
+        if not fields or known is None:
             return False
         now = await self._lists.single(call.cloud, project, what, call.id)
-        if now is None or (now.facts.get(field) or "") == (known.facts.get(field) or ""):
+        if now is None or all((now.facts.get(each) or "") == (known.facts.get(each) or "") for each in fields):
             return False
         snapshot.write(now, time.monotonic())
         return True
@@ -279,3 +279,11 @@ class OpenStackClouds:
 def _changed(call: CloudCall) -> str:
     """The type of the resource that a call changes: the port if a router gets an interface."""
     return "port" if ADD_INTERFACE in call.body else call.slot[0]
+
+
+def _decisive(call: CloudCall) -> tuple[str, ...]:
+    """Fields of a resource that tell whether the call is still right."""
+    _, field = TYPES[call.slot[0]].attached or ("", "")
+    if call.do == "delete" and call.why == DUPLICATE:
+        return TYPES[call.slot[0]].used
+    return (field,) if field and (call.do == "delete" or field in call.body) else ()
