@@ -10,11 +10,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stackwright.adapters import mariadb
+from stackwright.adapters import mariadb, threads
 from stackwright.adapters.mariadb import MariaDbSql
 from stackwright.core.errors import TransientError
 from stackwright.core.plan import SqlAccount
@@ -170,25 +171,22 @@ async def test_endless_responses_are_aborted(serve: Serve, part: str, encrypted:
 
 
 async def test_nothing_is_sent_after_the_deadline(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server lets the operator wait, and then executes everything."""
-    monkeypatch.setattr(mariadb, "WORK", 0.3)
-    given_up, left, said = threading.Event(), threading.Event(), list[str]()
+    """The server lets the operator wait, and then executes everything. It is the clock, too."""
+    clock, left, said = [0.0], threading.Event(), list[str]()
 
     def script(client: Client) -> None:
         client.log_in()
-        said.append(client.packet()[1:].decode())
-        given_up.wait(PATIENCE)
         try:
-            client.send(packet(1, OK))
             while True:
                 said.append(client.packet()[1:].decode())
+                clock[0] += mariadb.WORK
                 client.send(packet(1, OK))
         except EOFError:
             left.set()
 
+    monkeypatch.setattr(threads, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     with pytest.raises(TransientError, match="does not respond in time"):
         await serve(script).account(account(), ADMIN, "pw")
-    given_up.set()
     assert await asyncio.to_thread(left.wait, PATIENCE)
     assert len(said) == 1
 
