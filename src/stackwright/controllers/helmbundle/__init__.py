@@ -71,7 +71,7 @@ def controllers(settings: Settings, ages: Ages, direct: Reader | None = None) ->
             Watch(HelmBundle.KIND, partial(_rivals, settings)),
             Watch(NODE, _by_node),
         ),
-        partial(observe, settings, ages, direct),
+        partial(observe, settings, ages, direct=direct),
         decide,
         pausable=True,
         helm=True,

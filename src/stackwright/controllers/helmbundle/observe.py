@@ -91,7 +91,7 @@ class Observed:
 
 
 async def observe(
-    settings: Settings, ages: Ages, direct: Reader | None, reader: Reader, key: Key, now: float
+    settings: Settings, ages: Ages, reader: Reader, key: Key, now: float, direct: Reader | None = None
 ) -> Observed | None:
     """Direct  reads without a cache, which has no content of Secrets; None if `reader` does"""
     obj = await reader.get(HelmBundle.KIND, key)

@@ -191,9 +191,7 @@ async def test_what_others_installed_is_not_rolled_back_to():
     helm.record(key, 1, "deployed", TARGET)
 
     async def look():
-        status = decide(
-            await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), None, cluster, bundle_key, NOW)
-        ).status
+        status = decide(await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cluster, bundle_key, NOW)).status
         cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": status})
         return status["releaseStatuses"]["mc"]
 

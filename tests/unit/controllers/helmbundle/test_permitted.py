@@ -14,7 +14,7 @@ from stackwright.admission.validate import errors_of
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
-from stackwright.controllers.helmbundle.decide import decide
+from stackwright.controllers.helmbundle.decide import decide as decide_once
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.step import RETRY_FAILED
 from stackwright.core.ages import Ages
@@ -30,6 +30,15 @@ from tests.unit.controllers.builders import NAMESPACE, condition, obj
 SHIPPED = Settings({}, {"memcached": "digest"})
 ANY = Settings({}, {"memcached": "digest"}, unrestricted=True)
 URL = "https://charts.example/evil-1.tgz"
+
+
+def decide(what):
+    """The plan, together with that of the next reconcile if this one only names the releases in the status."""
+    first = decide_once(what)
+    if first.requeue != 0:
+        return first
+    then = decide_once(replace(what, obj={**what.obj, "status": dict(first.status)}))
+    return replace(then, actions=(*first.actions, *then.actions))
 
 
 def seen(release, settings=SHIPPED, *, statuses=None, deleting=False):
