@@ -247,9 +247,7 @@ def _made_apart(one: CloudResource, other: CloudResource) -> bool:
 
 
 def _ambiguous(found: Sequence[CloudResource]) -> bool:
-    """Whether exactly one of these volumes with one mark is ours but it is unknown which; sorted as by
-    `ProjectView.marked`.
-    """
+    """Whether exactly one of these volumes with one mark is ours but unknown; sorted as by `ProjectView.marked`."""
     return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
 
 
