@@ -172,10 +172,10 @@ def test_only_what_helm_installed_is_rolled_back_to():
 
 
 def test_the_status_has_what_helm_installed_for_the_revisions_that_a_rollback_may_need():
-    what = replace(seen(record(), [PENDING], {"readyRevision": 2}), manifests={"mc": "3d"})
+    what = replace(seen(record(), [PENDING], {"readyRevision": 2}), manifests={"mc": {"3": "3d"}})
     status = decide(what).status["releaseStatuses"]["mc"]
     assert status["manifests"] == {"2": INSTALLED, "3": "3d"}
-    forged = replace(seen(record(), [UP], status), manifests={"mc": "other"})
+    forged = replace(seen(record(), [UP], status), manifests={"mc": {"3": "other"}})
     ready = decide(forged).status["releaseStatuses"]["mc"]
     assert ready["manifests"] == {"3": "3d"}, "what was written is not replaced"
     installing = decide(seen(None, (), ready)).status["releaseStatuses"]["mc"]
@@ -202,6 +202,19 @@ async def test_what_others_installed_is_not_rolled_back_to():
     assert (await look())["manifests"] == {"2": installed}
     helm.record(key, 2, "deployed", "forged")
     assert (await look())["manifests"] == {"2": installed}
+
+
+async def test_an_upgrade_that_follows_an_upgrade_of_the_operator_can_be_rolled_back():
+    """The status of an earlier version has no digests, and the first ones are not written if the upgrade fails."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    helm.record(key, 1, "superseded", "old")
+    installed = manifest_digest(cluster.peek(SECRET, (NAMESPACE, record_name("mc", 1))))
+    helm.record(key, 2, "failed", TARGET)
+    cluster.put(HelmBundle.KIND, bundle({"revision": 1, "readyRevision": 1, "success": True, "digest": "old"}))
+    what = await observe(SETTINGS, Ages(lambda: NOW), cluster, bundle_key, NOW)
+    assert decide(what).status["releaseStatuses"]["mc"]["manifests"] == {"1": installed}
 
 
 def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_back_to():
