@@ -31,6 +31,8 @@ else:
 MOST = 256 << 10  # bytes of all responses of one connection; those to our statements have a few thousand
 CONNECT = 3.0  # seconds for one address
 CHUNK = 16 << 10
+METHODS = ("", "mysql_native_password", "client_ed25519")
+"""Authentication methods that prove the password without sending it; empty: the default, the first one."""
 T = TypeVar("T")
 
 
@@ -169,6 +171,14 @@ class _Connection(Driver):
             made: Any = self._opened()
             super().connect(made)
 
+    def _request_authentication(self) -> None:
+        _check_method(self.host, self._auth_plugin_name)  # type: ignore[attr-defined]
+        super()._request_authentication()  # type: ignore[misc]
+
+    def _process_auth(self, plugin_name: bytes, auth_packet: Any, handler: Any = None) -> Any:
+        _check_method(self.host, plugin_name.decode(errors="replace"))
+        return super()._process_auth(plugin_name, auth_packet, handler)  # type: ignore[misc]
+
     def query(self, sql: Any, unbuffered: bool = False) -> Any:
         with self._understood():
             return super().query(sql, unbuffered)
@@ -204,6 +214,14 @@ class _Connection(Driver):
             self._force_close()  # type: ignore[attr-defined]
             text = f"{where(self.host)}: its response is not of MariaDB's protocol ({type(error).__name__})"
             raise TransientError(text) from None
+
+
+def _check_method(host: str, name: str) -> None:
+    """Raises TransientError for a method by which a server, or whatever is in its place, could get the password."""
+    if name not in METHODS:
+        raise TransientError(
+            f"{where(host)}: it requests the password by the method {name[:64]!r}, which is not allowed"
+        )
 
 
 def _late(host: str) -> TransientError:

@@ -40,10 +40,10 @@ def packet(number: int, payload: bytes) -> bytes:
     return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
 
 
-def greeting(capabilities: int = CAPABILITIES) -> bytes:
+def greeting(capabilities: int = CAPABILITIES, method: bytes = b"mysql_native_password") -> bytes:
     low, high = capabilities & 0xFFFF, capabilities >> 16
     head = b"\x0a11.4.0-MariaDB\0" + struct.pack("<I8sxHBHHB10x", 7, b"12345678", low, 33, 2, high, 21)
-    return packet(0, head + b"123456789012\0mysql_native_password\0")
+    return packet(0, head + b"123456789012\0" + method + b"\0")
 
 
 class Client:
@@ -192,7 +192,7 @@ async def test_nothing_is_sent_after_the_deadline(serve: Serve, monkeypatch: pyt
 
 
 async def test_a_server_that_always_sends_another_byte_is_late(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mariadb, "LOOK", 0.3)
+    monkeypatch.setattr(mariadb, "CHECK_SECONDS", 0.3)
     stopped = threading.Event()
 
     def script(client: Client) -> None:
@@ -273,3 +273,33 @@ async def test_a_password_may_have_any_characters(serve: Serve) -> None:
     said: list[str] = []
     await serve(lambda client: statements_of(client, said)).account(account(), {"password": "p€w"}, "pw")
     assert said
+
+
+METHODS = (
+    "mysql_clear_password",
+    "dialog",
+    "sha256_password",
+    "caching_sha2_password",
+    "mysql_old_password",
+    "none\x00",
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("later", [False, True])
+async def test_no_server_gets_the_password(serve: Serve, method: str, later: bool) -> None:
+    """Neither by its greeting nor by a change of the method; a proof of the password is fine."""
+    received: list[bytes] = []
+
+    def script(client: Client) -> None:
+        name = method.encode()
+        client.send(greeting() if later else greeting(method=name))
+        received.append(client.packet())
+        client.send(packet(2, b"\xfe" + name + b"\0" + b"12345678901234567890\0"))
+        while True:
+            received.append(client.packet())
+
+    with pytest.raises(TransientError, match=r"requests the password by the method|is not of MariaDB's protocol"):
+        await serve(script).account(account(), ADMIN, "pw")
+    assert len(received) <= 1
+    assert ADMIN["password"].encode() not in b"".join(received)
