@@ -442,3 +442,15 @@ def test_the_number_of_releases_of_a_helm_bundle_is_bounded():
     assert errors(RELEASES + 1) == [f"spec.releases: must have at most {RELEASES} entries"]
     releases = crd(HelmBundle)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     assert releases["releases"]["maxItems"] == RELEASES
+
+
+def test_a_release_that_moves_waits_without_requeue_while_another_one_holds_the_bundle():
+    """Its status stays that of the former namespace, so its next step would be the same."""
+    moved, mariadb = {**WANTED, "namespace": "elsewhere"}, {**WANTED, "name": "db", "chart": "mariadb"}
+    mariadb["values"] = {"pod": {"replicas": {"server": 1}}}
+    settings = replace(SETTINGS, charts={**SETTINGS.charts, "mariadb": "d"}, unrestricted=True)
+    servers = {**UP, "metadata": {"name": "w", "labels": {"component": "server"}}, "spec": {"replicas": 3}}
+    thing = {**bundle({"revision": 1}), "spec": {"releases": [moved, mariadb]}}
+    plan = decide(Observed(settings, thing, workloads={"mc": (), "db": (servers,)}))
+    assert condition(plan).reason == "BlockedWouldLoseMajority"
+    assert (plan.actions, plan.requeue, condition(plan, "Mc").reason) == ((), None, "Waiting")
