@@ -111,8 +111,9 @@ async def observe(
 async def _manifests(reader: Reader, seen: Observed) -> dict[str, dict[str, str]]:
     """Reads each revision once, as soon as it is deployed: what is in the status is not read again.
 
-    A record that was there before the status named the release may be from anybody. A status of an earlier version
-    has no digests: the ready revision is read as well, because an upgrade of the operator upgrades most releases.
+    A record that was there before the status named the release may be from anybody, and becomes the newest again if a
+    user deletes later ones; Helm's own revisions increase. A status of an earlier version has no digests: the ready
+    revision is read as well, because an upgrade of the operator upgrades most releases.
     """
     found: dict[str, dict[str, str]] = {}
     own = seen.obj["metadata"]["namespace"]
@@ -120,17 +121,18 @@ async def _manifests(reader: Reader, seen: Observed) -> dict[str, dict[str, str]
         place, before = record.namespace, seen.before(name)
         if (place, name) in seen.taken or not permitted(seen.settings, own, place):
             continue
-        wanted = {record.revision} if record.state == "deployed" else set()
-        if not seen.is_in_status(name):
-            found[name] = {str(revision): "" for revision in wanted}
-            continue
+        wanted, found[name] = set[int](), {}
+        if record.state == "deployed":
+            if seen.is_in_status(name) and record.revision >= int(before.get("revision") or 0):
+                wanted.add(record.revision)
+            else:
+                found[name][str(record.revision)] = ""
         if "manifests" not in before and (ready := int(before.get("readyRevision") or 0)):
             wanted.add(ready)
         for revision in sorted(wanted):
             if str(revision) not in seen.all_installed(name):
                 secret = await reader.get(SECRET, (place, record_name(name, revision)))
-                if digest := manifest_digest(secret):
-                    found.setdefault(name, {})[str(revision)] = digest
+                found[name] |= {str(revision): manifest_digest(secret)} if secret else {}
     return found
 
 

@@ -204,6 +204,23 @@ async def test_what_others_installed_is_not_rolled_back_to():
     assert (await look())["manifests"] == {"2": installed}
 
 
+async def test_an_older_record_of_others_is_not_trusted_when_the_newest_is_deleted():
+    """Users may delete records, also where a policy keeps them from writing any."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    cluster.put(HelmBundle.KIND, {**bundle(), "status": {}})
+    for revision in (1, 5):
+        helm.record(key, revision, "deployed", TARGET)
+    for _ in range(2):
+        what = await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cluster, bundle_key, NOW)
+        status = decide(what).status
+        cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": status})
+        cluster.remove(SECRET, (NAMESPACE, record_name("mc", 5)))
+    assert status["releaseStatuses"]["mc"]["revision"] == 1
+    assert set(status["releaseStatuses"]["mc"]["manifests"].values()) == {""}
+
+
 async def test_an_upgrade_that_follows_an_upgrade_of_the_operator_can_be_rolled_back():
     """The status of an earlier version has no digests, and the first ones are not written if the upgrade fails."""
     cluster = MemoryCluster()
