@@ -19,7 +19,7 @@ import yaml
 
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.transport import deadline, login, project_connection
+from stackwright.adapters.openstack.transport import login, project_connection
 from stackwright.adapters.openstack.transport.send import CloudState
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Query
@@ -140,7 +140,7 @@ class RealPort:
         self.clock = Clock()
         self.state = CloudState(issued=NOVA)
         self._clouds: list[MemoryClouds] = []
-        for module in (attempts, clouds, lists, project_session, single_flight, project_connection, deadline, login):
+        for module in (attempts, clouds, lists, project_session, single_flight, project_connection, login):
             monkeypatch.setattr(module, "time", self.clock)
         for module, name in ((lists, "fetch"), (lists, "peek"), (lists, "single"), (clouds, "find"), (clouds, "run")):
             monkeypatch.setattr(module, name, lambda made, *args, name=name: getattr(made, name)(*args))

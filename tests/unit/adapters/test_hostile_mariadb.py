@@ -13,10 +13,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pymysql
 import pytest
 
 from stackwright.adapters import mariadb, threads
 from stackwright.adapters.mariadb import MariaDbSql
+from stackwright.adapters.mariadb_connection import CONNECT, connect
+from stackwright.adapters.threads import after, within
 from stackwright.core.errors import TransientError
 from stackwright.core.plan import SqlAccount
 from support.tls_clients import contexts
@@ -26,6 +29,7 @@ ADMIN = {"password": "root-pw"}
 CAPABILITIES, TLS = 0x00A8F7DF, 1 << 11  # of MariaDB
 ENDLESS = 16 << 20  # bytes; the client leaves long before
 OK = b"\x00\x00\x00\x02\x00\x00\x00"
+MORE = b"\x00\x00\x00\x0a\x00\x00\x00"  # OK, and another result follows
 
 
 def account(**changes: Any) -> SqlAccount:
@@ -267,6 +271,55 @@ async def test_garbage_instead_of_tls_is_a_transient_error(serve: Serve) -> None
 
     with pytest.raises(TransientError, match=r"^MariaDB at 127.0.0.1: TLS fails \(WRONG_VERSION_NUMBER\)"):
         await serve(script).account(account(), ADMIN, "pw")
+
+
+async def test_an_end_within_the_handshake_of_tls_is_a_transient_error(serve: Serve) -> None:
+    def script(client: Client) -> None:
+        client.send(greeting(CAPABILITIES | TLS))
+        client.packet()
+        client.sock.recv(1 << 16)  # unread bytes would make the end a reset
+
+    with pytest.raises(TransientError, match=r"^MariaDB at 127.0.0.1: TLS fails \("):
+        await serve(script).account(account(), ADMIN, "pw")
+
+
+async def test_garbage_as_a_further_result_is_a_transient_error(serve: Serve) -> None:
+    def script(client: Client) -> None:
+        client.log_in()
+        client.packet()
+        client.send(packet(1, OK))
+        client.packet()
+        client.send(packet(1, MORE) + packet(2, GARBAGE["error"][4:]))
+        client.packet()
+
+    with pytest.raises(TransientError, match=r"not of MariaDB's protocol"):
+        await serve(script).account(account(), ADMIN, "pw")
+
+
+async def test_each_address_of_a_host_is_tried(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, said = socket.getaddrinfo, list[str]()
+
+    def resolved(host: Any, port: Any, *args: Any, **more: Any) -> Any:
+        hosts = ("127.0.0.2", "127.0.0.1") if host == "db.example" else (host,)  # nothing listens at the first one
+        return [found for each in hosts for found in real(each, port, *args, **more)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    await serve(lambda client: statements_of(client, said)).account(account(host="db.example"), ADMIN, "pw")
+    assert said
+
+
+def test_the_wait_for_a_connection_ends_with_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    def hang(address: Any, seconds: float) -> Any:
+        waits.append(seconds)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", hang)
+    for seconds in (CONNECT / 2, CONNECT * 2):
+        with pytest.raises(pymysql.OperationalError):
+            within(after(seconds), lambda: connect(host="127.0.0.1", port=1, user="root", password=""))
+    assert 0 < waits[0] <= CONNECT / 2 and waits[1] == CONNECT
 
 
 async def test_a_password_may_have_any_characters(serve: Serve) -> None:
