@@ -204,6 +204,35 @@ async def test_what_others_installed_is_not_rolled_back_to():
     assert (await look())["manifests"] == {"2": installed}
 
 
+async def test_digests_are_of_deployed_records_in_permitted_namespaces_read_without_a_cache():
+    class WithoutContent(MemoryCluster):
+        """A cache, which has no content of Secrets."""
+
+        async def get(self, kind, key):
+            return None if kind == SECRET else await super().get(kind, key)
+
+    cached, direct, key = WithoutContent(), MemoryCluster(), (NAMESPACE, "b")
+    for cluster in (cached, direct):
+        cluster.put(HelmBundle.KIND, bundle())
+        helm = MemoryHelm(cluster, FrozenClock(NOW))
+        helm.record((NAMESPACE, "mc"), 2, "deployed", TARGET)
+    installed = manifest_digest(direct.peek(SECRET, (NAMESPACE, record_name("mc", 2))))
+
+    async def manifests(settings=SETTINGS):
+        return (await observe(settings, Ages(lambda: NOW, at_first=100.0), cached, key, NOW, direct)).manifests
+
+    assert await manifests() == {"mc": installed}
+    for state in ("pending-upgrade", "failed"):
+        MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
+        MemoryHelm(direct, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
+        assert await manifests() == {}, state
+    MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, "deployed", TARGET)
+    assert await manifests()
+    older = obj(HelmBundle.KIND, "a", {"releases": [WANTED]}, creationTimestamp="2020-01-01T00:00:00Z")
+    cached.put(HelmBundle.KIND, {**older, "status": {"releaseStatuses": {"mc": {"revision": 3}}}})
+    assert await manifests() == {}, "the release of another HelmBundle"
+
+
 def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_back_to():
     plan = decide(seen(record(age=601), [PENDING]))
     told = plan.status["releaseStatuses"]["mc"]
