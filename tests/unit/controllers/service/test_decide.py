@@ -353,6 +353,9 @@ async def test_a_deployed_back_end_is_in_use_although_the_status_does_not_name_i
     (look,), stage = removed_backends(used, used.context)
     assert (look.holders, stage.status) == ((store,), False)
     assert store in decide(used).status["backends"]
+    other = {"name": "x", "chart": "other", "values": deployed["spec"]["releases"][0]["values"]}
+    unrelated = {**used.bundle, "spec": {"releases": [other]}}
+    assert removed_backends(replace(used, bundle=unrelated), used.context) == ([], None)
 
 
 async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
