@@ -65,10 +65,10 @@ class RabbitBroker:
                 for method, path, body in wanted:
                     # The path is quoted already: a slash in a vhost must stay %2F.
                     url = URL(base + path, encoded=True)
-                    async with session.request(method, url, json=body) as response:
+                    async with session.request(method, url, json=body, allow_redirects=False) as response:
                         if response.status == 404 and method != "PUT":
                             found[path] = None
-                        elif response.status >= 400:
+                        elif response.status >= 300:
                             text = (await self._read(action, response)).decode(errors="replace")
                             raise error_of(action, response.status, text)
                         else:
@@ -136,6 +136,6 @@ def error_of(action: BrokerAccount, status: int, text: str) -> Exception:
     if status in (401, 403):
         secret = "/".join(action.admin_secret)
         return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
-    if status >= 500 or status in (404, 408, 429):
+    if status < 400 or status >= 500 or status in (404, 408, 429):
         return TransientError(f"{where} is unavailable: HTTP {status}")
     return TerminalError(f"{where} refuses to {action.target}: HTTP {status} {' '.join(text.split())[:300]}")

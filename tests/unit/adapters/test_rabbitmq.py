@@ -34,7 +34,8 @@ class Server:
         body = await request.json() if request.can_read_body else None
         await asyncio.sleep(self.pause)
         self.seen.append((request.method, request.raw_path, body))
-        return web.Response(status=self.status, text="" if self.status == 204 else self.body)
+        headers = {"Location": "/elsewhere"} if 300 <= self.status < 400 else {}
+        return web.Response(status=self.status, text="" if self.status == 204 else self.body, headers=headers)
 
 
 @pytest_asyncio.fixture
@@ -138,6 +139,17 @@ async def test_errors(server: Server, status: int, kind: type[Exception]) -> Non
     with pytest.raises(kind) as raised:
         await RabbitBroker(server.port).account(account(), ADMIN, "pw-x")
     assert "pw-x" not in str(raised.value)
+
+
+@pytest.mark.parametrize("status", [301, 307])
+async def test_no_redirect_is_followed(server: Server, status: int) -> None:
+    """It could lead to any address that the operator reaches, with the method and the password."""
+    server.status = status
+    with pytest.raises(TransientError, match=f"HTTP {status}$"):
+        await RabbitBroker(server.port).account(account(), ADMIN, "pw")
+    with pytest.raises(TransientError, match=f"HTTP {status}$"):
+        await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
+    assert [method for method, _, _ in server.seen] == ["PUT", "GET"]
 
 
 async def test_a_wrong_password_names_the_secret(server: Server) -> None:

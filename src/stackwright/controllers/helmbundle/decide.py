@@ -58,7 +58,7 @@ def _dropped(seen: Observed) -> list[Key]:
 
 
 def _held(name: str, step: Step, by: list[str]) -> Step:
-    if not step.actions:
+    if not (step.actions or step.first):
         return step
     condition = waiting_for(condition_type(name), f"valid values of release {', '.join(by)}")
     return Step((), condition, {**step.status, "message": condition.message})

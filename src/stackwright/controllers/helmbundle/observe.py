@@ -35,7 +35,7 @@ class Observed:
     made       whether a service object created this HelmBundle
     holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
     events     those of namespaces with workloads that may not create their pods
-    manifests  release → digest of what Helm installed as its newest revision, where the status lacks it
+    manifests  release → revision → digest of what Helm installed, where the status lacks it
     """
 
     settings: Settings
@@ -50,7 +50,7 @@ class Observed:
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
     events: tuple[Object, ...] = ()
-    manifests: Mapping[str, str] = field(default_factory=dict)
+    manifests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def before(self, name: str) -> Object:
         """The status of a release as it was written last; empty if the release was in another namespace then."""
@@ -62,8 +62,7 @@ class Observed:
 
     def all_installed(self, name: str) -> dict[str, str]:
         """The same of all known revisions; empty digests of those that others installed. The status wins."""
-        newest = {str(self.records[name].revision): self.manifests[name]} if name in self.manifests else {}
-        return {**newest, **(self.before(name).get("manifests") or {})}
+        return {**self.manifests.get(name, {}), **(self.before(name).get("manifests") or {})}
 
     def is_in_status(self, name: str) -> bool:
         return name in self._reported
@@ -109,21 +108,31 @@ async def observe(
     return _timed(ages, replace(seen, manifests=await _manifests(direct or reader, seen)))
 
 
-async def _manifests(reader: Reader, seen: Observed) -> dict[str, str]:
+async def _manifests(reader: Reader, seen: Observed) -> dict[str, dict[str, str]]:
     """Reads each revision once, as soon as it is deployed: what is in the status is not read again.
 
-    A record that was there before the status named the release may be from anybody.
+    A record that was there before the status named the release may be from anybody, and becomes the newest again if a
+    user deletes later ones; Helm's own revisions increase. A status of an earlier version has no digests: the ready
+    revision is read as well, because an upgrade of the operator upgrades most releases.
     """
-    found, own = {}, seen.obj["metadata"]["namespace"]
+    found: dict[str, dict[str, str]] = {}
+    own = seen.obj["metadata"]["namespace"]
     for name, record in seen.records.items():
-        place = record.namespace
-        if record.state != "deployed" or (place, name) in seen.taken or not permitted(seen.settings, own, place):
+        place, before = record.namespace, seen.before(name)
+        if (place, name) in seen.taken or not permitted(seen.settings, own, place):
             continue
-        if not seen.is_in_status(name):
-            found[name] = ""
-        elif str(record.revision) not in seen.all_installed(name):
-            secret = await reader.get(SECRET, (place, record_name(name, record.revision)))
-            found |= {name: digest} if (digest := manifest_digest(secret)) else {}
+        wanted, found[name] = set[int](), {}
+        if record.state == "deployed":
+            if seen.is_in_status(name) and record.revision >= int(before.get("revision") or 0):
+                wanted.add(record.revision)
+            else:
+                found[name][str(record.revision)] = ""
+        if "manifests" not in before and (ready := int(before.get("readyRevision") or 0)):
+            wanted.add(ready)
+        for revision in sorted(wanted):
+            if str(revision) not in seen.all_installed(name):
+                secret = await reader.get(SECRET, (place, record_name(name, revision)))
+                found[name] |= {str(revision): manifest_digest(secret)} if secret else {}
     return found
 
 

@@ -78,7 +78,7 @@ def _decide(seen: Observed) -> Plan:
     turn = min((min(t, CLOCK) for t in (turn, renew) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
-    look, kept = removed_backends(seen, seen.context)
+    look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
     actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]

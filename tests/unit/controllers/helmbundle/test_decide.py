@@ -172,10 +172,10 @@ def test_only_what_helm_installed_is_rolled_back_to():
 
 
 def test_the_status_has_what_helm_installed_for_the_revisions_that_a_rollback_may_need():
-    what = replace(seen(record(), [PENDING], {"readyRevision": 2}), manifests={"mc": "3d"})
+    what = replace(seen(record(), [PENDING], {"readyRevision": 2}), manifests={"mc": {"3": "3d"}})
     status = decide(what).status["releaseStatuses"]["mc"]
     assert status["manifests"] == {"2": INSTALLED, "3": "3d"}
-    forged = replace(seen(record(), [UP], status), manifests={"mc": "other"})
+    forged = replace(seen(record(), [UP], status), manifests={"mc": {"3": "other"}})
     ready = decide(forged).status["releaseStatuses"]["mc"]
     assert ready["manifests"] == {"3": "3d"}, "what was written is not replaced"
     installing = decide(seen(None, (), ready)).status["releaseStatuses"]["mc"]
@@ -204,7 +204,7 @@ async def test_what_others_installed_is_not_rolled_back_to():
     assert (await look())["manifests"] == {"2": installed}
 
 
-async def test_digests_are_of_deployed_records_in_permitted_namespaces_read_without_a_cache():
+async def test_digests_are_of_deployed_records_of_its_own_releases_read_without_a_cache():
     class WithoutContent(MemoryCluster):
         """A cache, which has no content of Secrets."""
 
@@ -218,19 +218,49 @@ async def test_digests_are_of_deployed_records_in_permitted_namespaces_read_with
         helm.record((NAMESPACE, "mc"), 2, "deployed", TARGET)
     installed = manifest_digest(direct.peek(SECRET, (NAMESPACE, record_name("mc", 2))))
 
-    async def manifests(settings=SETTINGS):
-        return (await observe(settings, Ages(lambda: NOW, at_first=100.0), cached, key, NOW, direct)).manifests
+    async def manifests():
+        return (await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cached, key, NOW, direct)).manifests
 
-    assert await manifests() == {"mc": installed}
+    assert await manifests() == {"mc": {"2": installed}}
     for state in ("pending-upgrade", "failed"):
         MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
         MemoryHelm(direct, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
-        assert await manifests() == {}, state
+        assert await manifests() == {"mc": {}}, state
     MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, "deployed", TARGET)
-    assert await manifests()
+    assert set((await manifests())["mc"]) == {"3"}
     older = obj(HelmBundle.KIND, "a", {"releases": [WANTED]}, creationTimestamp="2020-01-01T00:00:00Z")
     cached.put(HelmBundle.KIND, {**older, "status": {"releaseStatuses": {"mc": {"revision": 3}}}})
     assert await manifests() == {}, "the release of another HelmBundle"
+
+
+async def test_an_older_record_of_others_is_not_trusted_when_the_newest_is_deleted():
+    """Users may delete records, also where a policy keeps them from writing any."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    cluster.put(HelmBundle.KIND, {**bundle(), "status": {}})
+    for revision in (1, 5):
+        helm.record(key, revision, "deployed", TARGET)
+    for _ in range(2):
+        what = await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cluster, bundle_key, NOW)
+        status = decide(what).status
+        cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": status})
+        cluster.remove(SECRET, (NAMESPACE, record_name("mc", 5)))
+    assert status["releaseStatuses"]["mc"]["revision"] == 1
+    assert set(status["releaseStatuses"]["mc"]["manifests"].values()) == {""}
+
+
+async def test_an_upgrade_that_follows_an_upgrade_of_the_operator_can_be_rolled_back():
+    """The status of an earlier version has no digests, and the first ones are not written if the upgrade fails."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    helm.record(key, 1, "superseded", "old")
+    installed = manifest_digest(cluster.peek(SECRET, (NAMESPACE, record_name("mc", 1))))
+    helm.record(key, 2, "failed", TARGET)
+    cluster.put(HelmBundle.KIND, bundle({"revision": 1, "readyRevision": 1, "success": True, "digest": "old"}))
+    what = await observe(SETTINGS, Ages(lambda: NOW), cluster, bundle_key, NOW)
+    assert decide(what).status["releaseStatuses"]["mc"]["manifests"] == {"1": installed}
 
 
 def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_back_to():
@@ -458,3 +488,15 @@ def test_the_number_of_releases_of_a_helm_bundle_is_bounded():
     assert errors(RELEASES + 1) == [f"spec.releases: must have at most {RELEASES} entries"]
     releases = crd(HelmBundle)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     assert releases["releases"]["maxItems"] == RELEASES
+
+
+def test_a_release_that_moves_waits_without_requeue_while_another_one_holds_the_bundle():
+    """Its status stays that of the former namespace, so its next step would be the same."""
+    moved, mariadb = {**WANTED, "namespace": "elsewhere"}, {**WANTED, "name": "db", "chart": "mariadb"}
+    mariadb["values"] = {"pod": {"replicas": {"server": 1}}}
+    settings = replace(SETTINGS, charts={**SETTINGS.charts, "mariadb": "d"}, unrestricted=True)
+    servers = {**UP, "metadata": {"name": "w", "labels": {"component": "server"}}, "spec": {"replicas": 3}}
+    thing = {**bundle({"revision": 1}), "spec": {"releases": [moved, mariadb]}}
+    plan = decide(Observed(settings, thing, workloads={"mc": (), "db": (servers,)}))
+    assert condition(plan).reason == "BlockedWouldLoseMajority"
+    assert (plan.actions, plan.requeue, condition(plan, "Mc").reason) == ((), None, "Waiting")

@@ -348,31 +348,49 @@ async def test_a_deployed_back_end_is_in_use_although_the_status_does_not_name_i
     deployed = bundle(before, before.context)
     release = deployed["spec"]["releases"][0]["name"]
     seen = replace(seen, obj={**seen.obj, "status": status}, bundle=deployed)
-    assert removed_backends(seen, seen.context) == ([], None), "nothing was ready, so nobody has stored anything"
+    desired = bundle(seen, seen.context)
+    assert removed_backends(seen, seen.context, desired) == ([], None), (
+        "nothing was ready, so nobody has stored anything"
+    )
     used = replace(seen, bundle={**deployed, "status": {"releaseStatuses": {release: {"readyRevision": 1}}}})
-    (look,), stage = removed_backends(used, used.context)
+    (look,), stage = removed_backends(used, used.context, desired)
     assert (look.holders, stage.status) == ((store,), False)
     assert store in decide(used).status["backends"]
     other = {"name": "x", "chart": "other", "values": deployed["spec"]["releases"][0]["values"]}
     unrelated = {**used.bundle, "spec": {"releases": [other]}}
-    assert removed_backends(replace(used, bundle=unrelated), used.context) == ([], None)
+    assert removed_backends(replace(used, bundle=unrelated), used.context, desired) == ([], None)
+
+
+async def test_a_store_that_an_override_still_names_is_not_removed():
+    """Its images would block each update, or each inventory would make the service not ready for a moment."""
+    more = {"enabled_backends": ["images:file", "web:http"]}
+    values = {"glance": {"conf": {"glance": {"DEFAULT": more}}}}
+    seen = await Stage(glance.SERVICE, {"overrides": [{"source": "a", "values": values}]}).look()
+    deployed = bundle(seen, seen.context)
+    release = deployed["spec"]["releases"][0]["name"]
+    seen = replace(seen, bundle={**deployed, "status": {"releaseStatuses": {release: {"readyRevision": 1}}}})
+    assert removed_backends(seen, seen.context, deployed) == ([], None)
+    plain = await Stage(glance.SERVICE).look()
+    (look,), stage = removed_backends(seen, seen.context, bundle(plain, plain.context))
+    assert (look.holders, stage.status) == (("web",), False)
 
 
 async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
     seen = await of_glance(backends=["former"])
-    (look,), stage = removed_backends(seen, seen.context)
+    desired = bundle(seen, seen.context)
+    (look,), stage = removed_backends(seen, seen.context, desired)
     assert (look.holders, stage.status) == (("former",), False)
 
     def found(digest, things):
         data = {"held.json": json.dumps({"former": things})}
         return replace(seen, inventory={"metadata": {"annotations": {DIGEST: digest}}, "data": data})
 
-    actions, stage = removed_backends(found(look.digest, []), seen.context)
+    actions, stage = removed_backends(found(look.digest, []), seen.context, desired)
     assert (actions, stage.status) == ([], True)
-    actions, stage = removed_backends(found("of a while ago", []), seen.context)
+    actions, stage = removed_backends(found("of a while ago", []), seen.context, desired)
     assert (len(actions), stage.status, stage.blocked) == (1, False, False)
     for digest in (look.digest, "of a while ago"):
-        _, stage = removed_backends(found(digest, ["guest"]), seen.context)
+        _, stage = removed_backends(found(digest, ["guest"]), seen.context, desired)
         assert stage.reason == "BlockedWouldOrphan"
         assert "guest" in stage.message
 
