@@ -124,7 +124,7 @@ def ages(known: list[Pack], record: packs.Record) -> dict[str, int | None]:
         commit = record.get(pack.name, Run()).passed
         if not commit:
             declared = (pack.folder / "pack.toml").relative_to(ROOT).as_posix()
-            added = (git("log", "--no-renames", "--diff-filter=A", "--format=%H", "--", declared) or "").splitlines()
+            added = (git("log", "--diff-filter=A", "--format=%H", "--", declared) or "").splitlines()
             commit = added[-1] if added else "HEAD"
         found[pack.name] = since(commit)
     return found

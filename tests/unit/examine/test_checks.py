@@ -203,6 +203,7 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
     ),
     "no helm": (FIT, replace(DEMAND, pods=None), "note", "capacity", "helm was not found"),
     "no pods known": (on(POD, None), DEMAND, "note", "capacity", "may not list pods"),
+    "pods refused": (replace(on(POD, None), refused={POD: "a webhook"}), DEMAND, "note", "capacity", "pods: a webhook"),
     "no DNS": (on(SERVICE), DEMAND, "problem", "cluster DNS", "k8s-app=kube-dns"),
     "DNS unknown": (on(SERVICE, None), DEMAND, "note", "cluster DNS", "may not list Services"),
     "other domain": (

@@ -13,7 +13,7 @@ import pytest
 
 from stackwright.adapters.kubernetes.errors import MissingRight
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
-from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.findings import Finding
 from stackwright.examine.demand import Demand
 from stackwright.examine.probe import pod, script
@@ -271,6 +271,18 @@ async def test_only_a_missing_right_needs_an_administrator(kind: Any, error: Exc
 
     [one] = await examined(Refusing())
     assert one.remedy == remedy
+
+
+@pytest.mark.parametrize("error", [TransientError("no answer"), Conflict("it was changed", DAEMONSET, ("space", "x"))])
+async def test_what_may_succeed_next_time_is_repeated(error: Exception) -> None:
+    class Failing(Kubelets):
+        async def apply(self, kind: Any, obj: Any, manager: str) -> Any:
+            if kind == DAEMONSET:
+                raise error
+            return await super().apply(kind, obj, manager)
+
+    [one] = await examined(Failing())
+    assert (one.remedy, str(error) in one.text) == ("Repeat the command.", True)
 
 
 @pytest.mark.parametrize("kind", [NAMESPACE, DAEMONSET])

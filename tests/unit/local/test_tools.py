@@ -1,4 +1,5 @@
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,25 @@ def test_an_unknown_program_is_an_error() -> None:
 def test_every_tool_has_its_source_and_its_own_digest() -> None:
     digests = {tools.digest(tool) for tool in tools.TOOLS}
     assert len(digests) == len(tools.TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [("go.mod", [KUBERNETES]), ("go.sum", [KUBERNETES]), *(
+        (f"{OLDEST_TEXT}.{end}", [tools.OLDEST_KUBERNETES]) for end in ("mod", "sum")
+    ), ("main.go", [KUBERNETES, tools.OLDEST_KUBERNETES])],
+)  # fmt: skip
+def test_a_digest_covers_the_files_of_its_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, changed: list[tools.Tool]
+) -> None:
+    folder = tmp_path / "kubernetes"
+    shutil.copytree(tools.source(KUBERNETES), folder)
+    monkeypatch.setattr(tools, "source", lambda tool: folder)
+    both = (KUBERNETES, tools.OLDEST_KUBERNETES)
+    before = [tools.digest(tool) for tool in both]
+    with (folder / name).open("a") as file:
+        file.write("// changed\n")
+    assert [tool for tool, digest in zip(both, before, strict=True) if tools.digest(tool) != digest] == changed
 
 
 def test_a_wait_for_another_build_of_a_tool_ends_with_the_built_tool(tmp_path: Path) -> None:

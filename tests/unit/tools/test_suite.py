@@ -79,6 +79,15 @@ def test_a_pack_that_never_passed_is_as_old_as_its_declaration(history: Path) ->
     assert suite.report() == 0
 
 
+def test_a_declaration_that_was_renamed_is_new_there(history: Path) -> None:
+    git(history, "config", "diff.renames", "copies")
+    git(history, "mv", "tests/e2e/packs/one", "tests/e2e/packs/two")
+    git(history, "commit", "--quiet", "--message", "rename")
+    commit(history, "docs/1")
+    (renamed,) = packs.load()
+    assert suite.ages([renamed], {}) == {"two": 1}
+
+
 def test_changes_since_a_pack_passed_include_uncommitted_ones(history: Path) -> None:
     at = commit(history, "src/old.py")
     passed(at)
@@ -278,6 +287,19 @@ def test_a_run_whose_environment_selects_tests_is_not_recorded(
     monkeypatch.setenv(name, "")
     assert made.pack(one())
     assert set(suite.read_record()) == {"one"}
+
+
+def test_what_changes_during_a_run_does_not_change_what_ran(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = git(history, "rev-parse", "HEAD")
+
+    def run(*words: object, env: object = None) -> int:
+        commit(history, "src/new.py")
+        (history / "first").write_text("changed")
+        return 0
+
+    monkeypatch.setattr(suite, "run", run)
+    assert suite.Suite().pack(one())
+    assert suite.read_record()["one"].commit == at
 
 
 def test_every_variable_that_tests_read_selects_tests_or_does_not() -> None:

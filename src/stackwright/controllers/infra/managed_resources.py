@@ -232,10 +232,10 @@ def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
     """Whether a volume may be a copy by another client: a copy may include the metadata with our mark.
 
     If the metadata of a volume contains its own id, a copy contains that id too and is treated as unmarked. A duplicate
-    of such a volume was created within TWICE seconds of it and is unattached. If it is unclear who owns a volume, it is
-    treated as a copy and kept.
+    of such a volume has no id in its metadata, was created within TWICE seconds of it and is unattached. If it is
+    unclear who owns a volume, it is treated as a copy and kept.
     """
-    if ours is None or not ours.facts.get(ANSWERED) or _is_used(volume):
+    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get(ANSWERED) or _is_used(volume):
         return True
     return _made_apart(volume, ours)
 

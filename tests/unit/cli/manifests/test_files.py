@@ -86,7 +86,10 @@ def test_equal_objects_are_of_one_kind_and_place_and_have_values_of_the_same_typ
 
     others = [made(1), made(1, "b"), made(1, kind=SECRET)]
     assert without_repeats(others) == (others, [])
-    assert without_repeats([made(1), made(1, placed=True)]) == ([made(1, placed=True)], [])
+    for placed in ((False, True), (True, False)):
+        assert without_repeats([made(1, placed=each) for each in placed]) == ([made(1, placed=True)], [])
+    first, errors = without_repeats([made(1), made(2), made(1)])
+    assert (first, len(errors)) == ([made(1)], 1), "each is compared with the first one"
     for value in (True, 1.0, "1", None):
         assert without_repeats([made(1), made(value)])[1] == [
             "f: ConfigMap a/x is also in f with other content; remove one of them"

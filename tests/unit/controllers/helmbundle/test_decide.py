@@ -204,6 +204,35 @@ async def test_what_others_installed_is_not_rolled_back_to():
     assert (await look())["manifests"] == {"2": installed}
 
 
+async def test_digests_are_of_deployed_records_of_its_own_releases_read_without_a_cache():
+    class WithoutContent(MemoryCluster):
+        """A cache, which has no content of Secrets."""
+
+        async def get(self, kind, key):
+            return None if kind == SECRET else await super().get(kind, key)
+
+    cached, direct, key = WithoutContent(), MemoryCluster(), (NAMESPACE, "b")
+    for cluster in (cached, direct):
+        cluster.put(HelmBundle.KIND, bundle())
+        helm = MemoryHelm(cluster, FrozenClock(NOW))
+        helm.record((NAMESPACE, "mc"), 2, "deployed", TARGET)
+    installed = manifest_digest(direct.peek(SECRET, (NAMESPACE, record_name("mc", 2))))
+
+    async def manifests():
+        return (await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cached, key, NOW, direct)).manifests
+
+    assert await manifests() == {"mc": {"2": installed}}
+    for state in ("pending-upgrade", "failed"):
+        MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
+        MemoryHelm(direct, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
+        assert await manifests() == {"mc": {}}, state
+    MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, "deployed", TARGET)
+    assert set((await manifests())["mc"]) == {"3"}
+    older = obj(HelmBundle.KIND, "a", {"releases": [WANTED]}, creationTimestamp="2020-01-01T00:00:00Z")
+    cached.put(HelmBundle.KIND, {**older, "status": {"releaseStatuses": {"mc": {"revision": 3}}}})
+    assert await manifests() == {}, "the release of another HelmBundle"
+
+
 async def test_an_older_record_of_others_is_not_trusted_when_the_newest_is_deleted():
     """Users may delete records, also where a policy keeps them from writing any."""
     cluster = MemoryCluster()

@@ -34,7 +34,8 @@ def changes(slot: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any
                  {"allowed_address_pairs": [{"ip_address": "10.0.0.100"}, {"ip_address": "10.0.0.20"}]}),
         *(("port", {"admin_state_up": text}, {"admin_state_up": True}) for text in ("true", "True", "1")),
         *(("port", {"admin_state_up": text}, {"admin_state_up": False}) for text in ("false", "FALSE", "0")),
-        ("network", {"mtu": "1400"}, {"mtu": 1400}),
+        *(("network", {"mtu": text}, {"mtu": 1400}) for text in ("1400", " 1400\n")),
+        ("port", {"tags": "a"}, {"tags": ["b"]}),  # Neutron converts no text to a list
         ("router", {"external_gateway_info": {"network_id": "n"}},
                    {"external_gateway_info": {"network_id": "n", "external_fixed_ips": [{"ip_address": "192.0.2.7"}]}}),
     ],

@@ -87,6 +87,15 @@ def test_a_trunk_is_adopted_with_its_port_only() -> None:
     assert (unsettled.record, unsettled.calls) == ({}, ())
 
 
+def test_a_rule_is_adopted_with_both_groups_only() -> None:
+    a, b, rule = ("security-group", "a"), ("security-group", "b"), ("security-group-rule", "a from b")
+    of = DesiredResource(rule, lambda ids: {"security_group_id": ids[a], "remote_group_id": ids[b]})
+    wanted, groups = [*parts(a, b), of], (thing(a, "1"), thing(b, "2"))
+    for remote, record in (("2", {a: "1", b: "2", rule: "r"}), ("3", {a: "1", b: "2", rule: PendingId(rule)})):
+        found = thing(rule, "r", security_group_id="1", remote_group_id=remote)
+        assert plan_next(OWNER, wanted, {}, ProjectView((*groups, found))).record == record
+
+
 def test_a_resource_in_a_network_of_others_is_adopted() -> None:
     """It may have been selected by another name since."""
     part = DesiredResource(PORT, lambda ids: {"network_id": "new"})

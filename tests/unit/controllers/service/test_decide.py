@@ -356,6 +356,9 @@ async def test_a_deployed_back_end_is_in_use_although_the_status_does_not_name_i
     (look,), stage = removed_backends(used, used.context, desired)
     assert (look.holders, stage.status) == ((store,), False)
     assert store in decide(used).status["backends"]
+    other = {"name": "x", "chart": "other", "values": deployed["spec"]["releases"][0]["values"]}
+    unrelated = {**used.bundle, "spec": {"releases": [other]}}
+    assert removed_backends(replace(used, bundle=unrelated), used.context, desired) == ([], None)
 
 
 async def test_a_store_that_an_override_still_names_is_not_removed():
