@@ -1,6 +1,6 @@
 """`python -m bench`: run benches and print their figures as one table, or as JSON.
 
-The exit code is 0 whatever the figures, 1 if a bench could not measure, 2 for wrong usage. Figures are never asserted.
+The exit code is 0 for any figures, 1 if a bench could not measure, 2 for wrong usage. Figures are never asserted.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ PAUSE = 2.0
 
 @dataclass
 class Batch:
-    """active  id → seconds until it was seen ACTIVE;  faults  id → cause of status ERROR"""
+    """active  id → seconds until the API reported it ACTIVE;  faults  id → cause of status ERROR"""
 
     active: dict[str, float] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)

@@ -25,7 +25,7 @@ class Up:
 
 
 def allow(options: Options) -> None:
-    """Refuse to delete an existing cluster without --purge."""
+    """Raises BenchError if a cluster exists, unless --purge is given."""
     if LocalCluster.discover().settings.exists() and not options.purge:
         raise BenchError("there is a local cluster; this bench throws it and its data away: say --purge if it may")
 

@@ -22,7 +22,7 @@ from bench.figure import Figure, Goal, percentile
 from bench.options import BenchError, Options
 
 CALL = 2.0
-BUNDLES, PEER_BUNDLES = 64, 16  # twice as many as there are workers for them
+BUNDLES, PEER_BUNDLES = 64, 16  # twice the number of their workers
 NAMESPACES = 4
 WORKERS = 8
 SERVERS = 3
@@ -93,7 +93,7 @@ async def _side(count: int, *, one_queue: bool) -> list[float]:
         await asyncio.sleep(CALL / 2)
         samples = []
         for _ in range(count):
-            await asyncio.sleep(random.uniform(0.01, 0.1))  # at a random moment of a call
+            await asyncio.sleep(random.uniform(0.01, 0.1))  # at a random time within a call
             if helm.running < WORKERS:
                 raise BenchError(f"only {helm.running} calls of Helm run at once")
             before = _primary(cluster)

@@ -1,9 +1,9 @@
 """nova-computes with Nova's own fake driver, beside those of the running cloud: capacity for hundreds of servers.
 
 They run in one pod with the image, configuration and credentials of the cloud's nova-compute; only the driver, and thus
-the hypervisor, is fake. There are several, because each claims resources for one server at a time; periodic tasks whose
-duration grows with the number of servers are disabled. Neutron binds ports only on hosts with a live agent, so rows
-copied from a real agent are inserted into its database. The cloud's own nodes are not changed, and everything is
+the hypervisor, is fake. Several run in parallel, because each claims resources for one server at a time; periodic tasks
+whose duration grows with the number of servers are disabled. Neutron binds ports only on hosts with a live agent, so
+rows copied from a real agent are inserted into its database. The cloud's own nodes are not changed, and everything is
 removed at the end.
 """
 
@@ -131,7 +131,7 @@ def _pod() -> list[Any]:
             "image": real["image"],
             "command": ["nova-compute", *FILES, "--config-file", f"/etc/nova/fake/{host}.conf"],
             "volumeMounts": [*mounts, {"name": "state", "mountPath": "/var/lib/nova", "subPath": host}],
-            "securityContext": {"runAsUser": 0},  # credentials are readable by root only, as on a node
+            "securityContext": {"runAsUser": 0},  # only root can read the credentials, as on a node
         }
         for host in HOSTS
     ]

@@ -13,7 +13,7 @@ from typing import Any
 
 RATES = ("/s", "servers/min")
 ENOUGH = 20
-"""Of fewer samples the 95th percentile would be just the worst one."""
+"""With fewer samples, the 95th percentile would be the worst one."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Figure:
-    """of    what was measured, in a few words
+    """of    the measured quantity, in a few words
     peer  name of the peer, measured in the same run and unit; peers  its samples
-    note  what is needed to interpret the figure
+    note  needed to interpret the figure
     """
 
     of: str

@@ -8,7 +8,7 @@ it), n times (5). Two delays are measured by polling the API every 30 ms:
 
 The operator delays neither: the measured path is kubelet → API → watch → reconcile → status.
 
-Sources of error: a cloud that is unhealthy before (refused); a Pod that is Ready before health was seen Unhealthy,
+Sources of error: a cloud that is unhealthy before (refused); a Pod that becomes Ready before the poll reads Unhealthy,
 which is possible on a fast machine: that sample is dropped. Polling adds up to 30 ms.
 """
 

@@ -1,4 +1,4 @@
-"""Whether `up` reaches a login with limited memory for the cluster, and how much memory it needs.
+"""Whether `up` reaches a login with limited memory for the cluster, and its peak memory.
 
 How: `stackwright down --purge`; the cgroup /stackwright, which contains the whole cluster, gets a memory limit and no
 swap; then `stackwright up`. The limit is `--gib` (8), the memory of the simulated machine, minus 1.5 GiB for the

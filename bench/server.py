@@ -88,7 +88,7 @@ def seed(server: Server, count: int) -> None:
 
 
 def outdate(server: Server) -> None:
-    """Set each status to an older generation: the operator then writes the status once, without an Event."""
+    """Set each status to an older generation, so that the operator writes the status once, without an Event."""
 
     async def work(cluster: KubernetesCluster) -> None:
         await _all(_status(cluster, obj, _older(status)) for obj, status in server.accounts)
@@ -169,7 +169,7 @@ async def _status(cluster: KubernetesCluster, obj: Object, status: Object) -> No
 
 
 class _Writer:
-    """A cluster without objects that keeps the last response: saves a read for each object."""
+    """A cluster without objects that keeps the last response, which saves a read for each object."""
 
     def __init__(self, cluster: KubernetesCluster) -> None:
         self._cluster = cluster

@@ -8,8 +8,8 @@ are in a network without DHCP.
                and polls it once a second until it is ACTIVE
   batch        --objects (500) OpenStackServers with a port each: how many a minute until the last is ready, all calls
                of OpenStack by the operator's own count, and memory (RSS) of the operator before and after. All share
-               one list of ACTIVE servers, fetched twice a second while any server waits: the slower Nova is, the
-               more lists per server
+               one list of ACTIVE servers, fetched twice a second while any server waits; with a slower Nova, each
+               server takes more lists
   lag          from the last time that Nova's database, queried ten times a second, showed that a server was not
                ACTIVE, until a watch reports status.ready; so it is never underestimated
   at rest      calls of OpenStack in --seconds (60) while no server waits
@@ -166,7 +166,7 @@ def _restart(count: int) -> Iterator[Figure]:
 
 
 def peer(made: Ground, image: str, zones: list[str], count: int) -> tuple[list[float], list[float]]:
-    """Servers a minute and calls per server of a script; its servers are deleted at once."""
+    """Servers a minute and calls per server of a script; its servers are deleted immediately."""
     asked = 0
     lock = threading.Lock()
 

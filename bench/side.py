@@ -89,7 +89,7 @@ async def watch(progress: Progress, work: Coroutine[Any, Any, Any]) -> NoReturn:
 
 
 def finish(found: dict[str, Any]) -> NoReturn:
-    """Print the result and exit at once: no cleanup is needed, and Kopf is slow to cancel."""
+    """Print the result and exit immediately: no cleanup is needed, and Kopf is slow to cancel."""
     if PROFILE:
         PROFILE[0].disable()
         PROFILE[0].dump_stats(PROFILE[1])
@@ -127,7 +127,7 @@ def operator(given: argparse.Namespace) -> NoReturn:
     progress.outcomes = outcomes
     progress.handled = lambda: int(sum(v for k, v in outcomes().items() if k.startswith("database ")))
     roles = tuple(given.roles.split(","))
-    # Each run continues as the holder of the Lease that the former one was, which ended without a release.
+    # Each run reuses the Lease of the previous run, which ended without a release, as the same holder.
     options = Options(roles=roles, kubeconfig=given.kubeconfig, log_level="WARNING", namespace=OPERATOR, uid="bench")
     asyncio.run(watch(progress, operate(options)))
 

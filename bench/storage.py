@@ -196,7 +196,7 @@ def server_of(made: Ground, name: str, port: str, volume: Any, **more: Any) -> A
 
 
 def remove(made: Ground) -> None:
-    """Delete resources that the project's own cleanup does not know."""
+    """Delete resources that the project's own cleanup does not cover."""
     compute, blocks = made.client.compute, made.client.block_storage
     for server in list(compute.servers()):
         compute.delete_server(server)

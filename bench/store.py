@@ -30,7 +30,7 @@ HEAD = """\
 |---|---|---|--:|--:|--:|---|--:|--:|--:|
 """
 MEASURED = ("src", "bench/*.py", "charts", "images", "examples", "requirements.lock")
-"""What a figure depends on."""
+"""Paths whose changes may change a figure."""
 
 
 def save(bench: str, figures: Sequence[Figure], took: float, folder: Path = RUNS) -> Path:

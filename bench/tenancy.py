@@ -35,7 +35,7 @@ class Ground:
     """name    of the project, and prefix of its resources
     client  a connection of openstacksdk, scoped to the project
 
-    Ids of what a server needs: image, flavor, network, group; external is the network of floating IPs.
+    Ids of a server's requirements: image, flavor, network, group; external is the network of floating IPs.
     """
 
     name: str

@@ -2,10 +2,10 @@
 
 A span is the time of one piece of work: a Job from start to completion, a service's pod from creation until Ready.
 Contracts (a database, an account, a Keystone service) have none: they are requested at the very beginning and mostly
-wait for a server. Kubernetes keeps whole seconds. The critical path is found backwards: the span that ended last; the
-one that ended last before that began; and so on. So it needs no knowledge of dependencies, and if two spans ended in
-the same second it may name the wrong one. Work that waits inside its own pod, like a Job that first waits for an API,
-hides what it waited for.
+wait for a server. Kubernetes keeps whole seconds. The critical path is computed backwards: from the span that ended
+last to the span that ended last before its start, and so on. So it needs no knowledge of dependencies, and if two spans
+ended in the same second it may name the wrong one. If a pod waits for another one inside its containers, like a Job
+that first waits for an API, the path does not contain the awaited one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def job_span(job: Object) -> Iterator[Span]:
 
 
 def pod_span(pod: Object) -> Iterator[Span]:
-    """Pods of Jobs have no span of their own: the Job's is more exact."""
+    """The span of a pod; none for pods of Jobs, because the Job's own span is more exact."""
     meta = pod["metadata"]
     if "Job" in {owner["kind"] for owner in meta.get("ownerReferences", ())}:
         return
@@ -69,7 +69,7 @@ def critical(found: Iterable[Span]) -> list[Span]:
     chain: list[Span] = []
     limit = max((span.end for span in left), default=0.0)
     while before := [span for span in left if span.end <= limit + SLACK and span.start < limit]:
-        # Of several that ended together, the longest is the likelier cause.
+        # Of several spans with the same end, the longest is the likelier cause.
         chain.append(max(before, key=lambda span: (span.end, span.end - span.start)))
         left.remove(chain[-1])
         limit = chain[-1].start

@@ -6,7 +6,7 @@ cluster's cgroup). --again adds a second call each time, which must find nothing
 its data, so it runs only when named, and with an existing cluster only with --purge.
 
 Sources of error: tools or images that are not cached (one uncounted run before builds them); page cache filled by that
-run: the figure is that of a machine that ran it before; other load on the machine.
+run: the figure is valid for a machine that ran it before; other load on the machine.
 """
 
 from __future__ import annotations

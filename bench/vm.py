@@ -1,7 +1,7 @@
 """From an empty machine with warm caches to a login on a virtual machine: wall time, phases, CPU seconds.
 
 How: `stackwright down --purge`, then `stackwright up`, n times (1); it ends after a login on the machine through its
-floating IP. Step times are the command's own. The Cloud step does many things at once, so the note names the critical
+floating IP. Step times are the command's own. The Cloud step runs many jobs in parallel, so the note names the critical
 path found in the times that Kubernetes keeps (bench/trace.py), in seconds since `up` began. CPU seconds are those of
 the command and its children (wait4), of everything it started, and of the virtual machine (cgroups /stackwright and
 /openstack-vms). It DELETES the local cluster and its data, so it runs only when named, and with an existing cluster

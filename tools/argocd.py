@@ -22,7 +22,7 @@ HEAD = """\
 
 
 class _Block(str):
-    """A text that is written as a block."""
+    """A text that YAML contains as a block."""
 
 
 yaml.SafeDumper.add_representer(

@@ -1,5 +1,5 @@
-"""Generates the reference pages: one per kind from the models, one of all commands, the table of tested values, what a
-cloud of each size requests, and the README.md of the charts that registries have.
+"""Generates the reference pages: one per kind from the models, one of all commands, the table of tested values, the
+requests of a cloud of each size, and the README.md of the charts in registries.
 
 `make docs` calls it; a unit test fails if a page is outdated. The source of the text is the code: the descriptions of
 the models' fields, the help of the commands, and the comments and schemas of the charts' values.
@@ -66,7 +66,7 @@ OF_CHARTS = {
         "Each volume is a directory of one node, which is lost with that node.",
     ),
 }
-"""Chart → the usual namespace, and what its users must know."""
+"""Chart → the usual namespace, and notes for its users."""
 COMMENT = "# -- "  # begins the description of the value below it, as in helm-docs
 Schema = dict[str, Any]
 
@@ -95,7 +95,7 @@ def chart_page(name: str) -> str:
 
 
 def values_of(text: str) -> Iterator[tuple[str, Schema]]:
-    """Path of each value, and its default and description. Raises ValueError for one without a description."""
+    """Path of each value, and its default and description. Raises ValueError for a value without a description."""
     lines = text.splitlines()
 
     def below(node: Any, under: str) -> Iterator[tuple[str, Schema]]:

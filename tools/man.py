@@ -22,7 +22,7 @@ ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~
 
 
 def pages() -> dict[str, str]:
-    """File name → text. A page that leads to another one is for the name by which kubectl finds the program."""
+    """File name → text. A page that refers to another one has the name by which kubectl finds the program."""
     group: Any = typer.main.get_command(app)
     names = group.list_commands(None)
     found = {PROGRAM: _page(group, PROGRAM, [f"{PROGRAM}-{name}" for name in sorted(names)])}
@@ -50,14 +50,14 @@ def write() -> list[Path]:
 
 
 def context(command: Any, path: str) -> Any:
-    """The context of a command, with what it inherits; its help does not depend on the terminal."""
+    """The context of a command, with inherited settings; its help does not depend on the terminal."""
     inherited: Any = typer.main.get_command(app).context_settings
     settings = {**inherited, **command.context_settings, "terminal_width": WIDTH}
     return command.context_class(command, info_name=path, **settings)
 
 
 def escaped(text: str) -> str:
-    """Text that is printed as it is, and can be copied: `-` stays a minus sign."""
+    """Text that is printed unchanged and can be copied: `-` stays a minus sign."""
     text = "".join(ESCAPES.get(char, char if char.isascii() else f"\\[u{ord(char):04X}]") for char in text)
     return re.sub(r"(?m)^\.", r"\\&.", text)
 
@@ -100,7 +100,7 @@ def _sections(help_: str) -> dict[str, list[str]]:
 
 
 def _paragraphs(paragraphs: list[str]) -> str:
-    """Indented ones are lines to type."""
+    """Paragraphs in roff; an indented one has lines to type."""
     text = ""
     for number, each in enumerate(paragraphs):
         lines = each.startswith("  ")

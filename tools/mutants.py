@@ -13,11 +13,13 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +42,8 @@ LEFT_OUT = (
 # Exit codes of pytest and mutmut. Any other counts as not noticed, because it does not show that a test failed.
 NOTICED = (1, 3)
 OUT_OF_TIME = (36, 24, -24, 152, 255)  # an endless loop
+SPINNER = re.compile(r"[\u2800-\u28ff] ")  # at the start of a status line
+COUNT = re.compile(r"(\d+)/(\d+)\b")
 
 
 def copy(to: Path) -> None:
@@ -71,8 +75,30 @@ def configure(to: Path) -> None:
 def mutmut(to: Path, *names: str) -> int:
     """Sets PYTHONPATH, so that child processes of tests import the mutants too."""
     env = os.environ | {"PYTHONPATH": str(to / "mutants/src")}
-    program = Path(sys.executable).with_name("mutmut")
-    return subprocess.run([program, "run", *names], cwd=to, env=env).returncode
+    command = [Path(sys.executable).with_name("mutmut"), "run", *names]
+    if sys.stdout.isatty():
+        return subprocess.run(command, cwd=to, env=env).returncode
+    # In text mode a carriage return ends a line.
+    with subprocess.Popen(command, cwd=to, env=env, stdout=subprocess.PIPE, encoding="utf-8", errors="replace") as made:
+        assert made.stdout
+        for line in plain(made.stdout):
+            print(line, flush=True)
+    return made.returncode
+
+
+def plain(lines: Iterable[str]) -> Iterator[str]:
+    """The output of mutmut without its spinner: changes of a status, and each twentieth of a count of mutants."""
+    last: object = None
+    for line in lines:
+        if not (spun := SPINNER.match(line)):
+            yield line.rstrip()
+            continue
+        status = line[spun.end() :].strip()
+        count = COUNT.match(status)
+        step = (count[2], 20 * int(count[1]) // max(1, int(count[2]))) if count else status
+        if step != last:
+            yield status
+        last = step
 
 
 def results(to: Path) -> dict[str, dict[str, int | None]]:

@@ -1,9 +1,9 @@
-"""Builds what a release publishes into dist/: `make dist`, or `make dist URL=https://…` with the place of the archives.
+"""Builds the files of a release into dist/: `make dist`, or `make dist URL=https://…` with the place of the archives.
 
     stackwright-VERSION-py3-none-any.whl    the program with its charts, images, examples and manual pages
     share/                                  manual pages and completions of bash, zsh and fish, for /usr/local/share
     stackwright-crds.yaml                   all CustomResourceDefinitions
-    kubectl-stackwright-VERSION.tar.gz      the kubectl plug-in for krew: a launcher, the wheel, and what it needs
+    kubectl-stackwright-VERSION.tar.gz      the kubectl plug-in for krew: a launcher, the wheel, and its requirements
     stackwright.yaml                        the manifest of the plug-in
     SHA256SUMS
 
@@ -94,7 +94,7 @@ def constraints(lock: str) -> str:
 
 
 def packed(files: Mapping[str, bytes]) -> bytes:
-    """A tar.gz of files, of which scripts are executable."""
+    """A tar.gz of files; scripts are executable."""
     buffer = io.BytesIO()
     stamp = get_reproducible_timestamp()
     with (

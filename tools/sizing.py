@@ -1,7 +1,7 @@
-"""The page docs/reference/sizing.md: what the pods of a cloud request, by size.
+"""The page docs/reference/sizing.md: the requests of a cloud's pods, by size.
 
 The figures are computed from the values that the operator gives to charts, merged over the charts' defaults as Helm
-merges them; `manifests` there says which workloads exist. A unit test compares them with manifests that Helm rendered.
+merges them; `manifests` of the values selects the workloads. A unit test compares them with manifests from Helm.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from stackwright.services.values import context_of, merged_values
 
 CHARTS = Path(__file__).parents[1] / "charts"
 SIZES: tuple[str, ...] = get_args(Size)
-WORKLOADS = ("deployment", "statefulset", "daemonset")  # of the keys of `manifests`; pods of Jobs come and go
+WORKLOADS = ("deployment", "statefulset", "daemonset")  # of the keys of `manifests`, without Jobs, whose pods end
 Values = Mapping[str, Any]
 CLOUDS = {
     "core": ("Preset `core`", "core", ()),
@@ -99,7 +99,7 @@ def chart_defaults(chart: str) -> Values:
 
 
 def containers(values: Values) -> Iterator[Container]:
-    """Those of a chart that stay, by its complete values.
+    """The permanent containers of a chart, by its complete values.
 
     A container without a workload of its own is a further one in the pods of the chart's DaemonSet.
     """
@@ -125,7 +125,7 @@ def containers(values: Values) -> Iterator[Container]:
 
 
 def cloud(size: str, preset: str, services: Iterable[str] = ()) -> list[Container]:
-    """All containers of a cloud that stay."""
+    """All permanent containers of a cloud."""
     spec = {
         "openstack_version": "epoxy",
         "preset": preset,
@@ -160,7 +160,7 @@ def cloud(size: str, preset: str, services: Iterable[str] = ()) -> list[Containe
 
 
 def _volume(values: Values, chart: Chart, name: str) -> str:
-    if name == "osd":  # of a trial Ceph, which has a value of its own for its disks
+    if name == "osd":  # of a trial Ceph, which has its own value for its disks
         return str(values["osd"]["size"])
     return str(values["volume"]["size"]) if name in chart.claims else ""
 

@@ -42,6 +42,17 @@ UNREAD = (
     "tools/suite.py",
 )
 """What a pack does not read, unless it is its own or its declaration names it."""
+SELECTING = (
+    "PYTEST_ADDOPTS",
+    "PYTEST_PLUGINS",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
+    "TEMPEST",
+    "SWEEP",
+    "STACKWRIGHT_TEST_SEEDS",
+    "STACKWRIGHT_TEST_KUBECONFIG",
+    "UPDATE_GOLDEN",
+)
+"""Environment variables that select, deselect or change tests. `make` sets PACK, which only names the pack."""
 UP_LIMIT = 3600
 STOP_LIMIT = 120
 INTERRUPTED = 130
@@ -73,8 +84,13 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 def git(*words: str) -> str | None:
     """None if git fails or the history lacks the commit."""
-    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
-    return done.stdout.strip() if done.returncode == 0 else None
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, errors="surrogateescape")
+    return done.stdout.rstrip("\n") if done.returncode == 0 else None
+
+
+def paths_of(*words: str) -> list[str]:
+    """The paths that a command of git lists with `-z`, which quotes no character; none if git fails."""
+    return [path for path in (git(*words) or "").split("\0") if path]
 
 
 def is_whole() -> bool:
@@ -86,6 +102,13 @@ def is_clean() -> bool:
     """Whether the working tree equals the commit; the record itself does not count."""
     status = git("status", "--porcelain", "--untracked-files=all", "--", ".", f":!{packs.RECORD.relative_to(ROOT)}")
     return status == ""
+
+
+def unrecorded() -> str:
+    """Why a run is not recorded; empty if it is."""
+    if found := [name for name in SELECTING if os.environ.get(name)]:
+        return f"{', '.join(found)} may select other tests"
+    return "" if is_clean() else "what ran is not what is committed"
 
 
 def since(commit: str) -> int | None:
@@ -110,12 +133,13 @@ def ages(known: list[Pack], record: packs.Record) -> dict[str, int | None]:
 def changes(known: list[Pack], record: packs.Record) -> dict[str, list[str]]:
     """Pack → paths changed since it passed; empty if it never passed or the history is incomplete.
 
-    Files that are neither committed nor ignored are included.
+    Files that are neither committed nor ignored are included, and both paths of a renamed file.
     """
     commits = {pack.name: record.get(pack.name, Run()).passed for pack in known}
-    new = (git("ls-files", "--others", "--exclude-standard") or "").splitlines()
+    new = paths_of("ls-files", "--others", "--exclude-standard", "-z")
     paths = {
-        commit: (git("diff", "--name-only", commit) or "").splitlines() + new for commit in set(commits.values()) - {""}
+        commit: paths_of("diff", "--name-only", "--no-renames", "-z", commit) + new
+        for commit in set(commits.values()) - {""}
     }
     return {name: paths.get(commit, []) for name, commit in commits.items()}
 
@@ -131,7 +155,7 @@ def read_record() -> dict[str, Run]:
 class Suite:
     """The steps with minutes and results; a failed step does not end the others.
 
-    late  step → declared minutes of a pack that took far longer
+    late  step → declared minutes of a pack that took longer
     """
 
     steps: list[tuple[str, float, bool]] = field(default_factory=list)
@@ -157,47 +181,56 @@ class Suite:
 
     def pack(self, pack: Pack) -> bool:
         """Start its cloud, run its tests and record the result. Without its cloud the pack fails, and no test runs."""
-        passed = True
         if pack.cloud != "none":
             print(f"\n==== {pack.name}: the cloud ({pack.cloud})", flush=True)
             start = time.monotonic()
             passed = run(sys.executable, CLOUDS, pack.cloud) == 0
             self.add(f"{pack.name}: cloud", start, passed)
-        commit, clean = git("rev-parse", "HEAD"), is_clean()
-        if passed:
-            own = [pack.folder] if any(pack.folder.glob("test_*.py")) else []
-            passed = self.pytest(pack.name, *own, *pack.also)
-        minutes = self.steps[-1][1]
-        if passed and packs.is_late(pack, minutes):
-            self.late[pack.name] = pack.minutes
-        if commit is None or not clean or os.environ.get("TEMPEST"):
-            print(f"{pack.name} is not recorded: what ran is not what is committed")
-            return passed
-        note(pack, commit, minutes, passed)
-        return passed
+            if not passed:
+                self.record(pack, unrecorded(), git("rev-parse", "HEAD"))
+                return False
+        own = [pack.folder] if any(pack.folder.glob("test_*.py")) else []
+        return self.recorded(pack, *own, *pack.also)
 
     def core(self) -> bool:
         self.step("browser", sys.executable, BROWSER)
-        return self.pytest("core", "--maxfail=3", f"--ignore={END}", CORE)
+        return self.recorded(packs.CORE_STEP, "--maxfail=3", f"--ignore={END}", CORE)
 
     def end(self) -> bool:
-        return self.pytest("core_end", END)
+        return self.recorded(packs.CORE_END_STEP, END)
+
+    def recorded(self, pack: Pack, *words: str | Path) -> bool:
+        """Run these tests of a pack or of the core, and record the result."""
+        why, commit = unrecorded(), git("rev-parse", "HEAD")
+        passed = self.pytest(pack.name, *words)
+        self.record(pack, why, commit)
+        return passed
+
+    def record(self, pack: Pack, why: str, commit: str | None) -> None:
+        """Record the last step as the run of a pack, unless `why` says why not."""
+        _, minutes, passed = self.steps[-1]
+        if passed and packs.is_late(pack, minutes):
+            self.late[pack.name] = pack.minutes
+        if why or commit is None:
+            print(f"{pack.name} is not recorded: {why or 'there is no commit'}")
+        else:
+            note(pack.name, commit, minutes, passed)
 
     def summary(self) -> int:
         print(f"\n{'minutes':>8}  step")
         for name, minutes, passed in self.steps:
-            late = f"   LATE: its pack declares {self.late[name]:g} minutes" if name in self.late else ""
+            late = f"   LATE: {self.late[name]:g} minutes are declared" if name in self.late else ""
             print(f"{minutes:8.1f}  {name}{'' if passed else '   FAILED'}{late}")
         return 0 if all(passed for _, _, passed in self.steps) else 1
 
 
-def note(pack: Pack, commit: str, minutes: float, passed: bool) -> None:
-    """Write a pack's run to the record."""
+def note(name: str, commit: str, minutes: float, passed: bool) -> None:
+    """Write the run of a pack or of the core to the record."""
     record = read_record()
-    last = record.get(pack.name, Run())
+    last = record.get(name, Run())
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     result = "passed" if passed else "failed"
-    record[pack.name] = Run(result, commit, date, round(minutes, 1), commit if passed else last.passed)
+    record[name] = Run(result, commit, date, round(minutes, 1), commit if passed else last.passed)
     packs.RECORD.write_text(packs.write(record))
 
 
@@ -317,10 +350,11 @@ def e2e(name: str) -> int:
 
 
 def report() -> int:
-    """Print the record; 1 if a pack passed too long ago."""
+    """Print the record; 1 if a pack passed too long ago. The core runs each time, so its age does not count."""
     known, record = packs.load(), read_record()
     old = ages(known, record)
-    print("\n" + packs.table(known, record, old))
+    core = {each.name: since(commit) for each in packs.CORE_STEPS if (commit := record.get(each.name, Run()).passed)}
+    print("\n" + packs.table([*packs.CORE_STEPS, *known], record, {**core, **old}))
     if not is_whole():
         print("The history is not here (a shallow clone, or none), so nobody can say how old the record is.")
         return 0

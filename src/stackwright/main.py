@@ -30,10 +30,11 @@ from stackwright.controllers import volume
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.volume import Place
 from stackwright.core.controller import ROLES
+from stackwright.core.errors import TerminalError
 from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
-from stackwright.core.ports import Cluster, Directories, Fence, Ports, Reader, TerminalError, absent, unfenced
+from stackwright.core.ports import Cluster, Directories, Fence, Ports, Reader, absent, unfenced
 from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
@@ -151,7 +152,7 @@ def runtime(cluster: Cluster, options: Options, fence: Fence = unfenced) -> Runt
     clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, metrics.count_openstack)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds, options.unrestricted, fence)
     chosen_settings = settings(options)
-    chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired))
+    chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired), direct=cluster)
     reader: Reader = CachedReader(store, cluster)
     if options.namespaces:  # the cache holds nothing of others, which does not mean that there is nothing
         reader = ManagedReader(reader, options.namespaces, options.namespace)

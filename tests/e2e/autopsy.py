@@ -1,4 +1,4 @@
-"""The state of the nodes' networks when a test failed, because an unreachable machine does not show the cause."""
+"""The state of the nodes' networks after a failed test, because an unreachable machine does not show the cause."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AGENTS = ("neutron-ovs-agent", "neutron-l3-agent", "neutron-dhcp-agent", "nova-c
 
 
 def autopsy(cloud: Cloud) -> str:
-    """Of each node: flows, ports and taps of its switch, and the last errors that agents wrote to their logs."""
+    """For each node: flows, ports and taps of its switch, and the last errors in the logs of agents."""
     try:
         pods = cloud.get("pods", "-n", cloud.namespace)["items"]
         found = sorted((str(pod["spec"].get("nodeName")), pod["metadata"]["name"]) for pod in pods)

@@ -1,4 +1,4 @@
-"""A real browser without a screen. As a user does, it trusts the cloud's CA after importing its certificate.
+"""A real browser without a screen. It trusts the cloud's CA as a user's browser does: by an import of the certificate.
 
 `python tests/e2e/browser.py` installs its packages, which no test does.
 """
@@ -60,11 +60,11 @@ def trust(home: Path, ca: Path) -> None:
 
 @contextmanager
 def browser(home: Path) -> Iterator[WebDriver]:
-    """A browser whose home is `home`; it knows the CAs that `trust` added."""
+    """A browser whose home is `home`; it trusts the CAs that `trust` added."""
     require()
     options = Options()
     options.binary_location = str(shutil.which("chromium"))
-    # No sandbox: Chromium's own does not work for root. One page, which is ours, is all it sees.
+    # No sandbox: Chromium's own does not work for root, and the browser loads only one page, which is ours.
     flags = ("headless=new", "window-size=1280,1024", "no-sandbox", "disable-dev-shm-usage", "disable-gpu")
     for flag in (*flags, "no-proxy-server"):
         options.add_argument(f"--{flag}")

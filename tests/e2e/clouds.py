@@ -1,4 +1,4 @@
-"""The clouds that tests need, created from any state. `python tests/e2e/clouds.py storage` starts one.
+"""The clouds that tests require, created from any state. `python tests/e2e/clouds.py storage` starts one.
 
 Tests of the operator itself need only an identity service; with a full cloud most of them would take minutes.
 """
@@ -12,19 +12,23 @@ from collections.abc import Callable
 from full import STORAGE, FullCloud
 from harness import CLI, ROOT, SMALL, Cloud, eventually
 
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
+from stackwright.local.config import LocalCluster
+
 STOP_LIMIT = 60
 KUBERNETES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
 
 
 def small(machine: Cloud) -> Cloud:
     """Identity, and what that needs."""
+    keep_version(machine, "")
     print(machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000))
     if machine.is_full():
         machine.renew("--nodes", "1")
-    # What an earlier run that was killed left in the cloud's spec must not decide about this one.
+    # The spec may contain changes of a killed run, which must not affect this one.
     machine.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
     machine.kubectl("delete", "secret", "directory", "-n", machine.namespace, "--ignore-not-found")
-    if machine.has("block-storage"):  # whose volumes would block it
+    if machine.has("block-storage"):  # its volumes would block the change
         machine.remove()
     if machine.spec():
         eventually(lambda: _replaced(machine), 30)
@@ -42,6 +46,7 @@ def _replaced(machine: Cloud) -> bool:
 
 def full(machine: Cloud) -> FullCloud:
     """The result of `stackwright up` on a machine without a cloud, including its virtual machine; and its output."""
+    keep_version(machine, "")
     machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.has("block-storage"):
         machine.renew()
@@ -54,6 +59,7 @@ def full(machine: Cloud) -> FullCloud:
 
 def storage(machine: Cloud) -> FullCloud:
     """The same with volumes, objects and a small Ceph. One without gets them, as its operator would do it."""
+    keep_version(machine, "")
     machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000)
     if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
         if machine.forgets_removed_nodes():
@@ -69,21 +75,36 @@ def storage(machine: Cloud) -> FullCloud:
 
 def bare(machine: Cloud) -> Cloud:
     """Kubernetes alone: no operator, no cloud, no volumes, and no image but its own."""
+    keep_version(machine, "")
     if set(machine.kubectl("get", "crds,namespaces", "--output", "name", code=None).split()) != KUBERNETES:
         machine.stackwright("down", "--purge", "--yes", limit=300)
     print(machine.stackwright("up", "--bare", "--nodes", "1", limit=3000))
     return machine
 
 
+def oldest(machine: Cloud) -> FullCloud:
+    """The full cloud on the oldest supported Kubernetes."""
+    keep_version(machine, OLDEST_TEXT)
+    said = machine.stackwright("up", "--kubernetes", OLDEST_TEXT, limit=3000)
+    print(said)
+    return FullCloud(said)
+
+
+def keep_version(machine: Cloud, version: str) -> None:
+    """Deletes a local cluster of another version of Kubernetes; an empty version is the newest."""
+    if LocalCluster.discover().kubernetes != version:
+        machine.stackwright("down", "--purge", "--yes", limit=300)
+
+
 class Aloud(Cloud):
-    """Repeats the output of `stackwright` immediately, for a user who waits."""
+    """Repeats the output of `stackwright` immediately, for a waiting user."""
 
     def stackwright(self, *words: str, limit: float = 300, code: int | None = 0, stdin: str | None = None) -> str:
         print(f"$ stackwright {' '.join(words)}", flush=True)
         process = subprocess.Popen([CLI, *words], cwd=ROOT)
         try:
             ended = process.wait(limit)
-        except KeyboardInterrupt:  # which it gets too, and cleans up
+        except KeyboardInterrupt:  # the child gets SIGINT, too, and cleans up
             process.wait(STOP_LIMIT)
             raise
         assert code is None or ended == code, f"stackwright {' '.join(words)} exited with {ended}"
@@ -96,6 +117,7 @@ if __name__ == "__main__":
         "full": full,
         "storage": storage,
         "bare": bare,
+        "oldest": oldest,
     }
     try:
         begin[sys.argv[1]](Aloud())

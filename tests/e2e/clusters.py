@@ -14,7 +14,7 @@ BASTION = "shop-bastion"
 
 
 def cluster(**spec: Any) -> dict[str, Any]:
-    """That of the example, with these changes."""
+    """The cluster of the example, with these changes."""
     made = example("cluster")[0]
     return {**made, "spec": {**made["spec"], **spec}}
 
@@ -29,7 +29,7 @@ def bastion_address(member: Infra) -> str:
 
 
 def reached(member: Infra, storage: Storage) -> None:
-    """The bastion logs one in, at its floating IP."""
+    """Wait for a login on the bastion at its floating IP."""
     where = Vm(member.status(SERVERS, BASTION)["instanceID"], "", bastion_address(member))
     eventually(lambda: bool(storage.vms.ssh(where, "hostname")), limit=180, pause=1)
 
@@ -39,7 +39,7 @@ def bastion_ready(member: Infra) -> float:
 
 
 def make_example(member: Infra, storage: Storage) -> None:
-    """The example becomes a cluster with a bastion, which logs one in, and machines."""
+    """Create the example: a cluster with machines and a bastion that accepts a login."""
     plan = member.cloud.stackwright("plan", "--file", "examples/cluster.yaml", code=2)
     assert "network k8s-clusterapi-cluster-demo-shop" in plan
     member.cloud.stackwright("apply", "--file", "examples/cluster.yaml")
@@ -64,7 +64,7 @@ def make_example(member: Infra, storage: Storage) -> None:
 
 
 def delete_example(member: Infra) -> None:
-    """The cluster waits for its machines, and nothing of it is left."""
+    """Delete the example: the cluster waits for its machines, and nothing remains."""
     member.kubectl("delete", f"{CLUSTERS}.infrastructure.cluster.x-k8s.io", "shop", "--wait=false")
     eventually(lambda: "shop-control-plane" in str(member.status(CLUSTERS, "shop")["conditions"]), limit=60)
     member.delete(MACHINES)

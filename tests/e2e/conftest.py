@@ -21,14 +21,14 @@ EXPLAINED = 3  # failures; later ones are mostly consequences
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Clients of OpenStack and of the browser warn of each other's ways; that is not ours to fail on."""
+    """Ignore warnings of the clients of OpenStack and of the browser, which our code cannot prevent."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.filterwarnings("default"))
 
 
 def pytest_exception_interact(node: pytest.Item | pytest.Collector, report: pytest.TestReport) -> None:
-    """Prints at once: of a long run that is ended from outside, only an F would remain otherwise."""
+    """Print immediately: a long run that is killed would otherwise show only an F."""
     if node.session.testsfailed <= EXPLAINED:
         report.sections.append(("The nodes' networks", autopsy(Cloud())))
     reporter = node.config.pluginmanager.get_plugin("terminalreporter")
@@ -63,8 +63,15 @@ def storage_cloud(machine: Cloud) -> FullCloud:
 
 @pytest.fixture(scope="session")
 def bare_cluster(machine: Cloud) -> Iterator[Cloud]:
-    """Deleted at the end: kubelet uses no image that it pulled with a password for pods without it."""
+    """Deleted at the end: kubelet refuses an image that it pulled with a password to pods without it."""
     yield clouds.bare(machine)
+    machine.stackwright("down", "--purge", "--yes", limit=300)
+
+
+@pytest.fixture(scope="session")
+def oldest_cloud(machine: Cloud) -> Iterator[FullCloud]:
+    """Deleted at the end: no other test is for this version of Kubernetes."""
+    yield clouds.oldest(machine)
     machine.stackwright("down", "--purge", "--yes", limit=300)
 
 
@@ -80,7 +87,7 @@ def storage(storage_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) 
     made = Storage(storage_cloud, Vms(storage_cloud, tmp_path_factory.mktemp("storage")))
     made.sweep()  # leftovers of a killed run
     yield made
-    if storage_cloud.spec():  # a cloud that a test deleted has nothing left to remove
+    if storage_cloud.spec():  # a cloud that a test deleted contains no resources
         made.close()
     else:
         made.sdk.close()

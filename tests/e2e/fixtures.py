@@ -1,4 +1,4 @@
-"""What tests of several packs begin with: machines, volumes, objects in a namespace."""
+"""Fixtures of several packs: machines, volumes, objects in a namespace."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pair(full_cloud: FullCloud, vms: Vms) -> Iterator[tuple[Vm, Vm]]:
     """One machine on each of two nodes."""
     full_cloud.stackwright("up", "--nodes", "2", limit=900)
     full_cloud.wait_ready()
-    # The cloud finds the new node by itself.
+    # The cloud discovers the new node without a command.
     names = {"node1", "node2"}
     eventually(lambda: {h.name for h in vms.sdk.compute.hypervisors() if h.state == "up"} == names, 300, pause=2)
     script = base64.b64encode(b"#!/bin/sh\necho user data of one\n").decode()
@@ -68,7 +68,7 @@ def booted(storage: Storage, root: Any) -> Iterator[Vm]:
 
 @pytest.fixture(scope="module")
 def writer_vm(storage: Storage) -> Iterator[tuple[Vm, str]]:
-    """A machine with a volume, and the device of that."""
+    """A machine with a volume, and the volume's device."""
     vm = storage.machine("keeper")
     yield vm, storage.attach(vm, storage.volume(KEPT))
     storage.vms.delete(vm)
@@ -77,7 +77,7 @@ def writer_vm(storage: Storage) -> Iterator[tuple[Vm, str]]:
 
 @pytest.fixture
 def writer(storage: Storage, writer_vm: tuple[Vm, str]) -> Iterator[Writer]:
-    """It writes all the time; in the end all data exists, and nothing failed."""
+    """A continuous writer; at the end all data must exist, and no write may have failed."""
     with writing(storage.vms, *writer_vm) as made:
         yield made
         made.goes_on()

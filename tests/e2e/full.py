@@ -1,4 +1,4 @@
-"""The full cloud of `stackwright up`: its spec is changed and restored, and its workloads and pods are read."""
+"""The full cloud of `stackwright up`: tests change and restore its spec, and read its workloads and pods."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from stackwright.local.steps.context import remembered_nodes
 
 FULL = "examples/cloud.yaml"
 STORAGE = "examples/storage.yaml"
-HOLDER = "image-precaching"  # its pods serve no client, and are new with each set of images
+HOLDER = "image-precaching"  # its pods serve no client, and are replaced with each set of images
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What keeps pods running: `kind` is deployment, statefulset or daemonset."""
+    """An owner of pods: `kind` is deployment, statefulset or daemonset."""
 
     kind: str
     name: str
@@ -40,21 +40,21 @@ class FullCloud(Cloud):
         super().wait_ready(name, namespace, limit)
 
     def change(self, **spec: Any) -> None:
-        """Makes the cloud equal to its example with these changes; without changes, to the example."""
+        """Change the cloud to its example with these changes; without changes, to the example."""
         self.ask("--wait", "--timeout", "600", **spec)
 
     def ask(self, *options: str, **spec: Any) -> None:
-        """The same without a wait for the result."""
+        """Apply the change without waiting for the result."""
         text = yaml.safe_dump_all(changed(self.example, **spec))
         self.stackwright("apply", "--file", "-", "--yes", *options, stdin=text, limit=660)
 
     def plan(self, **spec: Any) -> str:
-        """What such a change would do."""
+        """The plan of such a change."""
         return self.stackwright("plan", "--file", "-", stdin=yaml.safe_dump_all(changed(self.example, **spec)), code=2)
 
     @property
     def nodes(self) -> list[Node]:
-        """Of the local cluster."""
+        """Nodes of the local cluster."""
         return self.cluster.nodes(remembered_nodes(self.cluster))
 
     def workloads(self) -> Iterator[Workload]:
@@ -65,7 +65,7 @@ class FullCloud(Cloud):
                 yield Workload(found["kind"].lower(), found["metadata"]["name"], selector)
 
     def pods(self, *words: str) -> dict[str, Any]:
-        """uid → pod, of those that serve: not of Jobs, not on their way out."""
+        """uid → pod, of the serving pods: without pods of Jobs and pods in deletion."""
         return {
             pod["metadata"]["uid"]: pod
             for pod in self.get("pods", "-n", self.namespace, *words)["items"]
@@ -75,7 +75,7 @@ class FullCloud(Cloud):
         }
 
     def applications(self, pods: dict[str, Any], without: dict[str, Any]) -> set[str]:
-        """To which applications the pods belong that are not among others."""
+        """Applications of the pods that `without` does not contain."""
         return {pod["metadata"]["labels"]["application"] for uid, pod in pods.items() if uid not in without}
 
     def read(self, pod: str, container: str, option: str, path: str) -> str:

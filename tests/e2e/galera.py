@@ -1,8 +1,8 @@
 """Three MariaDB servers of the real image with the chart's own scripts, without Kubernetes.
 
-Each has its own network namespace on a bridge in another one, so that a network can be cut off, and the other parts
-of a pod: namespaces of processes and mounts, the volume, the mounted files of the chart. Nothing of it is in the
-machine's network, and nothing remains.
+Each has its own network namespace on a bridge in another one, so that a network can be disconnected, and the other
+parts of a pod: namespaces of processes and mounts, the volume, the mounted files of the chart. The machine's network is
+not used, and nothing remains.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RENDERED = ROOT / "tests/golden/charts/mariadb/three-servers/rendered.yaml"
 USER = "42434:42434"
 DOMAIN = "mariadb-discovery.test"
 PASSWORD = "of-the-test"
-# What kubelet and containerd do for a pod; then the container's program.
+# The work of kubelet and containerd for a pod; then the container's program.
 POD = """set -e
 mount --make-rprivate /
 mount --bind "$ROOT" "$ROOT"
@@ -68,13 +68,13 @@ def unpack(folder: Path) -> Path:
 
 
 class Galera:
-    """folder  for all files of it; several hundred MB"""
+    """folder  for all its files; several hundred MB"""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.root = unpack(folder)
         self._write_common(folder / "common")
-        self.net = "swt-galera"  # `up` and `down` unmount those that begin with "stackwright-"
+        self.net = "swt-galera"  # `up` and `down` unmount namespaces whose name begins with "stackwright-"
         self.servers = [Server(self, ordinal) for ordinal in range(3)]
         self.close()  # leftovers of a killed test
         _do("ip", "netns", "add", self.net)
@@ -91,7 +91,7 @@ class Galera:
         maps = [item for item in yaml.safe_load_all(RENDERED.read_text()) if item and item["kind"] == "ConfigMap"]
         text = next(item["data"]["my.cnf"] for item in maps if "my.cnf" in item["data"])
         (common / "etc").mkdir()
-        # Small, for three are on one machine; the last word counts.
+        # Small, because three servers share the machine; the last value is used.
         (common / "etc/my.cnf").write_text(f"{text}\n[mysqld]\ninnodb_buffer_pool_size=64M\nmax_connections=50\n")
         (common / "root").mkdir()
         for name, value in {"username": "root", "password": PASSWORD}.items():
@@ -102,7 +102,7 @@ class Galera:
             server.start()
 
     def kill(self) -> None:
-        """As when the power fails."""
+        """Simulate a power failure."""
         for server in self.servers:
             server.kill()
 
@@ -117,7 +117,7 @@ class Galera:
 
 
 class Server:
-    """One pod."""
+    """A server with its pod."""
 
     def __init__(self, cluster: Galera, ordinal: int) -> None:
         self.cluster, self.ordinal = cluster, ordinal
@@ -150,7 +150,7 @@ class Server:
         _do("ip", "-n", self.cluster.net, "link", "set", self.port, "up")
 
     def start(self, size: int = 3) -> None:
-        """`size` is how many servers its pod knows of."""
+        """size  number of servers in the pod's configuration"""
         env: dict[str, Path | str] = {
             "ROOT": self.cluster.root,
             "POD": self.folder,
@@ -169,7 +169,7 @@ class Server:
             )
 
     def kill(self) -> None:
-        """At once, with all its processes, also those of an earlier run."""
+        """Kill all its processes immediately, also those of an earlier run."""
         for pid in self._inside():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
@@ -180,7 +180,7 @@ class Server:
         self.process = None
 
     def empty(self) -> None:
-        """A new volume."""
+        """Replace the volume by a new one."""
         volume = self.folder / "volume"
         shutil.rmtree(volume)
         volume.mkdir()
@@ -191,15 +191,15 @@ class Server:
         return log.read_text(errors="replace") if log.exists() else ""
 
     def waits(self) -> str:
-        """Why it waits, by its last word; empty if that is about something else."""
+        """The reason for which it waits, if that is its last message; otherwise empty."""
         return (self._words() or [""])[-1].partition("waiting: ")[2]
 
     def ran(self) -> list[str]:
-        """How mariadbd was started in this pod: begin, join."""
+        """Starts of mariadbd in this pod, in order: begin, join."""
         return [word for word in (line.split()[0] for line in self._words()) if word in ("begin", "join")]
 
     def _words(self) -> list[str]:
-        """Of start.sh."""
+        """Messages of start.sh."""
         return [line.partition("[start] ")[2] for line in self.said().splitlines() if "[start] " in line]
 
     def execute(self, *command: str, limit: float = 30) -> str:
@@ -212,7 +212,7 @@ class Server:
         return done.out.strip() if done.code == 0 else ""
 
     def ready(self) -> bool:
-        """Runs kubelet's probe; without it a pod never counts as having served."""
+        """Run kubelet's probe; until it has succeeded, start.sh treats the pod as one that never served."""
         return self.execute("bash", "-c", "/opt/stackwright/ready.sh && echo yes") == "yes"
 
     def sql(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The cloud as a user meets it: through `stackwright` and `kubectl`, and nothing else."""
+"""The cloud as a user operates it: only through `stackwright` and `kubectl`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from stackwright.local.config import LocalCluster
 ROOT = Path(__file__).parents[2]
 CLI = Path(sys.executable).with_name("stackwright")
 SMALL = "examples/identity.yaml"
-FORGET_LIMIT = 420  # seconds until the operator has forgotten the agents of a node that was removed
-AUTHORITY = "secret/openstack-ca"  # clients trust it longer than a cloud lives
+FORGET_LIMIT = 420  # seconds until the operator has deleted the agents of a removed node
+AUTHORITY = "secret/openstack-ca"  # kept after the deletion of a cloud, because clients trust it longer
 KINDS = (
     "all,secrets,configmaps,pvc,serviceaccounts,pdb,networkpolicies,ingresses.networking.k8s.io"
     ",openstackdeployments,helmbundles,databaseaccounts,messagingaccounts,keystoneservices"
@@ -58,7 +58,7 @@ def run(
 def openstack(clouds: str | Path, *words: str) -> Done:
     """The command of OpenStack's own client, with a clouds.yaml of `stackwright openrc`."""
     env = {"OS_CLIENT_CONFIG_FILE": str(clouds), "OS_CLOUD": "stackwright"}
-    env |= {"no_proxy": "*", "NO_PROXY": "*"}  # the cloud is not behind a proxy that leads to the internet
+    env |= {"no_proxy": "*", "NO_PROXY": "*"}  # no request to the cloud uses a proxy to the internet
     return run(CLI.with_name("openstack"), *words, env=env, limit=120)
 
 
@@ -73,7 +73,7 @@ def changed(example: str, **spec: Any) -> list[dict[str, Any]]:
 
 
 class Cloud:
-    """The default cloud, as a user meets it: through `stackwright` and `kubectl`."""
+    """The default cloud, as a user operates it: through `stackwright` and `kubectl`."""
 
     namespace = "openstack"
 
@@ -153,7 +153,7 @@ class Cloud:
         return [name for name in self.left(namespace) if any(word in name.partition("/")[2] for word in words)]
 
     def spec(self) -> dict[str, Any]:
-        """Of the default cloud; empty without one."""
+        """The spec of the default cloud; empty without a cloud."""
         words = ("get", "osdpl", "cloud", "-n", self.namespace, "-o", "json", "--ignore-not-found")
         found = self.kubectl(*words, code=None)
         return dict(json.loads(found)["spec"]) if found.startswith("{") else {}
@@ -173,7 +173,7 @@ class Cloud:
         self.stackwright("up", *nodes, "--no-cloud", limit=600)
 
     def keeps_images(self) -> bool:
-        """Whether the stores that the cloud's spec names have no image to lose."""
+        """Whether the change of stores in the cloud's spec loses no image."""
         return self.condition("Backends", "glances.stackwright.dev/glance")["status"] != "False"
 
     def computes(self) -> dict[str, str]:
@@ -187,7 +187,7 @@ class Cloud:
         return {*self.computes(), *(each["Host"] for each in agents)}
 
     def forgets_removed_nodes(self) -> bool:
-        """Whether the operator forgets nodes that were removed. It keeps the compute service of one with machines."""
+        """Whether agents of removed nodes are deleted. Nova's service of a node with machines is kept."""
 
         def done() -> bool:
             nodes = {name.removeprefix("node/") for name in self.kubectl("get", "nodes", "-o", "name").split()}
@@ -200,7 +200,7 @@ class Cloud:
         return True
 
     def empty(self) -> None:
-        """Of virtual machines and images."""
+        """Delete all virtual machines and images."""
         # Without a service for a node, Nova deletes a machine only from its database.
         eventually(lambda: set(self.computes().values()) == {"up"}, limit=300, pause=2)
         for thing, *more in (("server", "--all-projects"), ("image",)):
@@ -210,7 +210,7 @@ class Cloud:
                 self._openstack(thing, "delete", *more, *wait, *found, limit=300)
 
     def _openstack(self, *words: str, **more: Any) -> str:
-        """The command in the client's pod, as the administrator."""
+        """Run the command in the client's pod, as the administrator."""
         return self.kubectl("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack", *words, **more)
 
     def remove(self) -> None:
@@ -224,7 +224,7 @@ class Cloud:
 
     @contextmanager
     def sql_session(self) -> Iterator[Callable[[str], str]]:
-        """One connection: statements, the last of which finds one row, → that row. Any error in it fails the test."""
+        """Yield a function: statements on one connection, the last with one row, → that row. Errors fail the test."""
         command = (tools.binary("kubectl"), "--kubeconfig", self.cluster.kubeconfig, "exec", "--stdin")
         words = [str(word) for word in (*command, *self._mariadb(), "-Nn")]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -247,7 +247,7 @@ class Cloud:
                 watchdog.cancel()
 
     def _mariadb(self) -> tuple[str, ...]:
-        """Of kubectl exec."""
+        """Arguments of kubectl exec."""
         words = ("-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")
         return (*words, "-S", "/run/mysqld/mysqld.sock")
 

@@ -27,7 +27,7 @@ def example(name: str) -> list[dict[str, Any]]:
 
 
 class Infra:
-    """A namespace with objects, and the project in which they have their things. `sdk` is a user of the project."""
+    """A namespace with objects, and the project with their resources. `sdk` is a user of the project."""
 
     def __init__(self, cloud: FullCloud, sdk: Any) -> None:
         self.cloud, self.sdk = cloud, sdk
@@ -61,7 +61,7 @@ class Infra:
     def kill_operator(self) -> None:
         self.cloud.kubectl("delete", "pod", "-n", "stackwright", "-l", "application=stackwright", "--force")
 
-    # ---- things
+    # ---- resources
 
     def there(self) -> Things:
         """All resources of the project, except those that the cloud itself creates."""
@@ -76,13 +76,13 @@ class Infra:
         return found | {("volume", each.id) for each in blocks.volumes()}
 
     def only(self, things: Things, limit: float = 60) -> None:
-        """Nothing else exists. Nova lists a deleted server for a moment as DELETED."""
+        """Wait until no other resource exists. Nova briefly lists a deleted server as DELETED."""
         eventually(lambda: self.there() == things, limit=limit, pause=1)
 
 
 @contextmanager
 def namespace(cloud: FullCloud, secret: str) -> Iterator[None]:
-    """With credentials of an OpenStack. After a kill the next run uses it."""
+    """A namespace with credentials of an OpenStack. The next run deletes that of a killed run."""
     _leave(cloud)
     cloud.kubectl("create", "namespace", NAMESPACE)
     cloud.kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=secret)
@@ -91,7 +91,7 @@ def namespace(cloud: FullCloud, secret: str) -> Iterator[None]:
 
 
 def _leave(cloud: FullCloud) -> None:
-    """Objects before the credentials that they need."""
+    """Delete the objects before the credentials that they need."""
     if cloud.kubectl("get", "namespace", NAMESPACE, "--ignore-not-found", "-o", "name"):
         kinds = ",".join(f"{kind}.{GROUP}" for kind in KINDS)
         cloud.kubectl("delete", kinds, "--all", "-n", NAMESPACE, limit=300)
@@ -124,7 +124,7 @@ def member(cloud: FullCloud, vms: Vms) -> Iterator[tuple[Any, str]]:
 
 @contextmanager
 def project(cloud: FullCloud, vms: Vms) -> Iterator[Infra]:
-    """A new project, and a namespace with the credentials of its user; in the end nothing is in either."""
+    """A new project, and a namespace with the credentials of its user; both must be empty at the end."""
     with member(cloud, vms) as (sdk, secret), namespace(cloud, secret):
         made = Infra(cloud, sdk)
         assert made.there() == set(), "a new project"

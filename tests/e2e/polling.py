@@ -1,4 +1,4 @@
-"""The rules of a poll: what counts as a response, what is retried, and when it ends."""
+"""The rules of a poll: valid results, retried errors, and its end."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from keystoneauth1.exceptions import ClientException
 from openstack.exceptions import SDKException
 
-from stackwright.core.ports import Conflict, TransientError
+from stackwright.core.errors import Conflict, TransientError
 
-# For a response that is not available yet, an unavailable service, a program or a request that took too long.
+# No response yet, an unavailable service, or a program or a request that took too long.
 NOT_YET = (
     AssertionError,
     StopIteration,
@@ -42,7 +42,7 @@ class Poll:
         """Whether this result ends the poll. False and the errors of NOT_YET mean that the check is retried.
 
         Raises AssertionError at the limit, caused by the error; TypeError for a result other than a bool: None and an
-        empty text must not count as a result.
+        empty text must not be treated as a result.
         """
         cause = answer if isinstance(answer, NOT_YET) else None
         if cause is None and not isinstance(answer, bool):
@@ -63,7 +63,7 @@ def eventually(check: Callable[[], bool], limit: float = 120, pause: float = 0.3
 
 
 async def until(check: Callable[[], Awaitable[bool]], why: str, limit: float = 120, pause: float = 0.5) -> float:
-    """The same of a check that is awaited."""
+    """Like `eventually`, for a check that is awaited."""
     poll = Poll(limit, why)
     while not poll.ends_with(await _awaited(check)):
         await asyncio.sleep(pause)

@@ -1,4 +1,4 @@
-"""OpenStackServers for tests: the example with changes, and its end."""
+"""OpenStackServers for tests: the example with changes, and its deletion."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ BARE = {"trunk": False, "rootVolume": None, "additionalBlockDevices": None}
 
 
 def server(name: str = "web", **spec: Any) -> dict[str, Any]:
-    """As in the example, with these changes; without keys that are None."""
+    """The server of the example, with these changes; without keys that are None."""
     (made,) = example("server-volumes")
     wanted = {field: value for field, value in {**made["spec"], **spec}.items() if value is not None}
     return {**made, "metadata": {**made["metadata"], "name": name}, "spec": wanted}
 
 
 def gone(infra: Infra, name: str) -> None:
-    """With all that it recorded."""
+    """Delete the object, and wait until all its recorded resources are deleted."""
     status = infra.status(KIND, name)
     had = {entry["id"] for entries in (status.get("resources") or {}).values() for entry in entries}
     had.add(status.get("instanceID"))

@@ -1,4 +1,4 @@
-"""What tests of storage share: volumes and images as users have them, and their Ceph from inside."""
+"""Shared by tests of storage: volumes and images as users have them, and commands inside their Ceph."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from stackwright.local import tools
 from stackwright.local.host import cgroups
 from stackwright.local.image.guest import guest_image
 
-PREFIX = "storage-"  # the name of all resources of these tests, by which they are found
+PREFIX = "storage-"  # prefix of all resources of these tests, by which they are found
 LIMIT = 300
 FILLED = 4 << 20
 UNLIMITED = {"volumes": -1, "gigabytes": -1, "snapshots": -1}
-QUIET = '"$@" 2>/tmp/said || { rc=$?; cat /tmp/said; exit $rc; }'  # its other output is shown on failure
+QUIET = '"$@" 2>/tmp/said || { rc=$?; cat /tmp/said; exit $rc; }'  # other output is shown only on failure
 RAW = "cat >/tmp/guest && qemu-img convert -O raw /tmp/guest /tmp/raw && cat /tmp/raw; rm -f /tmp/guest /tmp/raw"
 
 
 class Ceph:
-    """By the tools in the monitor's pod, which may do anything."""
+    """Commands in the monitor's pod, with all rights."""
 
     def __init__(self, cloud: FullCloud) -> None:
         self._cloud = cloud
@@ -38,7 +38,7 @@ class Ceph:
         return json.loads(self.ask("rbd", *words, "--format", "json"))
 
     def renew(self, client: str) -> None:
-        """Another key for a client; the old one is refused from now on."""
+        """Create another key for a client; the old one is refused from now on."""
         for step in ("get-or-create-pending", "commit-pending"):
             self.ask("ceph", "auth", step, f"client.{client}")
 
@@ -58,7 +58,7 @@ class Storage:
     # ---- images and machines
 
     def raw_image(self, name: str) -> Any:
-        """The guest as Ceph clones it: raw. qemu-img is where Cinder is."""
+        """The guest image in raw format, which Ceph can clone. Cinder's pod has qemu-img."""
         pod = ("exec", "-i", "-n", self.cloud.namespace, "cinder-volume-0", "-c", "cinder-volume", "--")
         command = [tools.binary("kubectl"), "--kubeconfig", self.cloud.cluster.kubeconfig, *pod, "sh", "-c", RAW]
         guest = guest_image(self.cloud.cluster).read_bytes()
@@ -90,7 +90,7 @@ class Storage:
         return self.blocks.create_volume(name=f"{PREFIX}{name}", size=size, **more)
 
     def ready(self, thing: Any, status: str = "available", limit: int = LIMIT) -> Any:
-        """A volume, snapshot or backup as it is when it has a status."""
+        """Wait for the status of a volume, snapshot or backup, and return it."""
         bad = ["error", "error_extending", "error_restoring"]
         return self.blocks.wait_for_status(thing.fetch(self.blocks), status, bad, interval=1, wait=limit)
 
@@ -103,7 +103,7 @@ class Storage:
         return self.ready(self.begin(name, size, **more))
 
     def attach(self, vm: Vm, volume: Any) -> str:
-        """Its device in the machine."""
+        """Attach a volume. Returns its device in the machine."""
         self.sdk.compute.create_volume_attachment(vm.id, volume=volume)
         self.ready(volume, "in-use")
         look = f"grep -l {volume.id[:20]} /sys/block/*/serial"
@@ -111,15 +111,15 @@ class Storage:
         return f"/dev/{self.vms.ssh(vm, look).split('/')[3]}"
 
     def detach(self, vm: Vm, volume: Any, left: int = 0) -> None:
-        """`left`: in how many other machines it still is."""
+        """left  number of other machines to which it remains attached"""
         compute = self.sdk.compute
         compute.delete_volume_attachment(vm.id, volume)
         self.ready(volume, "in-use" if left else "available")
-        # Nova forgets it after Cinder does, and would refuse to attach it again before.
+        # Nova deletes its record later than Cinder, and would refuse to attach the volume again before.
         eventually(lambda: volume.id not in {each.volume_id for each in compute.volume_attachments(vm.id)}, limit=60)
 
     def fill(self, vm: Vm, device: str) -> str:
-        """Noise at a device's beginning, flushed; its checksum."""
+        """Write random data to the start of a device and flush it. Returns the checksum."""
         noise = f"head -c {FILLED} /dev/urandom >/run/noise; md5sum </run/noise"
         write = f"dd if=/run/noise of={device} bs=64k conv=fsync 2>/dev/null; rm /run/noise"
         return self.vms.ssh(vm, f"{noise}; {write}").split()[0]
@@ -129,13 +129,13 @@ class Storage:
         return self.vms.ssh(vm, f"head -c {FILLED} {device} | md5sum").split()[0]
 
     def image_of(self, volume: Any) -> str:
-        """What RBD calls it."""
+        """The name of its image in RBD."""
         return f"volumes/volume-{volume.id}"
 
     # ---- cleaning up
 
     def sweep(self) -> None:
-        """Remove all that is called as ours, in the order in which one thing needs another."""
+        """Remove all resources with our prefix, dependent ones first."""
         self._sweep_machines()
         self.sweep_volumes()
         self._gone(self.blocks.types, self.blocks.delete_type)
@@ -147,7 +147,7 @@ class Storage:
         self.sdk.close()
 
     def sweep_volumes(self, but: str = "") -> None:
-        """With snapshots, backups and objects."""
+        """Remove volumes with their snapshots and backups, and all objects."""
         blocks, kept = self.blocks, f"{PREFIX}{but}"
 
         def volumes() -> list[Any]:
@@ -184,7 +184,7 @@ def ours(things: Iterable[Any]) -> list[Any]:
 
 
 def processes(pod: dict[str, Any], program: str) -> list[int]:
-    """Of a program in a pod, as this machine sees them. A script's name is its interpreter's first argument."""
+    """Processes of a program in a pod, as pids of this machine. A script is its interpreter's first argument."""
     uid = pod["metadata"]["uid"]
     groups = [group for group in cgroups.groups() if uid in str(group) or uid.replace("-", "_") in str(group)]
     found = set().union(*(cgroups.members(group) for group in groups))
@@ -194,5 +194,5 @@ def processes(pod: dict[str, Any], program: str) -> list[int]:
 def command_line(pid: int) -> list[str]:
     try:
         return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-    except OSError:  # it ended
+    except OSError:  # the process has ended
         return []

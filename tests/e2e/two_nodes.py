@@ -1,4 +1,4 @@
-"""What tests of virtual machines on two nodes share."""
+"""Shared by tests of virtual machines on two nodes."""
 
 from __future__ import annotations
 

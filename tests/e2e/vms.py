@@ -32,7 +32,7 @@ class Vm:
 
 
 class Vms:
-    """`folder` gets a clouds.yaml and the CA's certificate, by `stackwright openrc`."""
+    """folder  gets a clouds.yaml and the CA's certificate, by `stackwright openrc`"""
 
     def __init__(self, cloud: FullCloud, folder: Path) -> None:
         self.clouds, self.ca = folder / "clouds.yaml", folder / "ca.crt"
@@ -40,7 +40,7 @@ class Vms:
         self.clouds.write_text(cloud.stackwright(*words))
         config = OpenStackConfig(config_files=[str(self.clouds)], load_envvars=False)
         self.sdk: Any = Connection(config=config.get_one(NAME))
-        self.sdk.session.session.trust_env = False  # the cloud is not behind a proxy that leads to the internet
+        self.sdk.session.session.trust_env = False  # no request to the cloud uses a proxy to the internet
         self._host = RealHost(self.ca)
         self._key = cloud.cluster.state / "ssh" / DEMO
 
@@ -77,7 +77,7 @@ class Vms:
         return Vm(server.id, port.fixed_ips[0]["ip_address"], ip.floating_ip_address, group.id)
 
     def providers(self) -> set[str]:
-        """Ids of Placement's resource providers, when it answers."""
+        """Ids of Placement's resource providers. Raises if it does not respond."""
         try:
             return {str(provider.id) for provider in self.sdk.placement.resource_providers()}
         except SDKException as failed:
@@ -87,20 +87,20 @@ class Vms:
         return str(self.sdk.compute.get_server_console_output(vm.id).get("output"))
 
     def rule(self, group: str, direction: str = "ingress", **what: Any) -> str:
-        """Id of a new rule of a security group."""
+        """Create a rule of a security group. Returns its id."""
         made = self.sdk.network.create_security_group_rule(
             security_group_id=group, direction=direction, ether_type="IPv4", **what
         )
         return str(made.id)
 
     def without(self, group: str, direction: str, protocol: str | None) -> None:
-        """Take rules of a security group away."""
+        """Delete the IPv4 rules of a security group with this direction and protocol."""
         for rule in self.sdk.network.security_group_rules(security_group_id=group, direction=direction):
             if rule.protocol == protocol and rule.ether_type == "IPv4":
                 self.sdk.network.delete_security_group_rule(rule.id)
 
     def settled(self, vm: Vm, status: str, limit: float = BOOT_LIMIT) -> None:
-        """Wait until a machine has a status and nothing more is being done to it."""
+        """Wait until a machine has a status and no task is in progress."""
 
         def check() -> bool:
             server = self.server(vm)
@@ -111,7 +111,7 @@ class Vms:
         eventually(check, limit=limit, pause=1)
 
     def reached(self, vm: Vm, limit: float = BOOT_LIMIT) -> None:
-        """Wait until a machine is ACTIVE and logs one in."""
+        """Wait until a machine is ACTIVE and accepts a login."""
         self.settled(vm, "ACTIVE", limit)
         eventually(lambda: bool(self.ssh(vm, "hostname")), limit=limit, pause=1)
 

@@ -17,7 +17,7 @@ from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.cloud.registry import RESOURCES
 from stackwright.core import conditions
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from support.control_plane import control_plane
 
 

@@ -1,4 +1,4 @@
-"""The sides of `bench queue` handle their objects on a real API server, so that a renamed hook is noticed."""
+"""The sides of `bench queue` handle their objects on a real API server, so that a renamed hook fails a test."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COUNT = 8
 def test_each_side_of_ours_handles_all_objects_and_counts_its_events() -> None:
     with api_server() as server:
         seed(server, COUNT)
-        # Each account comes with its Secret.
+        # Each account has a Secret.
         contract = side(server, "operator", COUNT, f"--news={2 * COUNT}")
         bare = side(server, "bare", COUNT, f"--news={COUNT}")
     assert (contract["handled"], bare["handled"]) == (COUNT, COUNT)

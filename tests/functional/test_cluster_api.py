@@ -1,4 +1,4 @@
-"""The real core manager of Cluster API with our kinds: create, scale, pause, move, restart midway, delete.
+"""The real core manager of Cluster API with our kinds: create, scale, pause, move, restart in between, delete.
 
 The API server and the garbage collector are real, the OpenStack is in memory.
 """
@@ -39,7 +39,7 @@ SPACE = "capi"
 
 @contextlib.contextmanager
 def garbage_collector(kubeconfig: Path, folder: Path) -> Iterator[None]:
-    """It deletes objects of deleted owners."""
+    """Run Kubernetes' garbage collector, which deletes objects of deleted owners."""
     command = [
         tools.binary("kube-controller-manager"), f"--kubeconfig={kubeconfig}", "--leader-elect=false",
         "--controllers=garbage-collector-controller", "--secure-port=0",
@@ -56,7 +56,7 @@ def garbage_collector(kubeconfig: Path, folder: Path) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def operator(cluster: KubernetesCluster, clouds: MemoryClouds) -> AsyncIterator[None]:
-    """As the operator, with lists instead of watches."""
+    """Run the operator's controllers, with lists instead of watches."""
     store, queue = Store(), main._queue()
     wired = replace(main.ports(WriteThrough(store, cluster), None, clouds), clouds=clouds)
     chosen = controllers(Settings({}, {}), ("servers",), clouds)
@@ -110,7 +110,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
                 await until(lambda: ready(2), "two machines")
                 await capi.workers(2)
                 await asyncio.sleep(1)
-            async with operator(cluster, clouds):  # restarted midway
+            async with operator(cluster, clouds):  # restarted in between
                 await until(lambda: ready(3), "three machines")
                 before = servers()
                 await capi.pause(True)
@@ -148,7 +148,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
 
 
 async def test_claims_are_reported_in_the_terms_of_cluster_api(tmp_path: Path) -> None:
-    """By its own definitions, which reject unknown and empty values."""
+    """Uses the definitions of Cluster API, which reject unknown and empty values."""
     with control_plane(tmp_path) as kubeconfig:
         cluster = KubernetesCluster.from_file(str(kubeconfig))
         capi = ClusterApi(cluster, SPACE)

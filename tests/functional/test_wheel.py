@@ -1,5 +1,5 @@
-"""What `make dist` builds: the program that its wheel installs works without the checkout, and equals it: names of
-images, CRDs, values, plans. It is a plug-in of kubectl, and has manual pages.
+"""The results of `make dist`: the program of the wheel works without the checkout, and gives the same images, CRDs,
+values and plans. It is a plug-in of kubectl, and has manual pages.
 
 Nothing is downloaded. The wheel is installed in its own virtual environment; its dependencies are those of the tests.
 """
@@ -83,7 +83,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, built: Path) -> Path:
     venv.create(place, symlinks=True)
     _pip("--python", place / "bin/python", "install", "--no-compile", *built.glob("*.whl"))
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(place)}))
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))  # its own .pth files have no effect
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))  # its .pth files have no effect
     return place
 
 
@@ -125,12 +125,12 @@ def test_the_plan_is_the_same(installed: Program, checkout: Program) -> None:
 
 
 def test_releases_and_tools_are_the_same(installed: Program, checkout: Program) -> None:
-    """Otherwise the one would upgrade what the other installed, and build what the other built."""
+    """Otherwise the one program would upgrade releases of the other, and rebuild its tools."""
     assert installed(script=DIGESTS) == checkout(script=DIGESTS)
 
 
 def test_the_same_checkout_gives_the_same_release(built: Path, tmp_path: Path) -> None:
-    """Also as a later build, into a folder with results of an earlier one."""
+    """The same also for a later build, into a folder with results of an earlier one."""
     (again := tmp_path / "dist").mkdir()
     (again / "old.whl").touch()
     release.build(again, "https://example.org/0.1")

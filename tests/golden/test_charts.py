@@ -4,6 +4,7 @@
 """
 
 import functools
+import json
 import os
 import re
 import shutil
@@ -14,8 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackwright.adapters.helm import command
 from stackwright.cloud.registry import RESOURCES
+from stackwright.core.kubernetes.versions import IMAGE_VOLUMES
 from support.paths import ROOT
 
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
@@ -58,7 +59,7 @@ BRIEF = {**os.environ, "GOGC": "off"}
 
 
 # Without a cluster, a Helm that was not built by its Makefile assumes 1.20.
-KUBERNETES = ("--kube-version", command.KUBERNETES)
+KUBERNETES = ("--kube-version", ".".join(map(str, (*IMAGE_VOLUMES, 0))))
 
 
 @functools.cache
@@ -141,10 +142,30 @@ def test_unknown_values_are_refused_by_name(chart: Path) -> None:
 def test_the_operator_is_not_installed_in_an_older_kubernetes() -> None:
     chart = ROOT / "charts/stackwright"
     argv = [find_helm(), "template", "x", str(chart), "--set=images.tags.stackwright=x", "--kube-version"]
-    for version, fits in {"v1.34.9": False, "v1.35.0-eks-1": True, "1.36.1": True}.items():
+    for version, fits in {"v1.31.9": False, "v1.32.0-eks-1": True, "1.36.1": True}.items():
         done = subprocess.run([*argv, version], capture_output=True, text=True, timeout=60, env=BRIEF)
         assert (done.returncode == 0) == fits, done.stderr
-        assert fits or "chart requires kubeVersion: >=1.35.0-0" in done.stderr
+        assert fits or "chart requires kubeVersion: >=1.32.0-0" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "value", "expected"),
+    [
+        ("1.32.0", "true", "init"),
+        ("1.34.9-gke.1", "true", "init"),
+        ("1.35.0-eks-1", "true", ""),
+        ("1.36.1", "false", "init"),
+    ],
+)
+def test_images_are_pulled_by_init_containers_where_kubernetes_has_no_image_volumes(
+    version: str, value: str, expected: str
+) -> None:
+    words = ["template", "x", str(ROOT / "charts/stackwright"), "--set=images.tags.stackwright=x"]
+    words += [f"--set=images.volumes={value}", "--show-only=templates/configmap-images.yaml", "--kube-version", version]
+    done = subprocess.run([find_helm(), *words], capture_output=True, text=True, timeout=60, env=BRIEF)
+    assert done.returncode == 0, done.stderr
+    files = yaml.safe_load(done.stdout)["data"]
+    assert json.loads(files.get("pulls.json", "{}")).get("precaching", "") == expected
 
 
 @each_chart

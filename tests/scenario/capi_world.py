@@ -35,7 +35,7 @@ MANAGED: Object = {
 }
 BASTION: Object = {"enabled": True, "spec": PART}
 IN_CLOUD = "in cloud mine of Secret openstack/clouds"
-# The resources of such a cluster, and of one with a bastion.
+# The resources of such a cluster, and of a cluster with a bastion.
 NETWORK = [
     "floating-ip",
     "network k8s-clusterapi-cluster-openstack-c",
@@ -53,7 +53,7 @@ MADE = ("server", "port", "trunk", "volume", "network", "subnet", "router", "sec
 
 
 def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
-    """This OpenStack is reachable from here."""
+    """Give commands access to this OpenStack."""
 
     @asynccontextmanager
     async def outside(*_: Any) -> AsyncIterator[Outside]:
@@ -97,13 +97,13 @@ class Clusters(World):
         self.cluster._put(kind, (NAMESPACE, name), wrong, "MODIFIED")
 
     def make(self, name: str = "c", **spec: Any) -> None:
-        """A cluster as the user writes it; fields that the operator wrote to the spec remain."""
+        """Write a cluster as its user does; fields that the operator wrote to the spec remain."""
         before = (self.get(CLUSTERS, name) or {}).get("spec") or {}
         kept = {key: before[key] for key in ("controlPlaneEndpoint",) if key in before}
         self.write(CLUSTERS, name, {**MANAGED, **kept, **spec})
 
     def machine(self, name: str = "m", *, cluster: str = "c", control_plane: bool = False, **spec: Any) -> None:
-        """The same of a machine: its providerID stays."""
+        """Write a machine as its user does; its providerID remains."""
         labels = {NAME: cluster, **({CONTROL_PLANE: ""} if control_plane else {})}
         before = (self.get(MACHINES, name) or {}).get("spec") or {}
         kept = {key: before[key] for key in ("providerID",) if key in before}
@@ -149,9 +149,9 @@ def _said(world: Clusters, rule: CloudResource) -> str:
 
 
 class Moments(Fuse):
-    """The world before the first write and after each, which is all that stays of a process that is killed then.
+    """Copies of the world before the first write and after each write: the state after a kill at that moment.
 
-    After one write is before the next, so this is a crash before each as well.
+    The state after one write is that before the next, so each copy also simulates a crash before a write.
     """
 
     def __init__(self, world: World) -> None:
@@ -169,7 +169,7 @@ class Moments(Fuse):
 async def killed_everywhere(
     start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, seconds: float = 0
 ) -> None:
-    """A crash at each write that follows `act`, of which a commit tries a sample; `end` checks the result.
+    """Simulate a crash at each write that follows `act`; a commit tries a sample. `end` checks the result.
 
     seconds  limit of each run, for objects that never settle
     """
@@ -190,8 +190,8 @@ async def killed_everywhere(
 async def unheard_everywhere(
     start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, then: Any = None, seconds: float = 0
 ) -> None:
-    """A crash at each request that follows `act`, which takes effect a little later; `then` is a later action of a
-    user.
+    """Simulate a crash at each request that follows `act`; the request takes effect LATE seconds later. `then` is a
+    later action of a user.
     """
     world = await start()
     await world.stop()
@@ -215,7 +215,7 @@ async def unheard_everywhere(
 async def lost_everywhere(
     start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, seconds: float = 0
 ) -> None:
-    """Each request after `act` gets no response, and takes effect a little later."""
+    """Each request after `act` gets no response, and takes effect LATE seconds later."""
     first = await start()
     await first.stop()
     for number in sampled(range(1, 200)):

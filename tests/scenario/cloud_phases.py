@@ -18,8 +18,8 @@ KINDS = {resource.KIND for resource in RESOURCES}
 async def phases() -> dict[str, list[Object]]:
     """Phase → objects of our kinds.
 
-    `new`, `ready`, `changed`, `blocked` and `paused` are moments; `installing` and `deleting` have all versions of all
-    objects in that time.
+    `new`, `ready`, `changed`, `blocked` and `paused` are moments; `installing` and `deleting` contain all versions of
+    all objects in that time.
     """
     world, seen = World(), list[Object]()
 

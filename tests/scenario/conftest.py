@@ -1,11 +1,11 @@
-"""What all scenarios share: simulated time that moves at once."""
+"""Shared by all scenarios: simulated time that advances at once."""
 
 from __future__ import annotations
 
 import pytest
 
-# How often the loop turns with nothing to do before time moves. Looptime's own 42 allow for threads and sockets, of
-# which a world in memory has none.
+# Idle turns of the loop before time advances. The default of looptime, 42, allows for threads and sockets, which a
+# world in memory does not have.
 TURNS = 3
 
 

@@ -1,4 +1,4 @@
-"""An OpenStack in memory that is worse than most: slow, late, and with other words for each refusal."""
+"""A faulty OpenStack in memory: slow, delayed, and with a different text for each rejection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stackwright.core.ports import Clock
 from support.openstack import MemoryClouds
 
 LATE, SETTLE = 5.0, 8.0  # seconds; after the latter the operator assumes that an absent resource will not appear
-# What its answers mean that are no success: 401, 403, 404, 409, a quota, 413 or 429, 500, and none in time.
+# Errors of its failed responses: 401, 403, 404, 409, a quota, 413 or 429, 500, and a timeout.
 TROUBLES = [
     TransientCloudError("AuthenticationFailed", "HTTP 401"),
     TerminalCloudError("Forbidden", "HTTP 403"),
@@ -36,7 +36,7 @@ class FaultyClouds(MemoryClouds):
     locked  Secrets with unknown credentials
     hidden  types with empty lists, which the real port has not confirmed
     lost    index of the request without a response, 0 none: it takes effect LATE seconds later
-    hears   is called before each request takes effect
+    hears   called before each request takes effect
     wordy   whether each rejection has another message
     """
 
@@ -55,7 +55,7 @@ class FaultyClouds(MemoryClouds):
             yield f"00000000-0000-4000-9000-{self._made:012d}"
 
     def become_like(self, other: FaultyClouds) -> None:
-        """With the same things in it."""
+        """Copy the resources of another cloud."""
         self.things, self._due, self.calls = dict(other.things), dict(other._due), list(other.calls)
         self._made = other._made
 
@@ -81,17 +81,16 @@ class FaultyClouds(MemoryClouds):
         raise TransientCloudError("Unreachable", f"{call}: timed out")
 
     def late(self, call: CloudCall) -> None:
-        """A request that takes effect after a while."""
+        """Execute a request LATE seconds later."""
         self.calls.append(call)
         self._unsure = self._clock.now() + SETTLE
         asyncio.get_running_loop().call_later(LATE, self._at_last, call)
 
     @property
     def made_twice(self) -> list[str]:
-        """Resources that were created twice without a deletion in between, such as a bastion replaced by one of its
-        name.
+        """Resources that were created twice without a deletion in between, such as two bastions of one name.
 
-        Except rules: Neutron creates some itself, and stores none twice.
+        Rules are not included: Neutron creates some itself, and stores none twice.
         """
         made: Counter[tuple[str, str, str]] = Counter()
         twice: list[str] = []

@@ -63,7 +63,7 @@ async def served(world: Pools | None = None, **more: Any) -> Pools:
 
 
 async def gone(world: Pools) -> None:
-    """Nothing is left, neither here nor there."""
+    """Nothing remains in Kubernetes and in OpenStack."""
     await world.run(90)
     assert world.ips() == []
     assert not world.get(POOLS, "p") and not world.names(ADDRESS)

@@ -1,7 +1,7 @@
 """The real port to OpenStack, between the controllers of a world and its cloud in memory.
 
-The cloud in memory has one list of everything, which is never outdated. The real port has its own lists, which are
-outdated, partial, or lists of changes. So only the real port shows how a controller handles such lists.
+The cloud in memory has one list of all resources, which is never outdated. The real port has its own lists, which may
+be outdated, partial, or lists of changes. So only the real port shows how a controller handles such lists.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import yaml
 
 from stackwright.adapters.openstack.tenant import attempts, clouds, lists, project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.transport import deadline, login, project_connection
+from stackwright.adapters.openstack.transport import login, project_connection
 from stackwright.adapters.openstack.transport.send import CloudState
 from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
 from stackwright.core.openstack.clouds import Query
@@ -30,19 +30,19 @@ from support.openstack import MemoryClouds
 from tests.scenario.world import World
 
 T = TypeVar("T")
-ANSWER = 0.01  # seconds that a request takes
+ANSWER = 0.01  # duration of a request in seconds
 NOVA = 5e8  # seconds that Nova's time of day is ahead of our monotonic clock
 SECRETS = ("clouds", "others")
 
 
 class Clock:
-    """The clocks of the port; `ahead` is by how much the time of day here is ahead of Nova's."""
+    """The clocks of the port; `ahead` is the difference between this machine's time of day and Nova's, in seconds."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
 
     def nova(self) -> float:
-        """Its time of day."""
+        """Nova's time of day."""
         return self.monotonic() + NOVA
 
     def monotonic(self) -> float:
@@ -84,7 +84,7 @@ class Connection:
         return at_once(self.cloud.find(self.ref, asked))
 
     def run(self, call: CloudCall, user_data: bytes | None) -> tuple[str, Any]:
-        """The id, and the thing in place of its JSON."""
+        """Execute a call. Returns the id, and the resource in place of its JSON."""
         there = self.single(call.slot[0], call.id)
         id_ = at_once(submit(self.cloud, call))
         if call.do == "delete":
@@ -93,12 +93,12 @@ class Connection:
         return id_, self.single("port", port) if port else self.single(call.slot[0], id_)
 
     def changed_at(self, id_: str, ahead: float) -> None:
-        """A server changed while the clock of one of Nova's hosts was ahead."""
+        """Simulate a change of a server while the clock of one of Nova's hosts was ahead."""
         self._now("server")
         self._changed["server", id_] = self._clock.nova() // 1 + ahead
 
     def deleted(self, count: int) -> None:
-        """So many servers were made by others and deleted by now."""
+        """Add this many servers that other clients created and deleted."""
         for number in range(count):
             thing = CloudResource("server", f"gone-{number}", state="DELETED")
             self._known["server", thing.id] = thing
@@ -128,19 +128,19 @@ def at_once(answer: Coroutine[Any, Any, T]) -> T:
 
 
 async def in_place(threads: Any, what: Callable[..., T], *args: Any) -> T:
-    """Of a call in a thread."""
+    """Run a call immediately instead of in a thread."""
     await asyncio.sleep(ANSWER)
     return what(*args)
 
 
 class RealPort:
-    """Makes worlds use their clouds through it."""
+    """Connects worlds to their clouds through the real port."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock = Clock()
         self.state = CloudState(issued=NOVA)
         self._clouds: list[MemoryClouds] = []
-        for module in (attempts, clouds, lists, project_session, single_flight, project_connection, deadline, login):
+        for module in (attempts, clouds, lists, project_session, single_flight, project_connection, login):
             monkeypatch.setattr(module, "time", self.clock)
         for module, name in ((lists, "fetch"), (lists, "peek"), (lists, "single"), (clouds, "find"), (clouds, "run")):
             monkeypatch.setattr(module, name, lambda made, *args, name=name: getattr(made, name)(*args))

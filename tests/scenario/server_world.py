@@ -45,7 +45,7 @@ class Servers(World):
         self.cluster.put(KIND, {**before, "spec": {**SPEC, **spec}})
 
     def change(self, name: str = "web", **spec: Any) -> None:
-        """Fields of the spec."""
+        """Change fields of the spec."""
         obj = self.get(name)
         self.cluster.put(KIND, {**obj, "spec": {**obj["spec"], **spec}})
 
@@ -61,7 +61,7 @@ class Servers(World):
         return str(entry.get("reason")), str(entry.get("message"))
 
     def there(self) -> list[str]:
-        """What of ours is in the cloud, by kind and name."""
+        """Our resources in the cloud, by type and name."""
         return sorted(f"{t.what} {t.name}" for t in self.clouds.all() if t.what in OURS)
 
     def one(self, what: str) -> CloudResource:
@@ -74,7 +74,7 @@ class Servers(World):
 
 
 async def deleted_unheard(number: int) -> Servers:
-    """A server with its volumes that a user deletes when the response of the n-th request has been lost."""
+    """A server with its volumes, deleted by a user when the response of the n-th request has been lost."""
     world = Servers()
     world.clouds.lost = number
     world.server(**WHOLE)

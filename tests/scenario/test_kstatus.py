@@ -1,4 +1,4 @@
-"""The status of all objects of a cloud says to kstatus what the operator means."""
+"""kstatus computes the intended state from the status of all objects of a cloud."""
 
 from __future__ import annotations
 

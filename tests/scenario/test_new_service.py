@@ -12,14 +12,14 @@ from support.paths import ROOT
 
 FIXTURE = ROOT / "tests/scenario/new_service"
 FOLDERS = ("src", "charts", "images", "tools")
-LOCK = "requirements.lock"  # a part of an image, as tools are
+LOCK = "requirements.lock"  # an input of images, like tools
 REGISTRY = "src/stackwright/services/registry.py"
-AFFECTED = ("services/test_declarations", "services/test_features", "local/image/test_images")  # what all give
+AFFECTED = ("services/test_declarations", "services/test_features", "local/image/test_images")  # all affect these
 
 
 def test_a_new_service_needs_its_folders_and_one_line(tmp_path: Path) -> None:
     for folder in FOLDERS:
-        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True)  # with compiled modules, which are valid there
+        shutil.copytree(ROOT / folder, tmp_path / folder, symlinks=True)  # compiled modules are valid there, too
     shutil.copy(ROOT / LOCK, tmp_path)
     shutil.copytree(FIXTURE, tmp_path, symlinks=True, dirs_exist_ok=True)
     registry = tmp_path / REGISTRY

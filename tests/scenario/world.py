@@ -1,4 +1,4 @@
-"""A whole world in memory and simulated time: the operator with its wiring, and all other actors around it.
+"""A world in memory and simulated time: the operator with its wiring, and all other actors around it.
 
 State in, event, state out: a test creates objects, lets the world settle, and checks the result. The operator is the
 real one (runtime, queue, store, controllers); the API server, Helm, MariaDB, RabbitMQ and Keystone are those of
@@ -61,7 +61,7 @@ CONTROL_PLANE = {"openstack-control-plane": "enabled"}
 EVERY_ROLE = dict(PLACES)
 # Omitted in tests without `whole=True`: four services are enough to show the behaviour of a cloud.
 AWAY = tuple(f"~{name}" for name in ("ingress", "image", "placement", "networking", "compute", "dashboard"))
-# Images that no pod of a cloud has.
+# Images that no pod of a cloud uses.
 ELSEWHERE = ("base", "base-python", "coredns", "guest", "operator", "operator-base", "python", "tempest")
 CHARTS = {chart.name: chart for declared in SERVICES for chart in declared.charts}
 SETTINGS = Settings(
@@ -69,7 +69,7 @@ SETTINGS = Settings(
     {name: f"digest-of-{name}" for name in CHARTS},
     privileged_charts(),
 )
-# Chart → its workloads: (kind, name, component); of any other chart, a Deployment for each component that listens.
+# Chart → its workloads: (kind, name, component). Any other chart has a Deployment for each listening component.
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
     "rabbitmq": (("StatefulSet", "rabbitmq-server", "server"),),
@@ -128,9 +128,9 @@ def cloud_object(name: str = NAME, namespace: str = NAMESPACE, *, whole: bool = 
 
 
 def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
-    """The workloads of a chart, as far as the operator can see."""
+    """The workloads of a chart, with the fields that the operator reads."""
     made = []
-    application = values.get("name") or chart  # several releases of a chart side by side
+    application = values.get("name") or chart  # several releases of a chart in one namespace
     others = [("Deployment", f"{chart}-{each.component}", each.component) for each in CHARTS[chart].listens]
     for kind, name, component in WORKLOADS.get(chart, others):
         name = name.replace(chart, application, 1)
@@ -151,7 +151,7 @@ def _monotonic() -> float:
 
 
 class LoopClock:
-    """The time of day, advanced only by the loop; it is stopped until the first start of an operator."""
+    """The time of day, advanced only by the loop; it stands still until the first start of an operator."""
 
     def __init__(self, now: float = START) -> None:
         self._now, self._start = now, 0.0
@@ -169,7 +169,7 @@ class LoopClock:
 
 
 class Kubelet:
-    """Creates pods of workloads, and makes both ready after `start` seconds.
+    """Creates pods of workloads, and sets both ready after `start` seconds.
 
     broken   workloads whose pods keep the given status
     rolling  DaemonSets that are updated node by node → seconds for each
@@ -200,7 +200,7 @@ class Kubelet:
             asyncio.get_running_loop().call_later(self.start, self.sync, kind, name, obj["metadata"]["namespace"])
 
     def sync(self, kind: Kind, name: str, namespace: str = NAMESPACE) -> None:
-        """Brings a workload's pods and status to the state of its spec and of `broken`."""
+        """Sync a workload's pods and status with its spec and `broken`."""
         obj = self._cluster.peek(kind, (namespace, name))
         if obj is None:
             return
@@ -212,7 +212,7 @@ class Kubelet:
         for index in range(count):
             pod = _pod(obj, index, trouble)
             before = self._cluster.peek(POD, (namespace, pod["metadata"]["name"])) or {"metadata": {}}
-            pod["metadata"]["labels"] |= before["metadata"].get("labels", {})  # others may have set some
+            pod["metadata"]["labels"] |= before["metadata"].get("labels", {})  # other clients may have set some
             self._cluster.put(POD, pod)
         ready = 0 if trouble else count
         status = {"replicas": count, "readyReplicas": ready, "updatedReplicas": count, "succeeded": ready}
@@ -222,7 +222,7 @@ class Kubelet:
         self._cluster.put(kind, {**obj, "status": status})
 
     def _sync_daemonset(self, obj: Object) -> None:
-        """One pod a node, ready where the node is, unless it is broken; a node that is gone takes its pod along."""
+        """One pod per node, ready if the node is and the workload is not broken; pods of deleted nodes are deleted."""
         meta = obj["metadata"]
         trouble = next((status for prefix, status in self.broken.items() if meta["name"].startswith(prefix)), None)
         every = [node for node in self._cluster.all(NODE) if EVERY_ROLE.items() & node["metadata"]["labels"].items()]
@@ -250,7 +250,7 @@ class Kubelet:
         self._cluster.put(DAEMONSET, {**obj, "metadata": meta, "status": counts})
 
     def _rolled(self, obj: Object, pods: list[Object], up: set[str], seconds: float) -> list[Object]:
-        """The pods as they are by now where one at most may be away: one of a node that is not up uses that up."""
+        """The current pods of a rolling update with at most one unavailable pod, such as that of an unready node."""
         there = []
         for pod in pods:
             before = self._cluster.peek(POD, (pod["metadata"]["namespace"], pod["metadata"]["name"])) or pod
@@ -264,8 +264,8 @@ class Kubelet:
         return there
 
     def _rescheduled(self) -> None:
-        """The nodes changed, and so do the pods of all DaemonSets a little later."""
-        with contextlib.suppress(RuntimeError):  # while a world is built no loop runs, and no DaemonSet exists
+        """After a change of nodes, the pods of all DaemonSets follow a little later."""
+        with contextlib.suppress(RuntimeError):  # while a world is built, no loop runs and no DaemonSet exists
             loop = asyncio.get_running_loop()
             for obj in self._cluster.all(DAEMONSET):
                 meta = obj["metadata"]
@@ -289,7 +289,7 @@ def _is_ready(pod: Object) -> bool:
     return bool(pod["status"]["conditions"][0] == READY["conditions"][0])
 
 
-# Kubernetes' label for the template of a DaemonSet's pod.
+# Kubernetes' label for the template generation of a DaemonSet's pod.
 TEMPLATE, POD_TEMPLATE = "deprecated.daemonset.template.generation", "pod-template-generation"
 READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 UNSCHEDULABLE = {
@@ -328,10 +328,10 @@ class World:
         for index in range(nodes):
             self.node(f"node-{index + 1}", EVERY_ROLE)
 
-    # The operator as a process.
+    # The process of the operator.
 
     async def start(self, fuse: Fuse | None = None) -> None:
-        """A new process: only written state of the last one remains."""
+        """Start a new process: only the written state of the previous one remains."""
         queue: KeyedQueue[Item] = KeyedQueue()
         ports = Ports(
             self.cluster,
@@ -352,7 +352,11 @@ class World:
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
             controllers(
-                self.settings or SETTINGS, clouds=ports.clouds, accounts=AccountChecks(ports), ages=Ages(_monotonic)
+                self.settings or SETTINGS,
+                clouds=ports.clouds,
+                accounts=AccountChecks(ports),
+                ages=Ages(_monotonic),
+                direct=direct,
             ),
             wired,
             CachedReader(store, direct),
@@ -369,11 +373,11 @@ class World:
         self._task = asyncio.create_task(runtime.run(self.workers))
 
     def port(self, queue: KeyedQueue[Item]) -> Clouds:
-        """The way of a new process into the cloud."""
+        """The port of a new process to the cloud."""
         return self.clouds
 
     async def stop(self) -> None:
-        """kill -9."""
+        """Kill the process (SIGKILL)."""
         self._runtime = None
         if self._task is not None:
             self._task.cancel()
@@ -385,7 +389,7 @@ class World:
         """Runs until the queue is empty, nothing is due within `patience` seconds, and no pod is starting. Raises
         Crash.
 
-        Fails if this takes more than `limit` seconds: then the loop does not terminate.
+        Raises AssertionError after `limit` seconds: then the reconciles do not converge.
         """
         if self._task is None:
             await self.start()
@@ -409,7 +413,7 @@ class World:
         raise AssertionError(f"not settled after {limit} s; what went on last: {self.reconciles[-12:]}")
 
     async def run(self, seconds: float) -> None:
-        """Let time pass."""
+        """Let the simulated time advance."""
         if self._task is None:
             await self.start()
         assert self._task is not None
@@ -425,13 +429,13 @@ class World:
             return
 
         def deliver() -> None:
-            if runtime is self._runtime:  # the process that watched may be dead by now
+            if runtime is self._runtime:  # the watching process may have been killed
                 runtime.on_event(event == "DELETED", kind, obj)
 
         asyncio.get_running_loop().call_later(self._latency, deliver)
 
     def again(self, now: float | None = None) -> World:
-        """A copy of the world as it is now, in which no operator runs; this one stays as it is."""
+        """A copy of the current world without a running operator; this world is not changed."""
         now = self.clock.now() if now is None else now
         other = type(self)(nodes=0, latency=self._latency, workers=self.workers, now=now)
         for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
@@ -448,7 +452,7 @@ class World:
         return other
 
     def _hand_over(self, event: str, kind: Kind, obj: Object) -> None:
-        """The provider of Ceph."""
+        """Provide the requested keys, as the provider of Ceph does."""
         if kind == CONFIGMAP and obj["metadata"]["name"] == REQUESTS and event != "DELETED" and self.ceph:
             self.cluster.put(SECRET, ceph.provided_keys(obj))
 
@@ -459,7 +463,7 @@ class World:
             key = (obj["metadata"]["namespace"], obj["metadata"]["name"])
             asyncio.get_running_loop().call_later(1.0, self.cluster.remove, kind, key)
 
-    # What users and others do.
+    # Actions of users and other clients.
 
     def node(self, name: str, labels: Mapping[str, str], ready: bool = True, taint: str = "") -> None:
         condition = {"type": "Ready", "status": "True" if ready else "Unknown", "reason": "KubeletReady"}
@@ -516,7 +520,7 @@ class World:
 
     @property
     def writes(self) -> int:
-        """All writes of the operator so far, to the API and to foreign systems."""
+        """All writes of the operator so far, to the API and to external systems."""
         foreign = (self.helm.calls, self.sql.calls, self.broker.calls, self.identity.calls, self.agents.calls)
         return len(self.cluster.writes) + len(self.cluster.events) + sum(map(len, foreign))
 
@@ -537,7 +541,7 @@ class World:
         }
 
     def _authorities(self) -> dict[str, bool]:
-        """Whether each certificate was issued by the present CA of the cloud."""
+        """Whether each certificate was issued by the current CA of the cloud."""
         present = version_of(self.get(SECRET, CLOUD_AUTHORITY))
         noted = {obj["metadata"]["name"]: annotation(obj, AUTHORITY) for obj in self.cluster.all(SECRET)}
         return {name: note == present for name, note in noted.items() if note}
@@ -560,7 +564,7 @@ _READY: dict[str, tuple[World, float]] = {}
 
 
 async def built_world(**spec: Any) -> tuple[World, float]:
-    """A cloud that became Ready, and when; built once per spec, and read-only: see ready_world."""
+    """A cloud that became Ready, and the time; built once per spec, and read-only: see ready_world."""
     name = json.dumps(spec, sort_keys=True)
     if name not in _READY:
         world = World()
@@ -599,7 +603,7 @@ def _normal(value: Any) -> Any:
 
 
 class _Counting(Runtime):
-    """The runtime, with a list of its processed keys. A Crash ends it, like the end of the process."""
+    """The runtime, with a list of its processed keys. A Crash ends it, like the kill of the process."""
 
     log: list[Item]
 
@@ -631,7 +635,7 @@ CLOCKED = {"keystone", "nova", "ingress", "cinder", "etcd"}
 
 
 def assert_only_accounts_are_looked_at(reconciles: list[Item]) -> None:
-    """Of an hour in which nothing changed: each account a few times, services with keys or certificates once."""
+    """Check an hour without changes: each account a few times, services with keys or certificates once."""
     accounts = [each for each in reconciles if each[0] in ("database", "messaging", "identity")]
     assert all(7 <= number <= 12 for number in Counter(accounts).values())
     clocked = Counter(each for each in reconciles if each not in accounts)

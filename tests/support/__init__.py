@@ -1,1 +1,1 @@
-"""Stand-ins for real systems, and specs, which several test folders and benchmarks use."""
+"""Stand-ins for real systems, and specs, shared by several test folders and benchmarks."""

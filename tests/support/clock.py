@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Clock:
-    """A second passes with each pause, and only then."""
+    """Time advances by one second with each pause, and not otherwise."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""An API server without objects, in the place of HTTP."""
+"""An API server without objects, as a replacement of the HTTP transport."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 
 
 class Server:
-    """An API server that notes the paths of requests, and has nothing."""
+    """An API server without objects, which records the paths of requests."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []

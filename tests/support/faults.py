@@ -82,8 +82,8 @@ class FaultyHelm:
     async def upgrade(self, action: HelmUpgrade) -> None:
         await self._fuse.write(self._inner.upgrade(action))
 
-    async def rollback(self, release: Key, revision: int) -> None:
-        await self._fuse.write(self._inner.rollback(release, revision))
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
+        await self._fuse.write(self._inner.rollback(release, revision, manifest))
 
     async def uninstall(self, release: Key) -> None:
         await self._fuse.write(self._inner.uninstall(release))
@@ -132,7 +132,7 @@ class FaultyClouds:
 
 
 def faulty(ports: Ports, fuse: Fuse) -> Ports:
-    """Ports whose writes all count on one fuse."""
+    """Ports whose writes one fuse counts."""
     wrapped: dict[str, Any] = {
         "cluster": FaultyCluster(ports.cluster, fuse=fuse),
         "helm": FaultyHelm(ports.helm, fuse),

@@ -1,4 +1,4 @@
-"""What kstatus says about an object: the rules of `status.Compute` in sigs.k8s.io/cli-utils for custom kinds.
+"""The status that kstatus computes for an object: `status.Compute` in sigs.k8s.io/cli-utils for custom kinds.
 
 tests/functional/api/test_gitops.py compares it with the library.
 """
@@ -23,7 +23,7 @@ def kstatus(obj: dict[str, Any]) -> str:
 
 
 def argocd(obj: dict[str, Any]) -> str:
-    """What the health script says, apart from deleted objects, which Argo CD does not ask it about."""
+    """The result of the health script, except for deleted objects, for which Argo CD does not run it."""
     ready = next((e for e in (obj.get("status") or {}).get("conditions") or () if e["type"] == "Ready"), None)
     said = kstatus(obj)
     if said == "Failed" and ready and ready["reason"] in ("Paused", "Draft"):

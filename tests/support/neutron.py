@@ -19,7 +19,7 @@ def _of(things: Things, what: str) -> Iterator[CloudResource]:
 
 
 def _named(facts: Mapping[str, Any], what: str) -> Iterator[tuple[str, str]]:
-    """Type and id of each resource that the fields of a resource of this type name."""
+    """Type and id of each resource to which the fields of this resource refer."""
     for path, needed in TYPES[what].needs.items():
         name, _, part = path.partition(".")
         value = facts.get(name) or ()
@@ -34,7 +34,7 @@ def lacking(things: Things, what: str, body: Mapping[str, Any]) -> str:
 
 
 def contained(things: Things, key: tuple[str, str]) -> list[CloudResource]:
-    """Resources that are deleted with this one: those that belong to it, or name it and belong to another one."""
+    """Resources that are deleted with this one: those that belong to it, or refer to it and belong to another one."""
     parts = dependents(key[0], "parent")
     return [t for t in things.values() if t.what in parts and key in _named(t.facts, t.what)]
 
@@ -48,7 +48,7 @@ def held(things: Things, thing: CloudResource) -> str:
 
 
 def _of_port(things: Things, port: CloudResource) -> Iterator[CloudResource]:
-    """The server that uses a port; for the interface of a router, the floating IPs that it leads to."""
+    """The server that uses a port; for the interface of a router, the floating IPs that use it."""
     if server := things.get(("server", port.facts.get("device_id") or "")):
         yield server
     if port.facts.get("device_owner") == INTERFACE:
@@ -93,7 +93,7 @@ def facts(things: Things, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unroutable(things: Things, port_id: str) -> str:
-    """Why a floating IP cannot be assigned to a port; empty if it can."""
+    """The reason why a floating IP cannot be assigned to a port; empty if it can."""
     port = things.get(("port", port_id))
     if port is None:
         return f"there is no port {port_id}"

@@ -1,8 +1,8 @@
 """An OpenStack in memory: it models resources, constraints and delays of Nova, Neutron and Cinder.
 
-A server becomes ACTIVE and a volume available BUILD seconds after creation; a deleted server is gone after GO seconds.
-`neutron` defines which resources block deletions. `fail` maps "<verb> <type>", "find" or "look" to an exception to
-raise; for names in `lose` the request succeeds but raises an error, like a timeout.
+A server becomes ACTIVE and a volume available BUILD seconds after creation; a deleted server disappears after GO
+seconds. `neutron` defines which resources block deletions. `fail` maps "<verb> <type>", "find" or "look" to an
+exception to raise; for names in `lose` the request succeeds but raises an error, like a timeout.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BUILD, GO = 8.0, 3.0
 
 
 class MemoryClouds:
-    """`things` maps (type, id) to the resources of one project; tests may add and remove foreign ones."""
+    """`things` maps (type, id) to the resources of one project; tests may add and remove those of other clients."""
 
     def __init__(self, clock: Clock) -> None:
         self.things: dict[tuple[str, str], CloudResource] = {}
@@ -38,10 +38,10 @@ class MemoryClouds:
         self.place = "project"
         self._clock = clock
         self._ids = (f"00000000-0000-4000-9000-{number:012d}" for number in itertools.count(1))
-        self._due: dict[tuple[str, str], tuple[float, str]] = {}  # next transition: time, state; "" is gone
+        self._due: dict[tuple[str, str], tuple[float, str]] = {}  # next transition: time, state; "" removes it
 
     def put(self, what: str, name: str, **facts: Any) -> CloudResource:
-        """Add a foreign resource."""
+        """Add a resource of another client."""
         thing = CloudResource(what, next(self._ids), name, facts={**TYPES[what].detached, **facts})
         self.things[what, thing.id] = thing
         return thing
@@ -186,7 +186,7 @@ class MemoryClouds:
                 self._gone(key)
 
     def _gone(self, key: tuple[str, str]) -> None:
-        """Remove a resource with what it contains and dependent volumes; what is attached to it is detached."""
+        """Remove a resource, the resources that it contains, and dependent volumes; detach its attached resources."""
         thing = self.things.pop(key)
         for device in thing.facts.get("block_device_mapping_v2") or ():
             if device.get("source_type") == "volume" and device.get("delete_on_termination"):
@@ -237,7 +237,7 @@ def _has(thing: CloudResource, name: str, value: Any) -> bool:
 
 
 def _names(thing: CloudResource, relation: tuple[str, str] | None) -> tuple[str, Any] | None:
-    """Type and id of the resource that this one names by a relation of its type."""
+    """Type and id of the resource to which this one refers by a relation of its type."""
     return (relation[0], thing.facts.get(relation[1])) if relation else None
 
 

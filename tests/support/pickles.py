@@ -1,4 +1,4 @@
-"""A pickle of an attacker."""
+"""A malicious pickle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def run() -> str:
 
 
 class Evil:
-    """Runs code where it is unpickled, which RAN records."""
+    """Runs code when it is unpickled, which RAN records."""
 
     def __reduce__(self) -> tuple[Callable[[], str], tuple[()]]:
         return run, ()

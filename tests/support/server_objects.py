@@ -1,4 +1,4 @@
-"""Objects of infrastructure.cluster.x-k8s.io that are good, and the same with changes."""
+"""Valid objects of infrastructure.cluster.x-k8s.io, and variants of them."""
 
 from __future__ import annotations
 

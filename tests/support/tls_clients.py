@@ -15,7 +15,7 @@ HOST = "webhook"
 
 
 def contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Of a server with a certificate of its own, and of a client that takes any."""
+    """Contexts of a server with its own certificate, and of a client that accepts any certificate."""
     made, _ = x509.issue(x509.authority("test", time.time()), [HOST], [], time.time())
     for name in ("tls.crt", "tls.key"):
         (folder / name).write_text(made[name])

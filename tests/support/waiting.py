@@ -1,4 +1,4 @@
-"""Waits for what happens at once on an idle machine, and later on a busy one."""
+"""Waits for results that are immediate on an idle machine, and delayed on a busy one."""
 
 from __future__ import annotations
 

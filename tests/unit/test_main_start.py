@@ -15,7 +15,7 @@ import pytest
 from stackwright import main
 from stackwright.api.kinds import LEASE
 from stackwright.cli.programs.operator import operator
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.main import YOUNG, _serve
 from stackwright.runtime.health import Health
 from stackwright.runtime.lease.fence import WriteFence

@@ -12,9 +12,9 @@ them, for clouds with many services.
 {{- end }}
 {{- end }}
 
-{{/* stackwright.precaching: how images are pulled to nodes ahead, unless image volumes are mounted. */}}
+{{/* stackwright.precaching: how images are pulled to nodes ahead, unless image volumes are mounted; Kubernetes has them since 1.35. */}}
 {{- define "stackwright.precaching" -}}
-{{- if not .Values.images.volumes }}init
+{{- if or (not .Values.images.volumes) (semverCompare "<1.35.0-0" .Capabilities.KubeVersion.Version) }}init
 {{- else if not .Values.images.mount_volumes }}unmounted
 {{- end }}
 {{- end }}

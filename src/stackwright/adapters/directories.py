@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from stackwright.adapters.threads import in_thread
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 
 NAME = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # kubelet sets the group of a directory to the pod's fsGroup; other users have no access.
@@ -66,7 +66,7 @@ class LocalDirectories:
                 raise TerminalError(f"{self._root / name} exists and is not a directory")
             directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
             try:
-                # A directory that kubelet has given to a group keeps its mode.
+                # A directory whose group kubelet has set keeps its mode.
                 if stat.S_IMODE(os.fstat(directory).st_mode) == UNFINISHED:
                     os.fchmod(directory, MODE)
                 os.fsync(directory)

@@ -6,18 +6,19 @@ Neither statements nor passwords appear in logs or errors: an error has the serv
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import pymysql
 
-from stackwright.adapters.threads import in_thread
+from stackwright.adapters.mariadb_connection import connect, where
+from stackwright.adapters.threads import Workers
 from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import SqlAccount
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -29,7 +30,7 @@ OPTION = "GRANT OPTION"  # not part of ALL
 _SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
 # Log-in or privileges denied; the numbers in _NOT_YET are from a server that is not (yet) a working primary.
 _DENIED = {1044, 1045, 1227, 1698}
-# MariaDB answers 1045 or 1698 for an unknown user, too, to hide whether a user exists.
+# MariaDB returns 1045 or 1698 for an unknown user, too, to hide whether a user exists.
 NO_LOGIN, NO_DATABASE = (1045, 1698), (1044, 1049)
 _NOT_YET = {
     1040: "too many connections",
@@ -44,38 +45,43 @@ _NOT_YET = {
     2006: "the connection was lost",
     2013: "the connection was lost",
 }
+SERVERS_OWN = 1000  # smallest number of an error of a server
 Statement = tuple[str, tuple[str, ...]]
+T = TypeVar("T")
 
 
-# Timeouts in seconds. LOOK equals the timeout of a check in runtime/accounts.py, so that its thread ends with it.
-LOOK, WORK = 10, 30
+WORK = 60.0  # seconds for all connections and statements of a call that changes something
 
 
 class MariaDbSql:
-    """core.ports.Provider of SqlAccount; at most `parallel` connections at once, each in a thread."""
+    """core.ports.Provider of SqlAccount. Each call has a thread and a deadline, after which nothing is sent."""
 
-    def __init__(self, parallel: int = 4, port: int = PORT) -> None:
-        self._slots = asyncio.Semaphore(parallel)
+    def __init__(self, port: int = PORT) -> None:
+        self._workers = Workers()
         self._port = port
 
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
         if action.absent and action.username == _login(admin):
             return  # this account was refused, so nothing was created for it
         work = list(statements(action, password))
-        async with self._slots:
-            await in_thread(self._execute, action, admin, work)
+        await self._call(action, WORK, lambda: self._execute(action, admin, work))
 
     async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
         """Log in as the account to each of its databases; without its password, check as the administrator."""
-        async with self._slots:
-            if password is None:
-                return await in_thread(self._unknown, action, admin)
-            return await in_thread(self._missing, action, password)
+        if password is None:
+            return await self._call(action, CHECK_SECONDS, lambda: self._unknown(action, admin))
+        return await self._call(action, CHECK_SECONDS, lambda: self._missing(action, password))
+
+    async def _call(self, action: SqlAccount, seconds: float, what: Callable[[], T]) -> T:
+        try:
+            return await self._workers.call(action.secret[0], seconds, what)
+        except TimeoutError:
+            raise TransientError(f"{where(action.host)}: no complete response within {seconds:.0f} s") from None
 
     def _missing(self, action: SqlAccount, password: str) -> str:
         for database in (action.database, *action.additional):
             try:
-                self._connect(action, action.username, password, LOOK, database).close()
+                self._connect(action, action.username, password, database).close()
             except (pymysql.MySQLError, OSError) as error:
                 number = _number(error)
                 if number in NO_LOGIN:
@@ -86,7 +92,7 @@ class MariaDbSql:
         return ""
 
     def _unknown(self, action: SqlAccount, admin: Mapping[str, str]) -> str:
-        with self._administrator(action, admin, LOOK) as cursor:
+        with self._administrator(action, admin) as cursor:
             for what, (text, bound) in check_queries(action).items():
                 if not cursor.execute(text, bound):
                     return what
@@ -103,7 +109,7 @@ class MariaDbSql:
                     cursor.execute(text, bound)
 
     @contextmanager
-    def _administrator(self, action: SqlAccount, admin: Mapping[str, str], patience: int = WORK) -> Iterator[Any]:
+    def _administrator(self, action: SqlAccount, admin: Mapping[str, str]) -> Iterator[Any]:
         """A cursor of the administrator; the driver's errors become TransientError or TerminalError."""
         if not admin.get("password"):
             raise TerminalError(f"Secret {'/'.join(action.admin_secret)} has no key password")
@@ -112,25 +118,14 @@ class MariaDbSql:
             secret = "/".join(action.admin_secret)
             raise TerminalError(f"user {user} is the administrator by Secret {secret}; choose another name")
         try:
-            connection = self._connect(action, user, admin["password"], patience)
+            connection = self._connect(action, user, admin["password"])
             with connection, connection.cursor() as cursor:
                 yield cursor
         except (pymysql.MySQLError, OSError) as error:
             raise error_of(action, error) from None  # the driver's error may quote the statement
 
-    def _connect(self, action: SqlAccount, user: str, password: str, patience: int, database: str | None = None) -> Any:
-        return pymysql.connect(
-            host=action.host,
-            port=self._port,
-            user=user,
-            password=password,
-            database=database,
-            connect_timeout=3,
-            read_timeout=patience,
-            write_timeout=patience,
-            charset="utf8mb4",
-            autocommit=True,
-        )
+    def _connect(self, action: SqlAccount, user: str, password: str, database: str | None = None) -> Any:
+        return connect(host=action.host, port=self._port, user=user, password=password, database=database)
 
 
 def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
@@ -164,8 +159,9 @@ def check_queries(action: SqlAccount) -> dict[str, Statement]:
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     """Statements that revoke roles, and privileges on all databases or on databases that the spec does not name.
 
-    They exist because the spec named the database before, an earlier version granted privileges on a pattern, or an
-    administrator granted more. `grants` is from SHOW GRANTS. Databases and privileges on tables are kept.
+    Such privileges exist because the spec named the database before, an earlier version granted privileges on a
+    pattern, or an administrator granted more. `grants` is from SHOW GRANTS. Databases and privileges on tables are
+    kept.
     """
     grants = list(grants)
     for role in filter(None, map(_ROLE.match, grants)):
@@ -174,7 +170,7 @@ def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
     for pattern, held in _held(action, grants):
         if pattern not in names:
-            # To revoke privileges that the account does not hold would be an error.
+            # Revoking privileges that the account does not have is an error.
             yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
 
 
@@ -218,15 +214,17 @@ def _revoke(action: SqlAccount, what: str) -> Statement:
 def error_of(action: SqlAccount, error: Any) -> Exception:
     """TransientError or TerminalError, by the number of the server's error."""
     number = _number(error)
-    where = f"MariaDB at {action.host}"
+    server = where(action.host)
     if number in _DENIED:
         secret = "/".join(action.admin_secret)
-        return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
+        return TerminalError(f"{server} refuses the administrator's password: check the password in Secret {secret}")
     if number in _NOT_YET:
-        return TransientError(f"{where}: {_NOT_YET[number]}")
+        return TransientError(f"{server}: {_NOT_YET[number]}")
+    if isinstance(error, pymysql.MySQLError) and number < SERVERS_OWN:  # of the driver, about the response
+        return TransientError(f"{server}: its response is not of MariaDB's protocol ({type(error).__name__})")
     if isinstance(error, pymysql.OperationalError | pymysql.InterfaceError | OSError):
-        return TransientError(f"{where}: it does not respond (error {number})")
-    return TerminalError(f"{where} refuses to {action.target}: error {number}")
+        return TransientError(f"{server}: it does not respond (error {number})")
+    return TerminalError(f"{server} refuses to {action.target}: error {number}")
 
 
 def _number(error: Any) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
+import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -12,10 +14,11 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import BrokerAccount
-from stackwright.core.ports import TerminalError, TransientError
 
 PORT = 15672
+MOST = 256 << 10  # bytes of one response
 _ALL = {"configure": ".*", "write": ".*", "read": ".*"}
 _HASHES = {"rabbit_password_hashing_sha256": hashlib.sha256, "rabbit_password_hashing_sha512": hashlib.sha512}
 Request = tuple[str, str, Mapping[str, Any] | None]
@@ -24,9 +27,10 @@ Request = tuple[str, str, Mapping[str, Any] | None]
 class RabbitBroker:
     """core.ports.Provider of BrokerAccount."""
 
-    def __init__(self, port: int = PORT, timeout: float = 10) -> None:
+    def __init__(self, port: int = PORT, timeout: float = 30) -> None:
         self._port = port
-        self._timeout = aiohttp.ClientTimeout(total=timeout, connect=3)
+        self._seconds = timeout  # for all requests of a call
+        self._timeout = aiohttp.ClientTimeout(connect=3)
 
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
         await self._send(action, admin, requests(action, password))
@@ -53,23 +57,37 @@ class RabbitBroker:
         base = f"http://{action.host}:{self._port}/api/"
         found: dict[str, Mapping[str, Any] | None] = {}
         try:
-            async with aiohttp.ClientSession(headers=headers, timeout=self._timeout) as session:
+            async with (
+                asyncio.timeout(self._seconds),
+                # A compressed response could become one of any size.
+                aiohttp.ClientSession(headers=headers, timeout=self._timeout, auto_decompress=False) as session,
+            ):
                 for method, path, body in wanted:
                     # The path is quoted already: a slash in a vhost must stay %2F.
                     url = URL(base + path, encoded=True)
-                    async with session.request(method, url, json=body) as response:
+                    async with session.request(method, url, json=body, allow_redirects=False) as response:
                         if response.status == 404 and method != "PUT":
                             found[path] = None
-                        elif response.status >= 400:
-                            raise error_of(action, response.status, await response.text())
+                        elif response.status >= 300:
+                            text = (await self._read(action, response)).decode(errors="replace")
+                            raise error_of(action, response.status, text)
                         else:
-                            body = await response.json(content_type=None) if method == "GET" else None
-                            found[path] = body if isinstance(body, dict) else {}
+                            answer = json.loads(await self._read(action, response) or "{}") if method == "GET" else {}
+                            found[path] = answer if isinstance(answer, dict) else {}
             return found
-        except ValueError:
+        except (ValueError, RecursionError):
             raise TransientError(f"RabbitMQ at {action.host} responds with invalid JSON") from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise TransientError(f"RabbitMQ at {action.host} does not respond: {type(error).__name__}") from None
+
+    @staticmethod
+    async def _read(action: BrokerAccount, response: aiohttp.ClientResponse) -> bytes:
+        found = bytearray()
+        async for piece in response.content.iter_any():
+            found += piece
+            if len(found) > MOST:
+                raise TransientError(f"RabbitMQ at {action.host}: a response exceeds {MOST >> 10} KiB")
+        return bytes(found)
 
 
 def requests(action: BrokerAccount, password: str) -> list[Request]:
@@ -118,6 +136,6 @@ def error_of(action: BrokerAccount, status: int, text: str) -> Exception:
     if status in (401, 403):
         secret = "/".join(action.admin_secret)
         return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
-    if status >= 500 or status in (404, 408, 429):
+    if status < 400 or status >= 500 or status in (404, 408, 429):
         return TransientError(f"{where} is unavailable: HTTP {status}")
     return TerminalError(f"{where} refuses to {action.target}: HTTP {status} {' '.join(text.split())[:300]}")

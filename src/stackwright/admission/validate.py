@@ -1,17 +1,19 @@
-"""Validation of a cloud, a HelmBundle or an object of a cloud; reports all errors at once. Pure."""
+"""Validation of an object of our kinds, for admission, `plan` and `apply`; reports all errors at once. Pure."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from pydantic import ValidationError
+
 from stackwright.admission.voters import voter_errors
-from stackwright.api.errors import bounded, printable
+from stackwright.api.errors import bounded, messages, printable
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.immutability import update_errors
-from stackwright.cloud.registry import SERVER_KINDS, SERVICE_KINDS
+from stackwright.cloud.registry import BY_KIND, SERVICE_KINDS
 from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_errors
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
@@ -25,23 +27,22 @@ from stackwright.core.settings import Settings
 # template.
 TOPOLOGY = "topology.cluster.x-k8s.io/dry-run"
 _SERVICES = {resource.KIND.kind for resource in SERVICE_KINDS}
-_SERVERS = {resource.KIND.kind: resource for resource in SERVER_KINDS}
 
 
 def errors_of(
     obj: Object, old: Object | None = None, dry_run: bool = False, settings: Settings | None = None
 ) -> list[str]:
-    """All errors of an object; empty for a kind that is not validated here. `old` is the stored object of an update.
+    """All errors of an object; empty for a kind that is not ours. `old` is the stored object of an update.
 
-    settings  the operator's settings: what it permits and which charts it ships; None outside the operator
+    settings  what the operator permits, and the charts that it ships with their schemas; None if these are unknown
     """
     if old is not None and _is_same(old.get("spec"), obj.get("spec")):
-        # An earlier version may have stored a spec that is invalid now: labels, finalizers and the like may change.
+        # An earlier version may have stored a spec that is invalid now; labels and finalizers may still change.
         return bounded(map(printable, _metadata_errors(obj)))
     if has_more(obj.get("spec")):
         return [f"spec: must have at most {VALUES} values"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
-    # What an earlier version stored may be larger; controllers look at what changes, too.
+    # A spec that an earlier version stored may be larger, and is not compared. Controllers also check changes.
     changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)
     return bounded(printable(error) for error in [*_errors(obj, settings), *changes])
 
@@ -52,7 +53,7 @@ def change_errors(old: Object, new: Object) -> list[str]:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """As JSON, in which 1, 1.0 and true differ."""
+    """Compares as JSON, in which 1, 1.0 and true differ."""
     return bool(old == new) and json.dumps(old, sort_keys=True) == json.dumps(new, sort_keys=True)
 
 
@@ -68,13 +69,24 @@ def _errors(obj: Object, settings: Settings | None) -> list[str]:
         case OpenStackControlPlane.KIND.kind:
             return parse_control_plane(obj)[1]
         case HelmBundle.KIND.kind:
-            return helmbundle_errors(obj, settings)
-        case name if name in _SERVERS:
-            return _SERVERS[name].parsed(obj)[1]
+            errors = helmbundle_errors(obj, settings)
+        case name if name in BY_KIND:
+            errors = _model_errors(obj, BY_KIND[name].model_fields["spec"].annotation)
+        case _:
+            return []
+    return errors if errors or settings is None else _values_errors(obj, settings.schemas)
+
+
+def _model_errors(obj: Object, model: Any) -> list[str]:
+    spec = obj.get("spec")
+    try:
+        model.model_validate({} if spec is None else spec)
+    except ValidationError as error:
+        return messages(error, model)
     return []
 
 
-def values_errors_of(obj: Object, schemas: Schemas) -> list[str]:
+def _values_errors(obj: Object, schemas: Schemas) -> list[str]:
     """Errors of the charts' schemas for values in a HelmBundle or service object that is valid otherwise."""
     kind, spec = str(obj.get("kind")), obj.get("spec") or {}
     if kind == HelmBundle.KIND.kind:

@@ -1,6 +1,6 @@
 """Errors of an update that reduces the number of voting servers: (stored object, new object) → errors. Pure.
 
-`cloud/immutability.py` checks sizes; this module checks overrides, which take effect only after all levels are merged.
+`cloud/immutability.py` checks sizes; this module checks overrides, which are only known after all levels are merged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOT
 
 
 def voter_errors(old: Object, new: Object) -> list[str]:
-    """One line per error; empty for objects that are invalid for other reasons."""
+    """One line for each error; empty for objects that are invalid for other reasons."""
     match str(new.get("kind")):
         case OpenStackDeployment.KIND.kind:
             return list(_of_cloud(old, new))

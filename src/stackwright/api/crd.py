@@ -3,11 +3,11 @@
 Pydantic's JSON schema is converted to a structural schema: references are inlined, `anyOf: [X, null]` becomes X,
 `const` becomes an enum, titles and `additionalProperties: false` are removed (the API server prunes unknown fields).
 Three markers add constraints: an unsupported field gets a CEL rule that rejects it by name, free-form fields keep
-unknown fields, and NEEDS_ONE requires one of several fields that CEL cannot see. Rules of models (`rules.py`) are CEL
-already. All versions of a kind share one schema, so no conversion is needed.
+unknown fields, and NEEDS_ONE requires one of several fields to which CEL has no access. Rules of models (`rules.py`)
+already are CEL. All versions of a kind share one schema, so no conversion is needed.
 
 The two kinds of a whole cloud also preserve unknown fields for our admission webhook, which rejects them by name. The
-API server would drop them silently for clients without strict validation.
+API server would remove them without an error for clients without strict validation.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def crd(resource: type[Resource]) -> Schema:
 
 
 def _labels(kind: Kind) -> Schema:
-    """Labels with which Cluster API finds kinds that `clusterctl move` moves, and versions that fulfil a contract."""
+    """Labels by which Cluster API finds the kinds that `clusterctl move` moves, and the versions for a contract."""
     moved = {MOVED: ""} if kind.group == INFRASTRUCTURE else {}
     versions = {f"cluster.x-k8s.io/{kind.contract}": "_".join((kind.version, *kind.also))} if kind.contract else {}
     return {"labels": {**moved, **versions}} if moved or versions else {}
@@ -81,7 +81,7 @@ def _root(resource: type[Resource]) -> Schema:
     spec = structural(raw["properties"]["spec"], definitions, keep=strict_in_webhook)
     status = _without_defaults(structural(raw["properties"]["status"], definitions))
     _conditions_are_a_map(status)
-    if resource.REPORTED:  # before the first report; without it, kstatus takes a new object for a finished one
+    if resource.REPORTED:  # before the first report; without it, kstatus treats a new object as finished
         status["default"] = {"observedGeneration": -1}
     root: Schema = {
         "type": "object",
@@ -134,7 +134,7 @@ def _values(node: Schema) -> Schema | None:
 def _refused(mark: str) -> Schema:
     """The type of an unsupported field: `object`, `string`, `map` of texts, or `array of` one of them.
 
-    CEL sees only fields with a type.
+    CEL can access only fields with a type.
     """
     if mark.startswith("array"):
         return {"type": "array", "items": _refused(mark.removeprefix("array of ").replace("array", "object"))}
@@ -160,7 +160,7 @@ def _object(out: Schema, node: Schema, definitions: Schema, keep: bool) -> None:
         out[VALIDATIONS] = [*node.get(VALIDATIONS, ()), *(_refusal(name, mark) for name, mark in refused.items())]
 
 
-# Type → CEL for the values of an unsupported field that are accepted, because they request nothing.
+# Type → CEL for accepted values of an unsupported field: those that request nothing.
 _EMPTY = "self.{}.size() == 0"
 _NOTHING = {"boolean": "!self.{}", "string": "self.{} == ''", "array": _EMPTY, "map": _EMPTY}
 
@@ -192,7 +192,7 @@ def _without_defaults(node: Schema) -> Schema:
 
 
 def _inline(schema: Schema, definitions: Schema) -> Schema:
-    """The node with its reference resolved and null dropped; keywords beside the reference take precedence."""
+    """The node with its reference resolved and null removed; keywords beside the reference take precedence."""
     node = dict(schema)
     if (choices := node.get("anyOf")) is not None:
         real = [choice for choice in choices if choice.get("type") != "null"]
@@ -211,5 +211,5 @@ def _conditions_are_a_map(status: Schema) -> None:
     conditions = status["properties"]["conditions"]
     conditions["x-kubernetes-list-type"] = "map"
     conditions["x-kubernetes-list-map-keys"] = ["type"]
-    # The key must have no default: appliers that omit it would conflict.
+    # The key must have no default: clients that omit it in an apply would conflict.
     conditions["items"].setdefault("required", ["type", "status"])

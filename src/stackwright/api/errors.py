@@ -1,7 +1,7 @@
 """Validation errors for users: field, problem and allowed values, all errors at once.
 
-Errors appear in webhook responses, conditions and Events, which may have more readers than the object. So they quote a
-value only if it is short, a single line, and not in a field with secrets.
+Errors appear in webhook responses, conditions and Events, which may have more readers than the object. Therefore they
+quote a value only if it is short, a single line, and not in a field with secrets.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from stackwright.api.wording import EMPTY, choices, meant, worded
 UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
 MORE = "more errors are not shown"
-LONGEST = 80  # characters of a value that is repeated
-LONG = 4096  # of an error
+LONGEST = 80  # maximum characters of a quoted value, and of a list that is repeated
+LONG = 4096  # maximum characters of an error
 ALLOWED = " allowed: "
 NAME = re.compile(r"[\w.~/:@*+-]*")  # names of fields, sections and options, and of keys in labels and policies
 FIELD = re.compile(r"(\w+)[\w.\[\]'-]*: ")
@@ -37,7 +37,7 @@ def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec
 
 
 def _listed_once(errors: Iterable[str]) -> Iterator[str]:
-    """A long list of allowed values only in the first error that has it."""
+    """The errors with each long list of allowed values only once, in the first error that contains it."""
     seen: set[str] = set()
     for error in errors:
         head, mark, allowed = error.partition(ALLOWED)
@@ -46,7 +46,7 @@ def _listed_once(errors: Iterable[str]) -> Iterator[str]:
 
 
 def bounded(errors: Iterable[str]) -> list[str]:
-    """Shortened to a readable length."""
+    """The errors, shortened to a readable number and length."""
     found = [error[:LONG] for error in islice(errors, ERRORS + 1)]
     return found if len(found) <= ERRORS else [*found[:ERRORS], MORE]
 
@@ -62,7 +62,7 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
         text = _not_allowed(item["input"], item["ctx"]["expected"], repeatable(path, item["input"]))
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
-    elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
+    elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _shows(item["input"], text):
         text = f"{text}, not {shown(item['input'])}"
     where = prefix
     for part in path:
@@ -77,7 +77,7 @@ def _begins_with_field(text: str, model: Any) -> bool:
 
 
 def _not_allowed(value: object, allowed: str, repeated: bool) -> str:
-    """The error for a value that is none of `allowed`, which is pydantic's list of them."""
+    """The error for a value that is not in `allowed`, which is pydantic's list of values."""
     what = shown(value) if repeated else "the value"
     if isinstance(value, str) and value.removeprefix("~") in reference.SERVICES:
         return f"{what} {NOT_SUPPORTED}; allowed: {allowed}"
@@ -96,9 +96,9 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 
 
 def name_of(part: object) -> str:
-    """A name from the user's manifest, as one short line; *** for a text that is no name or may contain a secret.
+    """A name from the user's manifest, as one short line; *** for a text that is not a name or may contain a secret.
 
-    A typing error such as `password=pw:` makes a secret the name of a field.
+    A typing error such as `password=pw:` makes a secret part of a field name.
     """
     text = str(part)
     return shortened(text, LONGEST) if NAME.fullmatch(text) and hidden(text) == text else HIDDEN
@@ -110,12 +110,12 @@ def printable(text: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """A text of at most `longest` characters; the last one of a cut text is …"""
+    """A text of at most `longest` characters; a cut text ends with …."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _without(text: str, value: object) -> str:
-    """A message of a validator with the value, which it may quote, replaced."""
+    """A message of a validator without the value that it may quote."""
     if not isinstance(value, str) or not value:
         return text
     for form in (repr(value), value, ascii(value)):
@@ -123,7 +123,7 @@ def _without(text: str, value: object) -> str:
     return text
 
 
-def _told(value: object, text: str) -> bool:
+def _shows(value: object, text: str) -> bool:
     return isinstance(value, str) and (text == EMPTY if not value else repr(value) in text)
 
 

@@ -1,6 +1,6 @@
 """Types that all kinds share: identity of a kind, conditions, and the base models.
 
-A model both validates users' manifests and generates the CRD, so every field has a description, and unknown fields are
+A model validates users' manifests and generates the CRD, so every field has a description, and unknown fields are
 rejected. Our own kinds use camelCase in manifests as Kubernetes does; OpenStackDeployment and HelmBundle keep the
 snake_case of the systems whose manifests must apply unchanged.
 """
@@ -31,8 +31,8 @@ class Column:
 class Kind:
     """A Kubernetes resource type, with everything needed to address it in the API.
 
-    `version` is the stored version, which we read and write; `also` are further versions with the same schema. Kinds
-    that differ in the version alone are equal: the API server serves each object in all versions.
+    `version` is the stored version, which we read and write; `also` lists further versions with the same schema. Kinds
+    that differ only in the version are equal: the API server serves each object in all versions.
     `contract` is the version of Cluster API's provider contract that all versions fulfil, if its controllers read them.
     """
 
@@ -69,7 +69,7 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _null_is_absent(cls, value: Any) -> Any:
-        """Remove declared fields that are null, which take their default or count as missing, as in the API server."""
+        """Removes declared fields that are null: they get their default or are missing, as in the API server."""
         if not isinstance(value, dict) or all(child is not None for child in value.values()):
             return value
         declared = set(cls.model_fields) | {field.alias for field in cls.model_fields.values()}
@@ -107,9 +107,9 @@ class Status(CamelModel):
 class Resource(BaseModel):
     """A whole object. Subclasses set KIND, `spec` and `status`; Kubernetes defines metadata.
 
-    In a TEMPLATE, update rules of parts do not apply: they are for the objects that are created from it. Only
-    admission, not the schema, checks the template's own: the topology controller of Cluster API sends changes as dry
-    runs, marked by an annotation that CEL cannot access, to find out whether it needs another template.
+    In a TEMPLATE, update rules of parts do not apply: they are for the objects created from it. Only admission, not the
+    schema, checks the template's own rules: the topology controller of Cluster API sends changes as dry runs, with an
+    annotation that CEL cannot access, to find out whether it needs another template.
 
     REPORTED: whether a controller reports Ready. Such an object is in progress until its first report.
     """

@@ -5,13 +5,13 @@ They are rejected as unsupported rather than unknown. Pure data.
 
 from __future__ import annotations
 
-ANY = "*"  # any other name: a map in the reference, of which the model has only some entries
+ANY = "*"  # any other name: in the reference, the field is a map, and the model has only some of its entries
 
 _PLACED = "containerImage nodeSelector topologyRef resources networkAttachments override tls"
 _PROGRAM = f"{_PLACED} customServiceConfigSecrets defaultConfigOverwrite"
 _IMAGES = "api compute conductor metadata novncproxy scheduler"
 
-# Model → names of undeclared fields; those of a base model apply too.
+# Model → names of undeclared fields; those of a base model also apply.
 FIELDS = {
     # OpenStackDeployment
     "Charts": "repo",
@@ -41,14 +41,14 @@ FIELDS = {
     "MemcachedTemplate": "cacheSize maxConn",
 }
 
-# Services of an OpenStackDeployment in the reference, and their programs; one without a declaration is rejected as not
-# supported.
+# Services of an OpenStackDeployment in the reference, and their programs. A service without a declaration is rejected
+# as not supported.
 _SERVICES = """
 alarming app-gateway baremetal cloudprober descheduler dns dynamic-resource-balancer event instance-ha key-manager
 load-balancer metering metric metric-storage orchestration redis shared-file-system stepler tempest
 aodh barbican ceilometer designate gnocchi heat ironic manila masakari octavia
 """
-# Program → the service that has it; users write one for the other.
+# Program → its service; users write the name of one instead of the other.
 PROGRAMS = {
     "cinder": "block-storage", "etcd": "coordination", "glance": "image", "horizon": "dashboard",
     "keystone": "identity", "mariadb": "database", "neutron": "networking", "nova": "compute", "rabbitmq": "messaging",
@@ -81,5 +81,5 @@ KINDS = frozenset(_KINDS.split())
 
 
 def names_of(model: type) -> set[str]:
-    """Fields of the reference that a model does not declare; includes ANY if the reference has any other name too."""
+    """Fields of the reference that a model does not declare; includes ANY if the reference allows all other names."""
     return {name for base in model.__mro__ for name in FIELDS.get(base.__name__, "").split()}

@@ -1,9 +1,9 @@
-"""Validation rules over several fields and over updates: each is declared once and evaluated in two places.
+"""Validation rules for several fields and for updates: each is declared once and evaluated in two places.
 
 A rule has a CEL form in the CRD, which the API server evaluates, and a Python form for admission and the command line,
 which report all errors at once. Pydantic validates a whole object only if each field is valid, so a `Ruled` model
 checks its rules on the raw input and reports their errors together with those of the fields. CEL cannot access
-annotations and fields without a type; rules about these have no CEL, and only admission checks them.
+annotations and fields without a type; rules for these have no CEL, and only admission checks them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stackwright.api.meta import Model
 Raw = Mapping[str, Any]
 VALIDATIONS = "x-kubernetes-validations"
 FIXED = "cannot change; create another object"
-WRONG = (AttributeError, LookupError, TypeError, ValueError)  # of a value that the field itself reports
+WRONG = (AttributeError, LookupError, TypeError, ValueError)  # of a value that is reported for its field
 ERRORS = 100  # maximum number of reported errors per part of an object
 
 
@@ -29,7 +29,7 @@ ERRORS = 100  # maximum number of reported errors per part of an object
 class Rule:
     """field    path of the field to report, relative to the model, as in a manifest; empty for the model itself
     cel      true for valid input; empty if CEL cannot access the fields
-    broken   whether the raw input violates the rule, equivalent to the negation of `cel`
+    broken   raw input → whether it violates the rule; equivalent to the negation of `cel`
     """
 
     field: str
@@ -40,7 +40,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Change:
-    """A rule for updates: CEL with oldSelf, and a function of (old, new) that returns whether the update is refused."""
+    """A rule for updates: CEL with oldSelf, and a function of (old, new) that returns whether to reject the update."""
 
     field: str
     message: str
@@ -56,7 +56,7 @@ def at(raw: Any, path: str) -> Any:
 
 
 def maybe(path: str, of: str = "self") -> str:
-    """The value at a path in CEL, as an optional. CEL can estimate its cost for numbers and booleans only."""
+    """The value at a path in CEL, as an optional. CEL can only estimate its cost for numbers and booleans."""
     return of + "".join(f".?{part}" for part in path.split("."))
 
 
@@ -66,7 +66,7 @@ def has(path: str, of: str = "self") -> str:
 
 
 def either(one: str, other: str) -> Rule:
-    """Reject the use of both names of one field, because their values may differ."""
+    """Rejects the use of both names of one field, because their values may differ."""
     return Rule(
         other,
         f"set this field or {one}, not both",
@@ -76,13 +76,13 @@ def either(one: str, other: str) -> Rule:
 
 
 def same(path: str, new: str = "self", old: str = "oldSelf") -> str:
-    """Whether two objects have equal values at a path, or none, in CEL."""
+    """CEL for whether two objects have equal values, or no values, at a path."""
     one, other = has(path, new), has(path, old)
     return f"{one} == {other} && (!{one} || {new}.{path} == {old}.{path})"
 
 
 def fixed(field: str, message: str = FIXED) -> Change:
-    """An immutable field. In Python an empty list equals an absent one."""
+    """An immutable field. In Python, an empty list equals an absent one."""
     return Change(field, message, same(field), lambda old, new: (at(old, field) or None) != (at(new, field) or None))
 
 

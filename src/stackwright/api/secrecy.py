@@ -1,4 +1,4 @@
-"""What may be secret: by the name of a field, or inside a text. One rule for errors, logs, plans and reports. Pure."""
+"""Finds possible secrets, by field name or inside a text: one rule for errors, logs, plans and reports. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 HIDDEN = "***"
-# Fields with such names may hold secrets, at any depth below them.
+# Fields with such names may contain secrets, at any depth.
 _WORDS = re.compile(
     r"pass(?!ive|thr|ed|es|ing)(word|wd|phrase)?|secret|token|credentials?$|cookies?$|user_?data|(^|[_.-])pwd?$"
     r"|transport_url|connection$|(^|[_.-])(api_?|private_?|access_?)?keys?(?![a-z])|(?-i:[a-z])(?-i:Keys?|Pwd?)(?![a-z])",
@@ -16,18 +16,18 @@ _WORDS = re.compile(
 _TEXTS = re.compile(r"cert|(^|[_.-])pem|config|conf$", re.IGNORECASE)  # their text may contain a secret
 # Names of Secrets and of keys in them are not secret, and help to explain errors.
 REFERENCE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$|^(secret|key|config|conf|configMap)$")
-# Fields of our kinds, of HelmBundles and of charts, whose content may have any names.
+# Fields of our kinds, of HelmBundles and of charts, whose content may have any field names.
 FREE_FORM = ("services", "values", "releases", "settings", "conf", "overrides", "common")
-# Sections of configuration files, in such fields: each option in them is judged by its own name.
+# Sections of configuration files in such fields: the name of each option in them decides.
 _SECTIONS = ("token", "fernet_tokens", "credential", "keystone_authtoken")
 _NAMES_ONE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$")
-# Names and texts that are hardly ever anything else, for warnings.
+# Names and texts that almost always belong to secrets, for warnings.
 _LITERAL = re.compile(
     r"(password|passwd|passphrase|token|(shared|client)_?secret|(secret|api|private|access|encryption)_?key)$",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(r"://[^\s/?#:@]*+:[^\s/?#@]++@")
-_URL = re.compile(r"(://)[^\s/?#]*@")  # up to the last @: passwords may contain @, and there may be several hosts
+_URL = re.compile(r"(://)[^\s/?#]*@")  # up to the last @: passwords may contain @, and a URL several hosts
 _PRIVATE = re.compile(
     r"-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
@@ -38,13 +38,13 @@ _WORD = (
     r"|(?<![a-z\d])pw(?![a-z])|secret|token|authorization"
     r"|(?:api|private|access|auth|encryption|fernet|session|shared|signing|master|service)[_-]?key)"
 )
-# Quotes may have backslashes, as in JSON inside JSON. A text without a closing quote is masked to the end of the line.
+# Quotes may have backslashes, as in JSON inside JSON. A text without a closing quote is masked to the line's end.
 _QUOTED = (
     r"(?:b(?=\\{0,9}[\"']))?"  # prefix of bytes in Python
     r"(?:(?P<quote>\\{0,9}[\"'])(?:[^\\\"'\n]|\\++(?![\"'])|(?!(?P=quote))\\*+[\"'])*+(?P=quote)|\\{0,9}[\"'][^\n]*+)"
 )
 _BARE = r"(?:(?:basic|bearer|digest|negotiate)[ \t]+)?(?:[^\s,;&\"'\\]|[,;&\"'\\](?=\w)(?![\w.-]{0,40}=))++"
-# Words with which an error message continues after the name of a field, where a value would be.
+# Words with which an error message continues after a field name, in place of a value.
 _SENTENCE = (
     r"(?:an?|and|are|at|by|can|cannot|choose|does|for|from|give|has|have|http|in|is|its?|may|must|needs?|no|not|of|on|only"
     r"|or|remove|reserved|set|should|takes?|that|the|there|this|to|unknown|use|waits?|was|were|what|why|with"
@@ -60,13 +60,13 @@ _PAIR = re.compile(
     rf"(?P<all>(?:(?P<line>(?:^|(?<=\\n))[ \t]{{0,99}}+(?:export[ \t]+|-[ \t]+)?[\w.-]{{0,60}}?))?"
     rf"(?P<name>{_WORD}\w{{0,40}}+)"
     rf"{_BETWEEN})"
-    # and the value, unless it is a constant or masked already: the rest of the line if the name begins the line.
+    # and the value, unless it is a constant or already masked: the rest of the line if the name begins the line.
     r"(?!(?:true|false|yes|no|null|none)[ \t]{0,9}(?:$|[,;)}\]])|\*{3}[ \t\r]{0,9}(?:$|\\))"
     rf"(?:{_QUOTED}|(?(line)[^\n]++|{_BARE}))",
     re.IGNORECASE | re.MULTILINE,
 )
 _NAMED = rf"--[\w-]{{0,40}}?{_WORD}[\w-]{{0,40}}+"
-_END = r"(?:\r?\n|(?<!\\)(?:\\{1,9}r)?\\{1,9}n)"  # of a line, including escaped ones in JSON
+_END = r"(?:\r?\n|(?<!\\)(?:\\{1,9}r)?\\{1,9}n)"  # end of a line, also an escaped one in JSON
 # The value is the next item of a list, of JSON or Python, or of YAML with an item in each line, also in a diff.
 _NEXT = rf"\\{{0,9}}[\"'],(?:[ \t]{{0,9}}+{_END}[ \t+-]{{0,99}}+)?[ \t]{{0,9}}+(?=\\{{0,9}}[\"'](?!--))"
 _OPTION = re.compile(
@@ -107,13 +107,13 @@ _BLOCK = re.compile(
     r"(?:[ \t]{1,9}(?P<style>[|>][-+\d]{0,2}[ \t]{0,9}(?:[ \t]#.*)?|[\"'][^\"']*+)|[ \t]{0,9}\[?[ \t]{0,9})\Z",
     re.IGNORECASE,
 )
-_MAY_BE_BLOCK = re.compile(rf":(?:[ \t]{{1,9}}[|>\"']|[ \t]{{0,9}}\[?[ \t]{{0,9}}(?:{_END}|\Z))")  # a quick look
+_MAY_BE_BLOCK = re.compile(rf":(?:[ \t]{{1,9}}[|>\"']|[ \t]{{0,9}}\[?[ \t]{{0,9}}(?:{_END}|\Z))")  # a quick check
 _PLAIN = re.compile(r"(?!.*:(?:[ \t]|\Z))[^\s{}\[\]].*", re.DOTALL)  # an item of a list that is a text
 _ENDS = re.compile(f"({_END})")
 
 
 def holds_secret(name: str) -> bool:
-    """Whether the value of a field with this name may be or contain a secret."""
+    """Whether the value of a field with this name may be a secret or contain one."""
     return bool(_WORDS.search(name) or _TEXTS.search(name))
 
 
@@ -126,7 +126,7 @@ def is_value(name: str, free: bool) -> bool:
 
 
 def is_plain_secret(name: str, value: Any) -> bool:
-    """Whether a field with this name has a secret as plain text: fewer names than `is_value`, and no names of files."""
+    """Whether a field with this name contains a secret as plain text. Matches fewer names than `is_value`, no paths."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return name.casefold().endswith("password")
     if not isinstance(value, str) or not value:
@@ -137,12 +137,12 @@ def is_plain_secret(name: str, value: Any) -> bool:
 
 
 def leads_to_secrets(name: str) -> bool:
-    """Whether fields below a field with this name may hold secrets too."""
+    """Whether fields below a field with this name may contain secrets too."""
     return bool(_WORDS.search(name)) and not REFERENCE.search(name)
 
 
 def is_free(names: Iterable[str], free: bool = False) -> bool:
-    """Whether a field below these takes values of any name; not in what refers to a key of a Secret."""
+    """Whether a field below these takes values with any names, except in references to a key of a Secret."""
     for name in names:
         free = (free or name in FREE_FORM) and not name.endswith("Ref")
     return free
@@ -157,15 +157,15 @@ def blanked(
 ) -> Any:
     """A copy without possible secrets.
 
-    name    of the field that has this value
-    within  below a field whose name declares all of its content as possibly secret
-    free    below a field that accepts values of any name
+    name    name of the field with this value
+    within  whether it is below a field whose name marks all of its content as possibly secret
+    free    whether it is below a field that accepts values with any names
     hide    called with a possible secret, or a text that may contain one, and the part that may be shown
     """
     within = within or (leads_to_secrets(name) and not (free and name in _SECTIONS and isinstance(value, Mapping)))
     free = is_free([name], free)
     if isinstance(value, Mapping):
-        # A variable, or metadata: another field determines whether its value is secret.
+        # An environment variable, or metadata: another field determines whether its value is secret.
         is_secret = any(is_value(str(value.get(each) or ""), False) for each in ("name", "key"))
         return {
             key: hide(item, HIDDEN) if is_secret and key == "value" else blanked(item, str(key), within, free, hide)
@@ -178,14 +178,14 @@ def blanked(
         ]
     if value is None or value == "" or isinstance(value, bool):
         return value
-    if not isinstance(value, str):  # a password may be a number; one in a `config` is none
+    if not isinstance(value, str):  # a password may be a number; a number in a `config` is no secret
         return hide(value, HIDDEN) if within else value
     shown = HIDDEN if within or is_value(name, free) or "PRIVATE KEY" in value else hidden(value)
     return value if shown == value else hide(value, shown)
 
 
 def _is_option(before: Any, value: Any) -> bool:
-    """Whether a value in a list is that of the option before it, and what that one is called may be secret."""
+    """Whether a list item is the value of the option before it, and the option's name may belong to a secret."""
     if not isinstance(before, str) or not _BEFORE.fullmatch(before) or isinstance(value, bool):
         return False
     return isinstance(value, int | float) or (isinstance(value, str) and value != "" and not value.startswith("--"))

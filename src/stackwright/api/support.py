@@ -95,7 +95,7 @@ class OffAnyway(Model):
     """
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF]})
-    # A factory, because it adds no default to the CRD: the API server would set it, and Absent could not reject.
+    # A factory, which adds no default to the CRD: the API server would set a default, and Absent could not reject it.
     enabled: Annotated[StrictBool, AfterValidator(_off)] = Field(
         default_factory=lambda: False, description="false: no other value is supported."
     )
@@ -126,7 +126,7 @@ def unused(default: object, why: str) -> Any:
 
 
 def unused_fields(spec: BaseModel) -> dict[str, str]:
-    """Path in the manifest → why it has no effect, of the fields without effect that differ from their defaults."""
+    """Path in the manifest → why it has no effect, for fields without effect that differ from their defaults."""
     return dict(found for path in _unused(type(spec)) if (found := _set(spec, path)))
 
 
@@ -143,7 +143,7 @@ def _set(value: Any, path: tuple[str, ...]) -> tuple[str, str] | None:
 
 @cache
 def _unused(model: type[BaseModel]) -> tuple[tuple[str, ...], ...]:
-    """Paths of all fields without effect, outside lists and mappings."""
+    """Paths of all fields without effect, except those in lists and mappings."""
     found: list[tuple[str, ...]] = []
     for name, field in model.model_fields.items():
         if (field.description or "").startswith(UNUSED):

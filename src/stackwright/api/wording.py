@@ -8,13 +8,13 @@ from typing import Any
 
 from stackwright.api.reference import PROGRAMS
 
-LONGEST_NAME = 64  # characters of a name for which similar ones are searched
-SEARCHED = 5  # names of a list for which similar ones are searched
+LONGEST_NAME = 64  # maximum characters of a name for which similar names are searched
+SEARCHED = 5  # maximum number of names for which similar names are searched
 EMPTY = "must not be empty"
 BOOL, TEXT, MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
 INT, FLOAT, LIST = "takes a whole number", "takes a number", "takes a list"
 
-# Error type → message; {…} are filled from the context of the error.
+# Error type → message; {…} are replaced from the context of the error.
 _WORDS: Mapping[str, str] = {
     "bool_type": BOOL,
     "bool_parsing": BOOL,
@@ -63,9 +63,9 @@ def _whole(value: Any) -> Any:
 
 
 def near(name: object, known: Iterable[object]) -> str:
-    """The known names of a similar spelling, in any case, as `a or b`; empty for a known name, and without any.
+    """Known names with similar spelling, in any case, as `a or b`; empty for a known name, and without similar names.
 
-    For the name of a program, it is its service.
+    A program is replaced by its service.
     """
     if not isinstance(name, str) or len(name) > LONGEST_NAME:
         return ""
@@ -79,7 +79,7 @@ def near(name: object, known: Iterable[object]) -> str:
 
 
 def meant(known: Collection[object], *names: object) -> str:
-    """A question for the known names of a similar spelling, with a space at its end; empty if there are none."""
+    """A question with the similar known names and a space at its end; empty without similar names."""
     close = " or ".join(filter(None, (near(name, known) for name in names[:SEARCHED])))
     return f"did you mean {close}? " if close else ""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def read_access(reader: Reader, namespace: str) -> Access:
-    """Reads the access data. Raises CliError that names what is missing."""
+    """Reads the access data. Raises CliError with the missing object."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError, the_cloud
     from stackwright.core.objects import secret_data
@@ -33,18 +33,18 @@ async def read_access(reader: Reader, namespace: str) -> Access:
 
 
 async def reachable_login(reader: Reader, login: Login) -> Login:
-    """For credentials with an address that only pods can use: the public endpoints of that cloud, if it has any."""
+    """Replace an address that only pods can use by the public endpoints of that cloud, if it has any."""
     from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster import POD_ACCOUNT, CliError
+    from stackwright.core.errors import TerminalError
     from stackwright.core.openstack.access import namespace_of, outward
-    from stackwright.core.ports import TerminalError
 
     namespace = namespace_of(login.entry)
     if not namespace or POD_ACCOUNT.is_dir():
         return login
     try:
         found = await read_access(reader, namespace)
-    except (CliError, TerminalError):  # the given address is used then, and its failure reported
+    except (CliError, TerminalError):  # the given address is used, and its failure reported
         return login
     return login_by(outward(login.entry, found), found.ca)
 

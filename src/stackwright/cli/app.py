@@ -23,10 +23,10 @@ from typer.core import TyperCommand, TyperGroup
 from stackwright.cli import common
 from stackwright.cli.common import add
 
-PROGRAM, PLUGIN = "stackwright", "kubectl stackwright"  # what users type
-COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable by which a shell asks for completions
+PROGRAM, PLUGIN = "stackwright", "kubectl stackwright"  # as users type them
+COMPLETION = "_STACKWRIGHT_COMPLETE"  # the variable with which a shell requests completions
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
-COMPARING = ("plan",)  # 2 means changes here, so wrong usage is a failure
+COMPARING = ("plan",)  # exit code 2 means changes here, so wrong usage is a failure
 
 WIDTH = 100  # of the help, on a terminal that is not narrower
 
@@ -138,7 +138,7 @@ class LazyGroup(TyperGroup):
         words = list(args)  # Click removes those that it parses
         if info_name == PLUGIN:
             self.epilog = _typed_with_kubectl(self.epilog)
-            self.params = [each for each in self.params if "completion" not in str(each.name)]  # kubectl's own is used
+            self.params = [each for each in self.params if "completion" not in str(each.name)]  # kubectl has its own
         try:
             return super().make_context(info_name, args, parent, **extra)
         except typer.TyperException as error:
@@ -223,7 +223,7 @@ def _tell(error: Exception) -> None:
 
     common.trace()
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of the output, which is buffered
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of the buffered output
         common.echo(": ".join(str(part) for part in (error.filename, error.strerror) if part), err=True)
         return
     common.echo(

@@ -83,13 +83,13 @@ def kubeconfig(given: Path | None) -> Path | None:
 
 
 def named() -> Path | None:
-    """The first file of $KUBECONFIG that is there; None where it names none. The others are not merged with it."""
+    """The first existing file of $KUBECONFIG; None if it is not set. The other files are not merged with it."""
     there = _named()
     return there[0] if there else None
 
 
 def _named() -> list[Path]:
-    """The files of $KUBECONFIG that are there.
+    """The existing files of $KUBECONFIG.
 
     Raises CliError for an unreadable file, as kubectl does, and if no file exists: the user means no other cluster.
     """
@@ -102,7 +102,7 @@ def _named() -> list[Path]:
 
 
 def _not_merged(given: Path | None) -> str:
-    """Where kubectl would also look for what a kubeconfig lacks."""
+    """A note that the other files of $KUBECONFIG are not merged; empty if only one exists."""
     others = [] if given else _named()[1:]
     note = f"Only the first file of $KUBECONFIG is used, not {', '.join(map(str, others))}."
     return (
@@ -113,7 +113,7 @@ def _not_merged(given: Path | None) -> str:
 
 
 def _problem(path: Path) -> str:
-    """Why a file cannot be read; empty if it can."""
+    """Reason why a file cannot be read; empty if it can."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -124,7 +124,7 @@ def _problem(path: Path) -> str:
 
 
 def is_local(path: Path | None) -> bool:
-    """Whether this is the cluster that `stackwright up` made on this machine."""
+    """Whether this is the cluster that `stackwright up` created on this machine."""
     from stackwright.local.config import LocalCluster
 
     return path is not None and path.resolve() == LocalCluster.discover().kubeconfig.resolve()
@@ -144,7 +144,7 @@ async def connected(
     """A client of the cluster, before any request. `tell` receives the stderr of a credential plugin."""
     from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.kubernetes.login import wrong_with
-    from stackwright.core.ports import Unreachable
+    from stackwright.core.errors import Unreachable
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
@@ -168,7 +168,7 @@ async def connected(
 
 def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
     """Run a command's coroutine; a failure becomes a message and an exit code."""
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
 
     try:
         return asyncio.run(work)
@@ -183,7 +183,7 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
 
 def explained(error: Exception) -> str:
     """The message for a failure of Kubernetes, with its notes, and what to install if a kind is not served."""
-    from stackwright.core.ports import NotServed
+    from stackwright.core.errors import NotServed
 
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, NotServed) and error.group.endswith(CLUSTER_API) and error.group != OUR_PROVIDER:

@@ -93,7 +93,7 @@ def _without(quiet: Quiet = False, verbose: Verbose = False) -> None: ...
 def duration(text: object, least: int = 0) -> float:
     """Seconds of 90, 90s, 15m, 2h or 1h30m, from `least` to LONGEST: the parser of all options for a duration.
 
-    Raises typer.BadParameter, which tells the allowed values.
+    Raises typer.BadParameter with the allowed values.
     """
     found = _DURATION.fullmatch(str(text))
     parts = zip(found.groups(), (1, 3600, 60, 1), strict=True) if found and str(text) else ()
@@ -116,7 +116,7 @@ TimeoutOption = Annotated[
 
 
 def safe(text: str) -> str:
-    """Foreign text, such as output of pods, without control characters, but with ends of lines and tabs."""
+    """Text of other programs, such as pods, without control characters, but with ends of lines and tabs."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     from stackwright.api.errors import printable  # most texts need no import of pydantic

@@ -60,7 +60,7 @@ def releases(ctx: typer.Context, incomplete: str) -> list[str]:
     async def names(cluster: Reader, namespace: str) -> set[str]:
         return {each.name for each in revisions(await cluster.list(SECRET, namespace, SELECTOR))}
 
-    return _fitting(_asked(ctx, names), incomplete)
+    return _fitting(_names(ctx, names), incomplete)
 
 
 def namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -69,7 +69,7 @@ def namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
     async def names(cluster: Reader, namespace: str) -> set[str]:
         return {each["metadata"]["name"] for each in await cluster.list(NAMESPACE)}
 
-    return _fitting(_asked(ctx, names), incomplete)
+    return _fitting(_names(ctx, names), incomplete)
 
 
 def _fitting(names: Iterable[str], incomplete: str) -> list[str]:
@@ -81,10 +81,10 @@ def _named(ctx: typer.Context, kinds: Collection[Kind]) -> set[str]:
         lists = await asyncio.gather(*(cluster.list(kind, namespace) for kind in kinds))
         return {each["metadata"]["name"] for found in lists for each in found}
 
-    return _asked(ctx, names)
+    return _names(ctx, names)
 
 
-def _asked(ctx: typer.Context, names: Callable[[Reader, str], Awaitable[set[str]]]) -> set[str]:
+def _names(ctx: typer.Context, names: Callable[[Reader, str], Awaitable[set[str]]]) -> set[str]:
     """Names in the cluster and namespace that the words before the cursor select; none without a response."""
     from stackwright.cli.cluster import NAMESPACE, connected
 

@@ -1,4 +1,4 @@
-"""Asks for confirmation before data is lost: in `apply` and `up` on an existing cloud, and in `down --purge`."""
+"""Asks the user for confirmation before data is lost: in `apply` and `up` on an existing cloud, and `down --purge`."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def losses(found: Iterable[Entry]) -> list[str]:
 
 
 async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[str]:
-    """What applying the manifests would delete from existing objects. Skips new objects and kinds that the operator
-    does not process, and losses that these manifests do not cause.
+    """Deletions from existing objects if the manifests were applied. Skips new objects, kinds that the operator does
+    not process, and losses that these manifests do not cause.
 
-    For paused objects it is what a resume would delete, because a resume asks for no confirmation. For the same
-    reason, credentials that are missing count as valid.
+    For paused objects, the deletions of a resume are included, because a resume asks for no confirmation. For the same
+    reason, missing credentials are treated as valid.
     """
     from stackwright.api.kinds import SECRET
     from stackwright.cli.foresee import foresee
     from stackwright.cli.manifests.load import Manifest
     from stackwright.cloud.registry import RESOURCES, STILL
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
     from stackwright.forecast.entries import CUT_OFF
 
     kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
@@ -72,7 +72,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     namespace = there[0].obj["metadata"]["namespace"]
     try:
         planned = (await foresee(cluster, [*asked, *secrets], namespace, resumed=True, assuming=True))[0]
-        # If a cloud cannot be queried, the plan assumes recorded resources: what would be recreated is unknown.
+        # If a cloud cannot be queried, the plan assumes recorded resources, so recreations of resources are unknown.
         lost = [_unknown(entry.what) for entry in planned if anew and entry.verb == "ask"]
         lost += [*unforeseen(planned), *losses(planned)]
         again = (await foresee(cluster, there, namespace, assuming=True))[0] if lost else []
@@ -84,7 +84,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
 
 
 def unforeseen(found: Iterable[Entry]) -> list[str]:
-    """Where a plan is incomplete: later steps may lose data."""
+    """Places where a plan is incomplete: later steps may lose data."""
     from stackwright.forecast.entries import FAIL
 
     return [_unknown(entry.what, entry.why) for entry in found if entry.does == FAIL and entry.verb == "fail"]

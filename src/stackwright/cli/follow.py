@@ -1,4 +1,4 @@
-"""Follows an object until it is ready or deleted, for `wait`, and for commands that wait for what they changed."""
+"""Follows an object until it is ready or deleted, for `wait`, and for commands that wait for their changes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def first(reader: Reader, namespace: str, name: str | None, kinds: Kinds, 
 
 async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
     from stackwright.cloud.registry import kind_of
-    from stackwright.core.ports import TransientError
+    from stackwright.core.errors import TransientError
 
     if cloud is None:
         return None
@@ -144,7 +144,7 @@ async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
 async def operators_of(reader: Reader) -> list[Object] | None:
     """The Deployments of the operator; None if the user may not list them."""
     from stackwright.api.kinds import DEPLOYMENT
-    from stackwright.core.ports import TerminalError
+    from stackwright.core.errors import TerminalError
 
     try:
         return await reader.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"})
@@ -153,7 +153,7 @@ async def operators_of(reader: Reader) -> list[Object] | None:
 
 
 def unattended(operators: list[Object], namespace: str) -> str:
-    """Why no operator processes the objects of a namespace; empty if one does."""
+    """Reason why no operator processes the objects of a namespace; empty if one does."""
     from stackwright.core.kubernetes.operator import REMEDY, unmanaged
 
     if not operators:
@@ -163,6 +163,6 @@ def unattended(operators: list[Object], namespace: str) -> str:
 
 
 async def unmanaged_by(reader: Reader, namespace: str) -> str:
-    """Why the installed operator does nothing in a namespace; empty if it does, or if that is not known."""
+    """Reason why the installed operator ignores a namespace; empty if it does not, or if that is unknown."""
     operators = await operators_of(reader)
     return unattended(operators, namespace) if operators else ""

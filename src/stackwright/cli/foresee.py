@@ -19,9 +19,10 @@ from stackwright.cli.cluster import OPERATOR_NAMESPACE, CliError, the_cloud
 from stackwright.cli.common import nothing
 from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object
-from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.ports import Reader
 from stackwright.core.settings import PULLS, Settings, pulls
 from stackwright.forecast.costs import Render
 from stackwright.forecast.entries import Entry
@@ -30,7 +31,7 @@ from stackwright.forecast.simulate import Cause, Outside, Request
 from stackwright.local import tools
 from stackwright.runtime.memory import MemoryCluster
 
-IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its images
+IMAGES = "stackwright-images"  # the ConfigMap with the operator's images
 
 
 async def foresee(
@@ -45,9 +46,9 @@ async def foresee(
 ) -> tuple[list[Entry], dict[str, Cause]]:
     """One forecast for each namespace that the manifests name: the steps, and the objects that would not become ready.
 
-    resumed   as if nothing were paused
+    resumed   as if no object were paused
     assuming  as if the credentials of all OpenStacks were valid
-    tell      receives what the plan lacks
+    tell      called with each part that the plan lacks
     """
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
@@ -72,7 +73,7 @@ async def foresee(
 
 
 async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
-    """The cluster as it is, with the manifests' Secrets: credentials of a cloud may be in the same file."""
+    """The existing cluster with the manifests' Secrets: credentials of a cloud may be in the same file."""
     written = MemoryCluster(cluster)
     for each in manifests:
         if each.kind == SECRET:
@@ -116,7 +117,7 @@ async def _may_read(reader: Reader, secret: str) -> bool:
 
 
 def _images(configmap: Object | None) -> dict[str, str]:
-    """Image references from the ConfigMap that the operator gets them from."""
+    """Image references from the operator's ConfigMap."""
     text = ((configmap or {}).get("data") or {}).get("images.json")
     found: dict[str, str] = json.loads(text) if text else {}
     return found
@@ -146,7 +147,7 @@ def rendering(
 ) -> Iterator[Render | None]:
     """A renderer that uses the helm of the local cluster's tools or of this machine; None without helm.
 
-    lacks  what the command lacks without it, for the user
+    lacks  text for the user: the part that is missing without helm
     """
     built = tools.binary("helm")
     program = str(built) if built.is_file() else shutil.which("helm")

@@ -27,7 +27,7 @@ FormatOption = Annotated[Format, typer.Option("--output", "-o", help="Output for
 
 
 def show(output: Format, data: Any, text: Callable[[], str]) -> None:
-    """Prints data for programs; as a table, the text for people, which is built only then and keeps its colours."""
+    """Prints data for programs, or as a table the text for users, which is built only then and keeps its colours."""
     if output is Format.TABLE:
         common.echo(text(), painted=True)
     else:
@@ -47,7 +47,7 @@ def dumped(data: Any, output: Data) -> str:
 
 
 def as_yaml(data: Any) -> str:
-    """YAML in the style of people: keys in their order, no anchors, long strings in one line."""
+    """YAML as a user would write it: keys in their order, no anchors, long strings in one line."""
     import yaml
 
     class Plain(yaml.SafeDumper):

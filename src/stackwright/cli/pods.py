@@ -23,7 +23,7 @@ class Stream:
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
-    """Pods by the name of a service, of an application, or of a pod. Raises CliError with the known names."""
+    """Pods by the name of a service, of an application, or of a pod. Raises CliError with the valid names."""
     from stackwright.api.kinds import POD
     from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError
@@ -48,7 +48,7 @@ def full(pod: Object) -> str:
 
 
 def applications(what: str) -> set[str]:
-    """The values of the label `application` that a word stands for."""
+    """The values of the label `application` that a word selects."""
     from stackwright.services.registry import SERVICES
 
     if what == OPERATOR:
@@ -57,7 +57,7 @@ def applications(what: str) -> set[str]:
 
 
 def streams_of(pods: list[Object], container: str | None) -> tuple[list[Stream], list[str]]:
-    """Logs to read, and why those of other containers cannot be read yet."""
+    """Logs to read, and the reasons why other containers have none yet."""
     from stackwright.core.kubernetes.workload_health import pod_cause
 
     found: list[Stream] = []

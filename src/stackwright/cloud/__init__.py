@@ -1,1 +1,1 @@
-"""What is derived from the services: the kinds of a whole cloud, the registry of all kinds, the tested values."""
+"""Derives from the services: the kinds of a whole cloud, the registry of all kinds, and the tested values."""

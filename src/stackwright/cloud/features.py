@@ -1,6 +1,6 @@
-"""`spec.features` of an OpenStackDeployment: parts of the whole cloud, and those that services declare.
+"""`spec.features` of an OpenStackDeployment: features of the whole cloud, and those that services declare.
 
-Each service adds its own fields (`derived`). A field of the reference that no service has is not supported.
+Each service adds its own fields (`derived`). A field of the reference that no service declares is not supported.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ else:
 
 
 def derived(fields: Mapping[str, Any]) -> Callable[[type[M]], type[M]]:
-    """Adds a field of each service that has one; it takes the place of a field that refuses the name.
+    """Adds the field of each service that declares one; it replaces a field that rejects the name.
 
-    Code reads such a field by a method of the model, with the declaration, never by its name.
+    Code reads such a field by a method of the model and the declaration, never by its name.
     """
 
     def add(model: type[M]) -> type[M]:
@@ -68,7 +68,7 @@ class Logging(Model):
 
     @property
     def audit(self) -> str:
-        """Where audit events go: messagingv2, log, or empty for nowhere."""
+        """Destination of audit events: messagingv2, log, or empty for none."""
         return self.cadf.driver if self.cadf and self.cadf.enabled else ""
 
 
@@ -149,7 +149,7 @@ class Features(Model):
         return value
 
     def of(self, declared: Service) -> Model | None:
-        """The features of a service, of the model of its declaration; None for a service without any."""
+        """The features of a service, as the model of its declaration; None for a service without features."""
         if declared.features is None:
             return None
         found: Model = getattr(self, declared.features.name or declared.name)

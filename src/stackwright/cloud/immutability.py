@@ -17,7 +17,7 @@ from stackwright.cloud.registry import BY_KIND
 
 
 def update_errors(old: Raw, new: Raw) -> list[str]:
-    """One line per error, e.g. `spec.image: cannot change; make another object`; empty for kinds without rules."""
+    """One line per error, e.g. `spec.image: cannot change; create another object`; empty for kinds without rules."""
     resource = BY_KIND.get(str(new.get("kind")))
     if resource is None:
         return []

@@ -1,6 +1,6 @@
-"""Which feature values were used in a real cloud, and which are only rendered into charts. Pure.
+"""Lists the feature values that were used in a real cloud, and those that are only rendered into charts. Pure.
 
-TESTED names for each accepted value the end-to-end test that uses it, or none. Each service declares this for its own
+TESTED maps each accepted value to the end-to-end test that uses it, or to none. Each service declares this for its own
 values (`services/tested.py`).
 """
 
@@ -52,7 +52,7 @@ def _choices(kind: Any, path: str) -> Iterator[tuple[str, Value]]:
     elif origin in (Union, types.UnionType):
         for each in inner:
             yield from _choices(each, path)
-    elif origin is Literal and len(inner) > 1:  # a single value is no choice
+    elif origin is Literal and len(inner) > 1:  # a single value cannot be chosen
         yield from ((path, value) for value in inner)
     elif origin is dict:
         if isinstance(inner[1], type) and issubclass(inner[1], Alternative):
@@ -68,27 +68,27 @@ def _choices(kind: Any, path: str) -> Iterator[tuple[str, Value]]:
 def untested(spec: BaseModel) -> Iterator[Untested]:
     """Explicitly set values of a cloud that no test uses; <name> in TESTED matches any name."""
     for name in ("preset", "size", "features"):
-        yield from _asked(getattr(spec, name), name, name)
+        yield from _untested(getattr(spec, name), name, name)
 
 
 def untested_settings(service: str, settings: BaseModel) -> Iterator[Untested]:
     """The same for a single service; the path is that of a cloud."""
-    yield from _asked(settings, f"features.{service}", f"features.{service}")
+    yield from _untested(settings, f"features.{service}", f"features.{service}")
 
 
-def _asked(value: Any, path: str, known: str) -> Iterator[Untested]:
+def _untested(value: Any, path: str, known: str) -> Iterator[Untested]:
     if isinstance(value, BaseModel):
         for name in sorted(value.model_fields_set):
-            yield from _asked(getattr(value, name), f"{path}.{name}", f"{known}.{name}")
+            yield from _untested(getattr(value, name), f"{path}.{name}", f"{known}.{name}")
     elif isinstance(value, Mapping):
         for name, each in value.items():
             if isinstance(each, Alternative):
                 above, _, kind = path.rpartition(".")
-                yield from _asked(kind, above, known.rpartition(".")[0])
-            yield from _asked(each, f"{path}.{name}", f"{known}.{'<name>' if known in NAMED else name}")
+                yield from _untested(kind, above, known.rpartition(".")[0])
+            yield from _untested(each, f"{path}.{name}", f"{known}.{'<name>' if known in NAMED else name}")
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _asked(each, path, known)
+            yield from _untested(each, path, known)
     else:
         tests = TESTED.get(known, {})
         if (problem := PROBLEMS.get(tests.get(value, tests.get(ANY_OTHER, UP)))) is not None:
@@ -96,4 +96,4 @@ def _asked(value: Any, path: str, known: str) -> Iterator[Untested]:
 
 
 NAMED = {path[: at - 1] for path in TESTED for at in range(len(path)) if path.startswith("<name>", at)}
-"""Paths of mappings whose keys are names of the user's choice."""
+"""Paths of mappings whose keys are names that users choose."""

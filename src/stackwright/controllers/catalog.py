@@ -24,7 +24,7 @@ from stackwright.controllers import (
 from stackwright.core.ages import Ages
 from stackwright.core.controller import ROLES, Controller
 from stackwright.core.openstack.clouds import Clouds
-from stackwright.core.ports import NO_CLOUDS, UNCHECKED, Accounts
+from stackwright.core.ports import NO_CLOUDS, UNCHECKED, Accounts, Reader
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES
 
@@ -35,18 +35,20 @@ def controllers(
     clouds: Clouds = NO_CLOUDS,
     accounts: Accounts = UNCHECKED,
     ages: Ages | None = None,
+    direct: Reader | None = None,
 ) -> tuple[Controller, ...]:
     """The controllers of the given roles.
 
     clouds    access to OpenStack clouds, for controllers that manage resources in them
     accounts  check of the contract controllers whether their accounts still exist at the provider
     ages      measures how long an object has been unchanged
+    direct    reads the cluster without a cache; None if the controllers get such a reader anyway
     """
     every = (
         cloud.controller(settings),
         controlplane.controller(settings),
         *(service.controller(declared, settings) for declared in SERVICES),
-        *helmbundle.controllers(settings, ages or Ages(time.monotonic)),
+        *helmbundle.controllers(settings, ages or Ages(time.monotonic), direct),
         *contract.controllers(accounts),
         cephclient.controller(),
         ceph.controller(),

@@ -1,7 +1,7 @@
-"""An index of objects of one kind that name the same account; comparing each object with all others would be quadratic.
+"""An index of objects of one kind by the accounts that they name; without it, comparing all objects would be quadratic.
 
-Watches and `others` fill the index. Each entry is checked against the current object, so an outdated entry does no
-harm: if the object is gone or names another account, the entry is dropped.
+Watches and `others` fill the index. Each entry is checked against the current object, and dropped if the object was
+deleted or names another account.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Names = Callable[[Object], set[str]]
 
 
 def order(obj: Object) -> tuple[str, str]:
-    """Sort key of objects that claim the same: the oldest owns it."""
+    """Sort key of objects with the same claim: the first, which is the oldest, owns it."""
     return str(obj["metadata"].get("creationTimestamp") or ""), str(obj["metadata"]["name"])
 
 
@@ -32,7 +32,7 @@ def owners(objects: Iterable[Object], claims: Names) -> dict[str, Object]:
 
 
 def taken(obj: Object, others: Iterable[Object], claims: Names) -> str:
-    """Which of an object's claims belong to an older object, and to which; empty if none."""
+    """A message with the claims of an object that an older object owns; empty without any."""
     owner = owners((obj, *others), claims)
     lost = [claim for claim in sorted(claims(obj)) if owner[claim] is not obj]
     if not lost:
@@ -44,7 +44,7 @@ def taken(obj: Object, others: Iterable[Object], claims: Names) -> str:
 
 
 class Index:
-    """Keys of objects by the names they contain; names are scoped to a namespace."""
+    """Keys of objects by the names that the objects contain; a name is valid in one namespace."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -85,7 +85,7 @@ class Claimants:
         self._kind = kind
         self._claims = Index(claims)
         self._uses = Index(uses)
-        self._specs: dict[Key, object] = {}  # as last indexed
+        self._specs: dict[Key, object] = {}  # as indexed last
         self._listed: set[str] = set()
 
     async def others(self, reader: Reader, obj: Object) -> tuple[Object, ...]:
@@ -111,9 +111,7 @@ class Claimants:
         return tuple(found.values())
 
     def waiting(self, obj: Object, lookup: Lookup) -> Iterable[Key]:
-        """Younger objects that claim what the changed object claims or claimed: if it is deleted, the next one takes
-        over.
-        """
+        """Younger objects with a claim that the changed object has or had: if it is deleted, the next takes over."""
         key = key_of(obj)
         before = self._claims.names(key)
         self._put(obj)

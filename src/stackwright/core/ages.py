@@ -1,4 +1,5 @@
-"""How long something has been in its current state, as far as this process has observed. Pure: the clock is given.
+"""Ages of states: seconds since this process first observed a name in its current state. Pure: the caller passes a
+clock.
 
 It uses a monotonic clock, because the wall clock may be set, which would make a release of one second look an hour old
 or created in the future. Timestamps in objects come from wall clocks too, so they are never subtracted.
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Progress:
     """reached  the counters → their maximum
-    still    seconds since any of them increased
+    still    seconds since one of them last increased, without waits for external conditions
     """
 
     reached: Mapping[str, int] = field(default_factory=dict)
@@ -33,7 +34,8 @@ class Ages:
     def of(self, name: Hashable, state: Hashable, known: float = 0.0) -> float:
         """Seconds since `name` was first seen in this state.
 
-        known  age in seconds recorded by an earlier process; used when this process sees the name for the first time
+        known  age in seconds recorded by an earlier process; used when this process observes the name for the first
+               time
         """
         now = self._monotonic()
         before = self._since.get(name)
@@ -46,10 +48,10 @@ class Ages:
     def progress(
         self, name: Hashable, state: Hashable, counts: Mapping[str, int], recorded: Progress, held: bool = False
     ) -> Progress:
-        """The progress of `name` in this state, and since when it did not increase. Fluctuations are no progress.
+        """The maxima of the counters of `name` in this state, and the seconds since one of them increased.
 
         recorded  the record of an earlier process, used at the first observation by this one
-        held  whether it waits for external conditions: that time does not count
+        held  whether it waits for external conditions: that time is not added to `still`
         """
         now = self._monotonic()
         before = self._reached.get(name)

@@ -10,12 +10,12 @@ VALUES = 20_000  # of a spec; the largest known cloud has some hundreds
 
 
 def values_in(text: bytes | bytearray) -> int:
-    """An upper bound, but for one, of the values in a text of JSON in UTF-8: commas in texts count too."""
+    """A bound for a JSON text in UTF-8: it has at most one value more than this. Commas in strings are counted too."""
     return sum(map(text.count, (b",", b"[", b"{")))
 
 
 def has_more(value: Any, most: int = VALUES) -> bool:
-    """Whether a value contains more values than that, at any depth."""
+    """Whether a value, with all values in it at any depth, consists of more than `most` values."""
     todo = [value]
     while todo and most >= 0:
         most -= 1

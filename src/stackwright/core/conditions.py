@@ -1,8 +1,8 @@
 """Conditions as values: how a controller reports its observations, and how the worst of them becomes `Ready`.
 
-Controllers report Ready and their stages. `with_progress` derives what kstatus (sigs.k8s.io/cli-utils) reads beside
-Ready: exactly one of Ready, Reconciling and Stalled is True. Reasons that begin with "Blocked", and those in
-ENDED_BY_USER, mean that a human must act; all others resolve by themselves. Messages are stable: `steady` removes parts
+Controllers report Ready and their stages. `with_progress` adds the conditions that kstatus (sigs.k8s.io/cli-utils) also
+reads: exactly one of Ready, Reconciling and Stalled is True. Reasons that begin with "Blocked", and those in
+ENDED_BY_USER, mean that a user must act; all others resolve by themselves. Messages are stable: `steady` removes parts
 that differ between attempts, so an unchanged state causes no write.
 """
 
@@ -20,12 +20,12 @@ from stackwright.api.meta import Kind
 READY = "Ready"
 RECONCILING = "Reconciling"
 STALLED = "Stalled"
-SERVING = "Serving"  # of what others have accounts at: some of it answers, though not all of it may
+SERVING = "Serving"  # of a provider of accounts: it serves them, although some of its pods may be unready
 LONGEST = 4096  # characters of a message
 READ = 2 * LONGEST  # characters of the source text: variable parts are removed before it is truncated
 DONE = "Done"  # reason of a stage that is true because its actions succeeded
-# Reasons that only a user ends although they do not begin with "Blocked": what users asked for, and errors that last in
-# an OpenStack although the operator still observes or retries.
+# Reasons without the prefix "Blocked" that also last until a user acts: states that users requested, and errors in an
+# OpenStack that persist although the operator still observes it or retries.
 ENDED_BY_USER = frozenset({"CredentialsInvalid", "Draft", "InstanceStateError", "Paused", "VolumeError"})
 
 
@@ -57,7 +57,7 @@ def steady(text: str) -> str:
 
 @dataclass(frozen=True)
 class Wait:
-    """What a condition waits for. Its message is built from this, and a plan shows each wait once.
+    """The objects that a condition waits for. Its message is built from this, and a plan shows each wait once.
 
     what  the objects, such as `MariaDB openstack/mariadb`
     gone  whether it waits for their deletion
@@ -113,13 +113,13 @@ def waiting(type_: str, message: str, reason: str = "Waiting") -> Condition:
 
 
 def waiting_for(type_: str, what: str, cause: str = "", reason: str = "Waiting", *, gone: bool = False) -> Condition:
-    """A condition that waits for objects; `cause` is why the wait lasts."""
+    """A condition that waits for objects; `cause` explains the wait."""
     wait = Wait(what, gone)
     return Condition(type_, False, reason, f"Waiting for {wait}{f': {cause}' if cause else ''}", wait)
 
 
 def blocked(type_: str, reason: str, message: str) -> Condition:
-    """A permanent error: it remains until a user changes what the message names."""
+    """A permanent error: it remains until a user changes the object or the field in the message."""
     return Condition(type_, False, reason if reason.startswith("Blocked") else f"Blocked{reason}", message)
 
 
@@ -139,7 +139,7 @@ def needs_user(reason: str) -> bool:
 def with_progress(conditions: Sequence[Condition]) -> list[Condition]:
     """The conditions, with Reconciling and Stalled after Ready if it is among them.
 
-    Both are always present, so that clients can wait for False; kstatus ignores them then.
+    Both are always present, so that clients can wait for False; kstatus ignores a False one.
     """
     result: list[Condition] = []
     for condition in conditions:
@@ -221,7 +221,7 @@ def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any]
 
 
 def is_true(obj: Mapping[str, Any] | None, type_: str = READY) -> bool:
-    """Whether a condition of an object from the API, such as a pod or a node, is True, of any generation."""
+    """Whether a condition of an object from the API, such as a pod or a node, is True. Generations are not compared."""
     return bool((find(obj, type_) or {}).get("status") == "True")
 
 
@@ -255,7 +255,7 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
 
 
 def is_serving(obj: Mapping[str, Any] | None) -> bool:
-    """Whether a provider serves its accounts. A Ready object serves; others may serve too."""
+    """Whether a provider serves its accounts, by its condition Serving, or by Ready if it has none."""
     entry = find(obj, SERVING)
     return is_ready(obj) if entry is None else bool(entry["status"] == "True")
 

@@ -20,7 +20,7 @@ ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")  # each 
 class Watch:
     """Another kind whose changes queue objects of this controller; `keys` maps a changed object to their keys.
 
-    words  whether changes of messages alone count; False if the other object repeats messages of this one
+    words  whether changes of messages alone queue objects; False if the other object repeats messages of this one
     """
 
     kind: Kind
@@ -32,17 +32,17 @@ class Watch:
 class Controller:
     """name     also the field manager (stackwright-<name>) and a label of its metrics
     role     the container it runs in: one of ROLES
-    observe  reads only; None when the object is gone and no work remains
+    observe  reads only; None when the object is deleted and no work remains
     decide   pure: observation → Plan
     reports  whether this controller may write the object's status; otherwise an Event reports failures
     owns_ready  whether this controller reports Ready of the object; otherwise the conditions of this controller report
              a failed action, and an Event reports an internal error
-    finalizes   it removes the finalizer of the object, so it reports Ready while the object is being deleted, although
-             another controller does so before
+    finalizes   whether it removes the finalizer of the object: it reports Ready while the object is being deleted,
+                another controller before
     pausable whether `stackwright pause` stops its actions: those that change a cloud
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has its own workers
     remote   it sends requests to users' OpenStacks, which may take minutes: each namespace has workers for it
-    helm     it waits for Helm, which users may keep busy: each namespace has other workers for it
+    helm     it waits for Helm, which users may keep busy: each namespace has separate workers for it
     """
 
     name: str

@@ -61,13 +61,15 @@ class Change:
         return f"{self.dotted}: {shown(self.old)} → {shown(self.new)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs: a missing side has no key."""
+        """The change as data for programs; an absent value has no key."""
         sides = {"old": self.old, "new": self.new}
         return {"path": self.dotted, **{k: _plain(v) for k, v in sides.items() if not isinstance(v, Absent)}}
 
 
 def changes(old: Any, new: Any, path: Path = ()) -> list[Change]:
-    """Every leaf that differs, by path. Without a path, the values are those of a chart, with free names."""
+    """Every leaf that differs, by path. Without a path, the values are those of a chart, where fields may have any
+    name.
+    """
     return _changes(_masked(old, path), _masked(new, path), path)
 
 
@@ -97,7 +99,7 @@ def _scalars(items: list[Any]) -> bool:
 
 
 def dotted(path: Path) -> str:
-    """a.b[0]."c.d": a key with a dot, or with what cannot be printed, is quoted, so that a path can be parsed."""
+    """a.b[0]."c.d": a key with a dot or an unprintable character is quoted, so that a path can be parsed."""
     text = ""
     for part in path:
         if re.fullmatch(r"\[\d+\]", part):

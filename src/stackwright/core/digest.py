@@ -10,6 +10,6 @@ LENGTH = 16
 
 
 def digest(*parts: Any) -> str:
-    """Hex digest of JSON-like values; 64 bits, enough to tell versions of one object apart."""
+    """Hex digest of JSON-like values; 64 bits, enough to distinguish versions of one object."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

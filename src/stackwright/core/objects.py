@@ -29,7 +29,7 @@ def key_of(obj: Object) -> Key:
 
 
 def version_of(obj: Object | None) -> str:
-    """A text that differs for each version of an object, and for another one of its name; empty for none."""
+    """Identifies a version of an object, also among successive objects of one name; empty without a resourceVersion."""
     meta = (obj or {}).get("metadata") or {}
     return f"{meta['uid']}-{meta['resourceVersion']}" if "resourceVersion" in meta else ""
 
@@ -59,9 +59,9 @@ def owner_label(obj: Object) -> str:
 def owners(obj: Object) -> set[str]:
     """Owners of an object, as values of the label OWNER; empty for an object that a user created.
 
-    Read from that label and from the controller reference, which may name a foreign kind. UIDs are ignored, because
-    dependents of an earlier owner of the same name are about to be garbage-collected. An object that the operator
-    created without an owner belongs to the operator itself.
+    Read from that label and from the controller reference, which may name a kind that Stackwright does not manage. UIDs
+    are ignored, because dependents of an earlier owner of the same name are about to be garbage-collected. An object
+    that the operator created without an owner belongs to the operator itself.
     """
     controller = controller_of(obj)
     named = {label_value(f"{controller['kind'].lower()}.{controller['name']}")} if controller else set()
@@ -120,12 +120,12 @@ def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, 
 
 
 def controller_of(obj: Object) -> Object:
-    """The owner reference with `controller: true`; empty if there is none."""
+    """The owner reference with `controller: true`; empty if the object has none."""
     return next((ref for ref in obj["metadata"].get("ownerReferences") or () if ref.get("controller")), {})
 
 
 def belongs(obj: Object | None, uid: str) -> bool:
-    """Whether an owner reference has this UID; dependents of an earlier owner of that name do not count."""
+    """Whether an owner reference has this UID; dependents of an earlier owner of that name have another one."""
     return any(ref.get("uid") == uid for ref in ((obj or {}).get("metadata") or {}).get("ownerReferences") or ())
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import TerminalError
 from stackwright.core.plan import (
     Account,
     BrokerAccount,
@@ -23,71 +24,8 @@ if TYPE_CHECKING:
     from stackwright.core.openstack.clouds import Clouds
 
 A = TypeVar("A", bound=Account, contravariant=True)
-
-
-class TransientError(Exception):
-    """A transient error of an external system, named in the text. Retried with backoff, or after `after` seconds."""
-
-    reason = "Waiting"
-    after: float | None = None
-
-
-class Unavailable(TransientError):
-    """The Kubernetes API, or a load balancer before it, serves no request at the moment."""
-
-
-class Unreachable(Unavailable):
-    """The Kubernetes API gives no response."""
-
-
-class NotServed(TransientError):
-    """The Kubernetes API does not serve a kind of this group: its CRD or API service is not installed, or not yet."""
-
-    reason = "KindMissing"
-
-    def __init__(self, text: str, group: str = "") -> None:
-        super().__init__(text)
-        self.group = group
-
-
-class StillMissing(TransientError):
-    """An account is missing although it was just created; an immediate retry would loop without end."""
-
-    reason = "AccountMissing"
-
-
-class TerminalError(Exception):
-    """A terminal error: an external system rejects the request until it is changed; the text says what to change.
-
-    Retried slowly, or after `after` seconds.
-    """
-
-    reason = "BlockedRefused"
-    after: float | None = None
-
-
-class UnmanagedNamespace(TerminalError):
-    """The operator's rights end before this namespace, which is not one of those that it manages."""
-
-    reason = "BlockedNamespace"
-
-
-class UndeclaredStatus(TerminalError):
-    """The installed CRD lacks fields of a written status; `fields` are their paths, without `status`."""
-
-    def __init__(self, text: str, fields: Sequence[str]) -> None:
-        super().__init__(text)
-        self.fields = fields
-
-
-class Conflict(Exception):
-    """An object changed concurrently: the reconcile is retried, and that object (`kind`, `key`) is read again."""
-
-    reason = "Waiting"
-
-    def __init__(self, text: str, kind: Kind, key: Key) -> None:
-        super().__init__(text)
-        self.kind, self.key = kind, key
+CHECK_SECONDS = 10  # for the check of one account, whose thread ends with it
+HELM_SECONDS = 300.0  # for one call of Helm, and as many for its turn to come
 
 
 @dataclass(frozen=True)
@@ -114,12 +52,12 @@ class Cluster(Reader, Protocol):
     """The Kubernetes API."""
 
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply; unknown fields are errors. Raises TerminalError when the object is invalid. With a uid or
-        a resourceVersion in its metadata, Conflict unless that is the object.
+        """Server-side apply; unknown fields are errors. Raises TerminalError if the object is invalid, and Conflict if
+        its metadata has a uid or a resourceVersion that the stored object does not have.
         """
 
     async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """A new object. Raises Conflict if one of its name exists."""
+        """Create an object. Raises Conflict if one of this name exists."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         """Server-side apply of the status subresource. Raises UndeclaredStatus if the CRD lacks some of its fields."""
@@ -128,7 +66,7 @@ class Cluster(Reader, Protocol):
         """JSON merge patch; if it contains metadata.resourceVersion, it raises Conflict when the object changed."""
 
     async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
-        """Delete in the background; an absent object is fine. With a uid: Conflict when another one has its name."""
+        """Delete in the background; an absent object is not an error. Raises Conflict if the object has another uid."""
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         """Record an Event about an object."""
@@ -154,7 +92,8 @@ class Helm(Protocol):
     async def upgrade(self, action: HelmUpgrade) -> None:
         """`helm upgrade --install` without --wait. Raises TerminalError with Helm's message if the chart is broken."""
 
-    async def rollback(self, release: Key, revision: int) -> None: ...
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
+        """Raises TerminalError if the record of the revision has another `manifest_digest` than `manifest`."""
 
     async def uninstall(self, release: Key) -> None:
         """Uninstall a release; an absent one is not an error."""
@@ -170,7 +109,7 @@ class Provider(Protocol[A]):
         """Text that names the missing parts of the account; empty if complete. Raises TransientError if it cannot be
         checked.
 
-        password  None: only check that the names exist, which never change, not the password or the rights
+        password  None: check only that the names exist, which never change, and not the password or the rights
         """
 
 
@@ -196,15 +135,15 @@ class Unchecked:
 
 class Contents(Protocol):
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        """Back end → names of the images or volumes in it; agent → what uses it, in words. Raises TransientError if the
-        service does not answer.
+        """Back end → names of the images or volumes in it; agent → its uses, as texts. Raises TransientError if the
+        service does not respond.
         """
 
 
 class Agents(Protocol):
     async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
-        """Delete the records of agents; an absent one is not an error. Returns agent → error of those that remain, or
-        of which no second answer, seconds later, proves that they are absent.
+        """Delete the records of agents; an absent one is not an error. Returns agent → error for agents that remain,
+        and for those whose absence a second list, seconds later, does not prove.
 
         Raises TransientError or TerminalError if none could be deleted.
         """
@@ -214,7 +153,7 @@ class Directories(Protocol):
     """Directories of this node, all directly below one root; any other path raises TerminalError."""
 
     async def make(self, path: str) -> None:
-        """Creates a directory that only root can access, with any umask, and syncs it. An existing one is kept."""
+        """Create a directory that only root can access, whatever the umask, and sync it. An existing one is kept."""
 
     async def remove(self, path: str) -> None:
         """Remove a directory with its content; an absent one is not an error."""
@@ -270,7 +209,7 @@ class Entropy(Protocol):
 
 @dataclass(frozen=True)
 class Ports:
-    """All ports, for the executor, which passes the fence before each action."""
+    """All ports, for the executor, which calls `fence` before each action."""
 
     cluster: Cluster
     helm: Helm

@@ -16,12 +16,13 @@ class Settings:
     """images        image name → reference
     charts        shipped chart → digest of its files
     privileged    shipped charts with privileges on nodes or in the whole cluster
-    unrestricted  HelmBundles may name any chart and any namespace
+    unrestricted  whether HelmBundles may name any chart and any namespace
     namespace     namespace of the operator
     schemas       shipped chart → schema of its values
     pull_secrets  Secrets of the operator's namespace with credentials of registries, for all pods of clouds
     precaching    how images are pulled ahead (core/kubernetes/precache.py)
-    unreadable    those of pull_secrets that the user of a plan may not read; their copies count as current
+    unreadable    names in pull_secrets whose Secrets the user of a plan may not read; their copies are treated as
+                  current
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +37,7 @@ class Settings:
 
 
 def pulls(text: str) -> dict[str, Any]:
-    """Fields of Settings from the key PULLS of the operator's ConfigMap, a JSON object or no text.
+    """Fields of Settings from the key PULLS of the operator's ConfigMap, a JSON object or an empty text.
 
     secrets     [{"name": …}, …]
     precaching  if it is not the default

@@ -1,7 +1,7 @@
 """Shapes of JSON that other systems define, for the few fields that we read. Pure.
 
 A shape is `str`, `bool`, a Struct, a ListOf or a MapOf. Undeclared fields may have any value, and null means an absent
-field. `misfits` names what does not fit, for users; `fitted` removes it, for code that reads the value.
+field. `misfits` returns errors for users; `fitted` removes invalid parts, for code that reads the value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Struct:
-    """A mapping with these fields; without one of `needs`, or with an empty one, it does not fit as a whole."""
+    """A mapping with these fields. It is invalid as a whole if a field of `needs` is absent or empty."""
 
     fields: Mapping[str, Shape]
     needs: tuple[str, ...] = ()
@@ -59,8 +59,8 @@ def misfits(value: Any, shape: Shape, path: str) -> Iterator[str]:
 
 
 def fitted(value: Any, shape: Shape) -> Any:
-    """The value without what does not fit; None if nothing is left. A flag keeps any value, because only its truth is
-    read: a pause must not end because of its spelling.
+    """The value without invalid parts; None if nothing remains. A bool keeps any value, because only its truth is read:
+    an invalid value must not end a pause.
     """
     if isinstance(shape, Struct) and isinstance(value, Mapping):
         known = {name: fitted(value.get(name), field) for name, field in shape.fields.items()}

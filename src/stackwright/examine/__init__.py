@@ -1,6 +1,6 @@
-"""`stackwright doctor` for a cluster: what an installation and a cloud would lack there.
+"""`stackwright doctor` for a cluster: finds missing prerequisites of an installation and of a cloud.
 
-`observe` reads the cluster, `demand` computes what the clouds of manifests need, and the checks are pure functions of
-both: `server`, `rights`, `storage`, `nodes`, `capacity`, `rivals`. `images` asks a registry, and `probe/` runs a pod on
-each node.
+`observe` reads the cluster, `demand` computes the needs of the clouds in manifests, and the checks are pure functions
+of both: `server`, `rights`, `storage`, `nodes`, `capacity`, `rivals`. `images` queries a registry, and `probe/` runs a
+pod on each node.
 """

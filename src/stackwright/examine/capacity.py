@@ -1,4 +1,4 @@
-"""Whether the requests of the clouds' pods fit the nodes. Pure."""
+"""Checks whether the nodes have capacity for the requests of the clouds' pods. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 from stackwright.api.kinds import NODE, POD
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand, Pods, requested
 from stackwright.examine.nodes import is_usable
 from stackwright.examine.observe import Observed
-from stackwright.local.cluster.doctor import Finding
 
 RESOURCES = ("cpu", "memory")
 Place = frozenset[str]  # names of nodes
@@ -21,10 +21,10 @@ _GIB = Decimal(1 << 30)
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
-    """For each set of nodes, by their labels: the requests of all pods that must run there, against what is free.
+    """Compares, for each set of nodes by their labels, the requests of all pods that must run there with the free part.
 
-    A node with several labels is counted once: sets that share nodes are also compared together, which is a finding if
-    only together they are too small. A sum can fit although a single pod does not.
+    A node with several labels is counted once: sets that share nodes are also compared together, and reported if only
+    together they are too small. A sum can be sufficient although a single pod does not fit.
     """
     if not demand.clouds or not seen.knows(NODE):
         return []
@@ -32,12 +32,12 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
         text = "The requests of the clouds' pods are not known, because helm was not found."
         return [Finding("capacity", "note", text, "Install helm, or run `make tools`.")]
     if not seen.knows(POD):
-        text = "What is free on the nodes is not known, because this user may not list pods."
-        return [Finding("capacity", "note", text, "Use a cluster administrator.")]
+        why, remedy = seen.unknown(POD, "pods")
+        return [Finding("capacity", "note", f"What is free on the nodes is not known. {why}", remedy)]
     nodes = {node["metadata"]["name"]: node for node in seen.all(NODE) if is_usable(node, demand.tolerations)}
     others = [pod for pod in seen.all(POD) if pod["metadata"].get("namespace") not in demand.namespaces]
     placed = [(pods, frozenset(_selected(pods, nodes))) for pods in demand.pods]
-    places = list(dict.fromkeys(place for _, place in placed if place))  # a label that is missing is another finding
+    places = list(dict.fromkeys(place for _, place in placed if place))  # another check reports missing labels
     found = {place: _fits(place, placed, [nodes[name] for name in place], others) for place in places}
     groups = {frozenset(group) for group in _grouped(nodes, places)}
     full = [place for place, finding in found.items() if finding.level != "ok"]
@@ -59,14 +59,14 @@ def _selected(pods: Pods, nodes: Mapping[str, Object]) -> list[str]:
 
 
 def _needed(place: Place, placed: Sequence[tuple[Pods, Place]], resource: str) -> Decimal:
-    """What the pods need that run somewhere in a place, without those on each node."""
+    """The requests of the pods that run on any node of a place, without those that run on each node."""
     return sum(
         (each.count * getattr(each, resource) for each, there in placed if there == place and each.count), Decimal(0)
     )
 
 
 def _grouped(names: Iterable[str], places: Sequence[Place]) -> Iterable[list[str]]:
-    """The nodes, those in the same places together."""
+    """The nodes, grouped by the places that contain them."""
     groups: dict[tuple[bool, ...], list[str]] = {}
     for name in names:
         groups.setdefault(tuple(name in place for place in places), []).append(name)
@@ -80,16 +80,16 @@ def _left(
     others: Sequence[Object],
     resource: str,
 ) -> Decimal:
-    """What is free on a group of nodes after the pods that run on each node."""
+    """The free capacity of a group of nodes, without the requests of pods that run on each node."""
     daemons = (getattr(each, resource) * len(group & there) for each, there in placed if each.count is None)
     return _free(nodes, group, others, resource) - sum(daemons, Decimal(0))
 
 
 def _crowd(needs: Mapping[Place, Decimal], frees: Mapping[Place, Decimal]) -> set[Place]:
-    """A minimal set of places that need more than is free in them together: without any of them, the others fit. Empty
-    if all places fit.
+    """A minimal set of places that together need more than is free in them; empty if all places fit. Without any one of
+    them, the others fit.
 
-    The time is polynomial: of 30 labels on one common node, 2^30 unions differ.
+    The time is polynomial. The number of unions of places is not: 30 labels on one common node have 2^30 unions.
     """
     crowd = _unserved(needs, frees)
     for place in sorted(crowd, key=sorted):
@@ -99,10 +99,10 @@ def _crowd(needs: Mapping[Place, Decimal], frees: Mapping[Place, Decimal]) -> se
 
 
 def _unserved(needs: Mapping[Place, Decimal], frees: Mapping[Place, Decimal]) -> set[Place]:
-    """A set of places that need more than is free in them together; empty if there is none.
+    """A set of places that together need more than is free in them; empty without such a set.
 
-    Serves each place along augmenting paths. The places from which a failed search found nothing free use all their
-    nodes up (Hall's theorem).
+    Serves each place along augmenting paths. If a search finds no free capacity, the places that it searched use all
+    capacity of their nodes (Hall's theorem).
     """
     free, used = dict(frees), dict[tuple[Place, Place], Decimal]()
     for place, need in needs.items():
@@ -124,8 +124,10 @@ def _unserved(needs: Mapping[Place, Decimal], frees: Mapping[Place, Decimal]) ->
 def _path(
     start: Place, free: Mapping[Place, Decimal], used: Mapping[tuple[Place, Place], Decimal]
 ) -> tuple[list[tuple[Place, Place]], set[Place]]:
-    """The shortest path to a group of nodes with something free, and the places searched. Each place of the path takes
-    from its group, and gives to the place before what it used of that place's group.
+    """The shortest path to a group of nodes with free capacity, and the places searched.
+
+    Each place of the path takes capacity of its group, and returns to the previous place the capacity that it used of
+    that place's group.
     """
     paths: dict[Place, list[tuple[Place, Place]]] = {start: []}
     queue, searched = deque([start]), set[Place]()
@@ -147,9 +149,9 @@ def _fits(
     place: Place, placed: Sequence[tuple[Pods, Place]], nodes: Sequence[Object], others: Sequence[Object]
 ) -> Finding:
     needs, frees = dict.fromkeys(RESOURCES, Decimal(0)), dict.fromkeys(RESOURCES, Decimal(0))
-    selectors: dict[str, None] = {}  # of the pods that must run here; "" if all nodes are theirs
+    selectors: dict[str, None] = {}  # selectors of the pods that must run here; "" without a selector
     for pods, there in placed:
-        # One on each node runs also on those nodes that are only a part of its own.
+        # A pod on each of its nodes also runs on nodes here if these are only a part of its nodes.
         count = len(place & there) if pods.count is None else pods.count if there <= place else 0
         needs["cpu"] += count * pods.cpu
         needs["memory"] += count * pods.memory

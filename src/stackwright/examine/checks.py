@@ -1,16 +1,16 @@
-"""All checks of what was read. Pure."""
+"""All checks of the observed state. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.operator import REMEDY
 from stackwright.core.kubernetes.operator import unmanaged as why_unmanaged
 from stackwright.core.plan import Object
 from stackwright.examine import capacity, nodes, rights, rivals, server, storage
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
-from stackwright.local.cluster.doctor import Finding
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
@@ -29,7 +29,7 @@ def check(seen: Observed, demand: Demand) -> list[Finding]:
 
 
 def unmanaged(operator: Object | None, namespaces: Iterable[str]) -> list[Finding]:
-    """Namespaces of objects with which the installed operator does nothing."""
+    """Namespaces with objects that the installed operator does not manage."""
     found = [(name, why_unmanaged([operator], name)) for name in sorted(set(namespaces))] if operator else []
     return [Finding(f"namespace {name}", "problem", why, REMEDY) for name, why in found if why]
 

@@ -1,6 +1,6 @@
-"""What clouds need of a cluster: computed as `plan` does, on an ideal cluster in memory, from this program's charts.
+"""The needs of clouds in a cluster: computed as by `plan`, on an ideal cluster in memory, from this program's charts.
 
-Helm renders the releases to manifests, which have the resources of all pods. Nothing is written anywhere.
+Helm renders the releases to manifests, which contain the resources of all pods. Nothing is written.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Pods:
     """The pods of a workload.
 
     name      namespace, kind and name of the workload
-    count     None: one on each selected node
+    count     number of pods; None: one on each selected node
     selector  labels of the nodes
     cpu, memory  requests of one pod, in cores and bytes
-    host      whether Pod Security's level `baseline` refuses it
+    host      whether Pod Security's level `baseline` rejects it
     """
 
     name: str
@@ -56,17 +56,17 @@ class Pods:
 
 @dataclass(frozen=True)
 class Demand:
-    """What the clouds of manifests need.
+    """The needs of the clouds in manifests.
 
     clouds       (namespace, name) → kind
     labels       label of nodes → names of the services that need such a node
     modules      label of nodes → kernel modules that services use there
     classes      StorageClass ("" for the default one) → releases that claim volumes of it
-    domains      DNS domains of the cluster that the clouds name
+    domains      DNS domains of the cluster in the specs of the clouds
     tolerations  those of all pods of the clouds
-    pods         None if helm is not installed, so that no manifest is known
+    pods         None if helm is not installed, because no manifest can be rendered
     ingress_classes  IngressClass → (namespace, release) that creates it
-    stuck        object → why the operator would not complete it even on an ideal cluster
+    stuck        object → the cause if the operator would not complete it even on an ideal cluster
     """
 
     clouds: Mapping[Key, str] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Demand:
 
 
 def of_services(services: Iterable[Service]) -> Demand:
-    """What services need by their declarations alone; for an examination without manifests, that of all services."""
+    """The needs of services by their declarations alone; without manifests, those of all services."""
     labels: dict[NodeLabel, tuple[str, ...]] = {}
     modules: dict[NodeLabel, frozenset[str]] = {}
     for service in services:
@@ -97,7 +97,7 @@ def of_services(services: Iterable[Service]) -> Demand:
 
 
 async def of_manifests(given: Sequence[Given], settings: Settings, now: float, render: Render | None) -> Demand:
-    """The demand of the clouds among the manifests. Raises TerminalError for values that a chart refuses."""
+    """The demand of the clouds among the manifests. Raises TerminalError for values that a chart rejects."""
     kinds = [resource.KIND for resource in CLOUD_KINDS]
     clouds = {_key(obj): kind.kind for kind, obj in given if kind in kinds}
     found: dict[str, Forecast] = {}
@@ -155,7 +155,7 @@ async def _tolerations(result: Forecast, namespace: str) -> list[Toleration]:
 
 
 def _pods(namespace: str, manifests: Iterable[Object]) -> Iterator[Pods]:
-    """Those that stay; pods of Jobs come and go."""
+    """The pods of all workloads except Jobs, whose pods do not stay."""
     for obj in manifests:
         kind = _WORKLOADS.get(str(obj.get("kind")))
         if kind is None:
@@ -174,11 +174,11 @@ def _pods(namespace: str, manifests: Iterable[Object]) -> Iterator[Pods]:
 
 
 def requested(pod: Mapping[str, Any], resource: str) -> Decimal:
-    """What the spec of a pod requests of a resource, in its base unit, as the scheduler counts it."""
+    """The request of a pod's spec for a resource, in its base unit, as the scheduler computes it."""
 
     def of(container: Any) -> Decimal:
         resources = mapping(mapping(container).get("resources"))
-        # A limit without a request is the request, too.
+        # A limit without a request is also the request.
         text = mapping(resources.get("requests")).get(resource, mapping(resources.get("limits")).get(resource))
         try:
             return _ZERO if text is None else amount(str(text))

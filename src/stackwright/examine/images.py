@@ -1,12 +1,12 @@
-"""Whether a registry has the images of clouds, or of this version, as `images verify` asks it."""
+"""Checks whether a registry has the images of clouds, or of this version, like `images verify`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from stackwright.adapters.registry.reference import Prefix
+from stackwright.core.findings import Finding
 from stackwright.examine.demand import Given
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.image import images
 from stackwright.local.image.published import needed
@@ -15,7 +15,7 @@ from stackwright.local.image.published.verify import Verification, Verified
 
 
 def check(prefix: Prefix, clouds: Sequence[Given], report: Report) -> list[Finding]:
-    """Clouds  of manifests; without any, all images that nodes need are asked for"""
+    """The images of `clouds`, from manifests; without clouds, all images that nodes need."""
     subject = f"images of {prefix}"
     try:
         wanted = needed.images(clouds, images.references(str(prefix))) if clouds else images.wanted(None, str(prefix))
@@ -28,7 +28,7 @@ def check(prefix: Prefix, clouds: Sequence[Given], report: Report) -> list[Findi
 
 
 def findings(subject: str, prefix: Prefix | str, verified: Sequence[Verified]) -> list[Finding]:
-    """Pure."""
+    """The findings about verified images. Pure."""
     lacking = [each for each in verified if each.lacking]
     if not lacking:
         return [Finding(subject, "ok", f"{len(verified)} images")]

@@ -7,25 +7,30 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stackwright.api.kinds import NODE
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.nodes import is_up, named
 from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
+from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, lacks_image_volumes, release
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand, NodeLabel
 from stackwright.examine.observe import Observed
-from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES, release
-from stackwright.local.cluster.doctor import Finding
+from stackwright.examine.server import WITHOUT_IMAGE_VOLUMES
 from stackwright.local.image.recipes import ARCHITECTURE
-from stackwright.local.steps.openstack.operator import OLDEST
 
-RUNTIMES = {"containerd": (2, 1), "cri-o": (1, 31)}  # the first versions that mount image volumes
+RUNTIMES = {"containerd": (2, 1), "cri-o": (1, 31)}  # first versions with image volumes
 _RUNTIME = re.compile(r"([a-z-]{1,20})://(.{1,100})")
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
     if not seen.knows(NODE):
-        return [Finding("nodes", "problem", "This user may not list nodes.", "Use a cluster administrator.")]
+        return [Finding("nodes", "problem", *seen.unknown(NODE, "nodes"))]
     nodes = concerned(seen.all(NODE), demand)
-    return [*_state(nodes), *_software(nodes), *labels(seen.all(NODE), demand), *_taints(nodes, demand)]
+    return [
+        *_state(nodes),
+        *_software(nodes, mounts=not lacks_image_volumes(seen.version)),
+        *labels(seen.all(NODE), demand),
+        *_taints(nodes, demand),
+    ]
 
 
 def concerned(nodes: Sequence[Object], demand: Demand) -> list[Object]:
@@ -38,7 +43,7 @@ def has(node: Object, label: NodeLabel) -> bool:
 
 
 def is_usable(node: Object, tolerations: Iterable[Toleration] = ()) -> bool:
-    """Whether new pods with these tolerations may be scheduled on it."""
+    """Whether new pods with these tolerations may be scheduled on the node."""
     return is_up(node) and not (node.get("spec") or {}).get("unschedulable") and is_tolerated(node, tolerations)
 
 
@@ -55,28 +60,34 @@ def _state(nodes: Sequence[Object]) -> list[Finding]:
     return found
 
 
-def _software(nodes: Sequence[Object]) -> list[Finding]:
-    """Architecture, kubelet and container runtime; one finding for all nodes with the same fault."""
+def _software(nodes: Sequence[Object], *, mounts: bool) -> list[Finding]:
+    """Architecture, kubelet and container runtime; one finding for all nodes with the same fault.
+
+    mounts  whether the API server accepts image volumes, so that the nodes must mount them
+    """
     faults: dict[tuple[str, str, str], list[str]] = {}
     for node in nodes:
-        for fault in _faults((node.get("status") or {}).get("nodeInfo") or {}):
+        for fault in _faults((node.get("status") or {}).get("nodeInfo") or {}, mounts):
             faults.setdefault(fault, []).append(node["metadata"]["name"])
     return [Finding(named(names), level, text, remedy) for (level, text, remedy), names in faults.items()]
 
 
-def _faults(info: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _faults(info: dict[str, Any], mounts: bool) -> list[tuple[str, str, str]]:
     """(level, text, remedy) of findings."""
     found: list[tuple[str, str, str]] = []
     architecture = str(info.get("architecture") or ARCHITECTURE)
     if architecture != ARCHITECTURE:
         text = f"The architecture is {architecture}; the images are for {ARCHITECTURE} only."
         found.append(("problem", text, "Remove the labels of Stackwright's services from these nodes."))
-    kubelet, oldest = str(info.get("kubeletVersion") or ""), ".".join(map(str, OLDEST))
+    kubelet = str(info.get("kubeletVersion") or "")
     if (known := release(kubelet)) and known < OLDEST:
-        text = f"The kubelet is {kubelet}; {oldest} or later is required."
-        found.append(("problem", text, f"Upgrade the nodes to Kubernetes {oldest} or later."))
+        text = f"The kubelet is {kubelet}; {OLDEST_TEXT} or later is required."
+        found.append(("problem", text, f"Upgrade the nodes to Kubernetes {OLDEST_TEXT} or later."))
+    elif mounts and lacks_image_volumes(kubelet):
+        text = f"The kubelet is {kubelet}, which does not mount image volumes."
+        found.append(("note", text, f"Upgrade it to the version of the API server, or {WITHOUT_IMAGE_VOLUMES}."))
     runtime = _RUNTIME.fullmatch(str(info.get("containerRuntimeVersion") or ""))
-    if runtime and (least := RUNTIMES.get(runtime[1])) and (known := release(runtime[2])) and known < least:
+    if mounts and runtime and (least := RUNTIMES.get(runtime[1])) and (known := release(runtime[2])) and known < least:
         first = ".".join(map(str, least))
         text = f"The container runtime is {runtime[1]} {runtime[2]}, which does not mount image volumes."
         found.append(("note", text, f"Upgrade {runtime[1]} to {first} or later, or {WITHOUT_IMAGE_VOLUMES}."))
@@ -84,7 +95,7 @@ def _faults(info: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def labels(nodes: Sequence[Object], demand: Demand) -> list[Finding]:
-    """Labels that no node has. Without manifests, they are those of all services, of which a cloud may need few."""
+    """Labels that no node has. Without manifests, the labels of all services, of which a cloud may need few."""
     found = []
     for label, services in demand.labels.items():
         key, value = label

@@ -1,4 +1,4 @@
-"""Reads what the checks need. What the user may not read is None: a check then says so, and the others go on."""
+"""Reads what the checks need. What cannot be read is None: a check then says so, and the others go on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from stackwright.adapters.kubernetes.errors import MissingRight
 from stackwright.api.kinds import (
     CONFIGMAP,
     CRD,
@@ -22,8 +23,9 @@ from stackwright.api.kinds import (
 )
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, NotServed, Reader, TerminalError, TransientError, Unavailable
+from stackwright.core.ports import Reader
 from stackwright.examine.rights import EVERYTHING, Right
 from stackwright.local.steps.openstack.operator import NAMESPACE as OPERATOR
 from stackwright.local.steps.openstack.operator import RELEASE
@@ -32,8 +34,9 @@ SYSTEM = "kube-system"
 DNS = {"k8s-app": "kube-dns"}  # the label of the Service of every cluster DNS, also of CoreDNS
 LISTED = (NODE, POD, STORAGE_CLASS, INGRESS_CLASS, VALIDATING_WEBHOOK, MUTATING_WEBHOOK, NAMESPACE, SERVICE)
 AT_ONCE = 10  # requests
+ADMINISTRATOR = "Use a cluster administrator."
 MANAGER = "stackwright-doctor"
-# A server without image volumes drops the unknown source of the volume, and refuses a volume without one.
+# An API server without image volumes removes the unknown source of the volume, and rejects a volume without a source.
 IMAGE_VOLUME: Object = {
     "metadata": {"name": "stackwright-doctor", "namespace": "default"},
     "spec": {
@@ -44,7 +47,7 @@ IMAGE_VOLUME: Object = {
 
 
 class Examined(Reader, Protocol):
-    """A cluster, as far as it is examined: nothing is written."""
+    """A cluster under examination; nothing is written."""
 
     async def version(self) -> str: ...
 
@@ -55,10 +58,11 @@ class Examined(Reader, Protocol):
 
 @dataclass(frozen=True)
 class Observed:
-    """version        of the API server
-    image_volumes  why the API server refuses image volumes; empty: it accepts them; None: unknown
+    """version        version of the API server
+    image_volumes  why the API server rejects image volumes; empty: it accepts them; None: unknown
     lacking        rights that the user lacks; None: unknown
-    lists          kind → all its objects; None: the user may not list them
+    lists          kind → all its objects; None: they are not known
+    refused        kind → why they are not known, if that is not a right that the user lacks
     kinds          our kinds of which the cluster has a CRD: name of the CRD → CRD
     clouds         OpenStackDeployments and OpenStackControlPlanes of all namespaces
     operator       the Deployment of the operator
@@ -69,23 +73,30 @@ class Observed:
     image_volumes: str | None = None
     lacking: Sequence[Right] | None = ()
     lists: Mapping[Kind, Sequence[Object] | None] = field(default_factory=dict)
+    refused: Mapping[Kind, str] = field(default_factory=dict)
     kinds: Mapping[str, Object] = field(default_factory=dict)
     clouds: Sequence[Object] = ()
     operator: Object | None = None
     corefile: str = ""
 
     def all(self, kind: Kind) -> Sequence[Object]:
-        """The objects of a kind; none if the user may not list them."""
+        """The objects of a kind; none if they are not known."""
         return self.lists.get(kind) or ()
 
     def knows(self, kind: Kind) -> bool:
         return self.lists.get(kind) is not None
 
+    def unknown(self, kind: Kind, objects: str) -> tuple[str, str]:
+        """Why the objects of a kind, as `objects` names them, are not known, and the remedy."""
+        if error := self.refused.get(kind):
+            return f"The API server does not list {objects}: {error}.", "Repeat the command after that was corrected."
+        return f"This user may not list {objects}.", ADMINISTRATOR
+
 
 async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
     """Raises TransientError if the API does not respond."""
     version = await cluster.version()
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots, refused = asyncio.Semaphore(AT_ONCE), dict[Kind, str]()
     ours = sorted({(resource.KIND.plural, resource.KIND.group) for resource in RESOURCES})
 
     async def listed(kind: Kind) -> list[Object] | None:
@@ -96,8 +107,11 @@ async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
                 return []
             except Unavailable:
                 raise
-            except (TerminalError, TransientError):
-                return None
+            except MissingRight:
+                pass
+            except (TerminalError, TransientError) as error:
+                refused[kind] = str(error)
+            return None
 
     async def read(kind: Kind, key: Key) -> Object | None:
         async with slots:
@@ -117,6 +131,7 @@ async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
         image_volumes=await _image_volumes(cluster),
         lacking=await _lacking(cluster, rights, slots),
         lists=dict(zip(LISTED, lists, strict=True)),
+        refused=refused,
         kinds={crd["metadata"]["name"]: crd for crd in crds if crd},
         clouds=[
             {**obj, "kind": resource.KIND.kind}
@@ -137,7 +152,7 @@ async def _image_volumes(cluster: Examined) -> str | None:
 
 
 async def _lacking(cluster: Examined, rights: Iterable[Right], slots: asyncio.Semaphore) -> list[Right] | None:
-    """Those that the user lacks. One question is enough for an administrator."""
+    """The rights that the user lacks. For an administrator, one request is enough."""
 
     async def held(asked: Collection[Right]) -> set[Right]:
         async def holds(right: Right) -> bool:

@@ -1,4 +1,4 @@
-"""Rights of the user for an installation: those for each object of the operator's chart and each kind. Pure."""
+"""The rights of a user for an installation: for each object of the operator's chart and each kind. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from stackwright.api.kinds import CRD, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import plural
+from stackwright.core.findings import Finding
 from stackwright.core.objects import mapping
 from stackwright.core.plan import Object
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.steps.openstack.operator import NAMESPACE as OPERATOR
 
 VERBS = ("get", "list", "create", "update", "patch", "delete")
@@ -20,9 +20,9 @@ VERBS = ("get", "list", "create", "update", "patch", "delete")
 class Right:
     """A verb on a resource, in a namespace or, if that is empty, in the whole cluster.
 
-    resource  may have a subresource, such as pods/log
-    name      the only object; empty: all
-    instead   rights that all together suffice instead of it; empty: none do
+    resource  may include a subresource, such as pods/log
+    name      name of the only object; empty: all objects
+    instead   rights that together replace this one; empty: no rights do
     """
 
     group: str
@@ -34,7 +34,7 @@ class Right:
 
     @property
     def attributes(self) -> dict[str, str]:
-        """Those of a SelfSubjectAccessReview."""
+        """The attributes of a SelfSubjectAccessReview."""
         resource, _, subresource = self.resource.partition("/")
         found = {"group": self.group, "resource": resource, "subresource": subresource, "verb": self.verb}
         found |= {"namespace": self.namespace, "name": self.name}
@@ -45,14 +45,14 @@ EVERYTHING = Right("*", "*", "*")
 
 
 def needed(installed: Iterable[Object]) -> list[Right]:
-    """For an installation of these objects by helm and kubectl, in a new namespace, with our kinds.
+    """The rights for an installation of these objects by helm and kubectl, in a new namespace, with our kinds.
 
     installed  the objects of the operator's chart
     """
     objects = {(str(obj.get("kind", "")), *_place(obj)): obj for obj in installed}
     found = {*_all(CRD, ""), *_all(SECRET, OPERATOR)}  # helm's records are Secrets
     found |= {Right("", NAMESPACE.plural, verb) for verb in ("get", "create")}
-    # `helm --wait` looks at them.
+    # `helm --wait` reads them.
     found |= {Right("", "pods", "list", OPERATOR), Right("apps", "replicasets", "list", OPERATOR)}
     for (name, namespace, _), obj in objects.items():
         group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
@@ -72,7 +72,7 @@ def _all(kind: Kind, namespace: str) -> set[Right]:
 
 
 def _implied(obj: Object, objects: Mapping[tuple[str, str, str], Object]) -> Iterator[Right]:
-    """Rights that the API server wants besides those for the object, so that nobody gains rights by creating it.
+    """Rights that the API server also requires, so that no user gains rights by creating the object.
 
     https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
     https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/#parameter-resources
@@ -80,7 +80,7 @@ def _implied(obj: Object, objects: Mapping[tuple[str, str, str], Object]) -> Ite
     kind, (namespace, _) = str(obj.get("kind", "")), _place(obj)
     if kind in ("Role", "ClusterRole"):
         group = str(obj.get("apiVersion", "")).rpartition("/")[0]
-        # Without a name, because a request for a creation has none.
+        # Without a name, because a create request has no name.
         yield Right(group, plural(kind.lower()), "escalate", namespace, instead=_given(obj, namespace))
     elif kind in ("RoleBinding", "ClusterRoleBinding"):
         ref = mapping(obj.get("roleRef"))
@@ -99,7 +99,7 @@ def _implied(obj: Object, objects: Mapping[tuple[str, str, str], Object]) -> Ite
 
 
 def _given(role: Object, namespace: str) -> tuple[Right, ...]:
-    """The rights that a role gives in a namespace; none if it also gives others, such as on URLs."""
+    """The rights that a role grants in a namespace; none if it also grants others, such as on URLs."""
     rules = [mapping(rule) for rule in role.get("rules") or ()]
     if any("nonResourceURLs" in rule for rule in rules):
         return ()
@@ -117,8 +117,8 @@ def _given(role: Object, namespace: str) -> tuple[Right, ...]:
 def _parameters(policy: Object, verb: str) -> Iterator[Right]:
     """The right to read the parameters of an admission policy, in all namespaces.
 
-    The same helm command creates their kind, which the API server does not find at once: it then wants the right for
-    all resources of the group.
+    The same helm command creates their kind, which the API server does not know immediately; until then, it requires
+    the right for all resources of the group.
     """
     if kind := mapping(mapping(policy.get("spec")).get("paramKind")):
         yield Right(str(kind.get("apiVersion", "")).rpartition("/")[0], "*", verb)
@@ -127,7 +127,7 @@ def _parameters(policy: Object, verb: str) -> Iterator[Right]:
 def check(lacking: Sequence[Right] | None) -> list[Finding]:
     """One finding for each API group.
 
-    lacking  the rights that the user lacks; None if the API server does not tell
+    lacking  the rights that the user lacks; None if unknown
     """
     subject = "permissions"
     if lacking is None:

@@ -1,4 +1,4 @@
-"""Other installations: kinds, webhooks, clouds and IngressClasses that are in the way. Pure."""
+"""Other installations: conflicting kinds, webhooks, clouds and IngressClasses. Pure."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from stackwright.api.kinds import INGRESS_CLASS, MUTATING_WEBHOOK, NAMESPACE, SERVICE, VALIDATING_WEBHOOK
 from stackwright.cloud.registry import RESOURCES
+from stackwright.core.findings import Finding
 from stackwright.core.objects import annotation, is_deleting, key_of, label, mapping
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
 from stackwright.examine.probe.pod import LABELS
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.steps.openstack.operator import RELEASE
 
-CATEGORY = "stackwright"  # of our kinds
+CATEGORY = "stackwright"  # the category of our kinds
 HELM = "meta.helm.sh/release-"
 GROUPS = frozenset(resource.KIND.group for resource in RESOURCES)
 PLURALS = frozenset(resource.KIND.plural for resource in RESOURCES)
@@ -37,7 +37,7 @@ def _kinds(seen: Observed) -> Iterator[Finding]:
 
 
 def _webhooks(seen: Observed) -> Iterator[Finding]:
-    """Webhooks of others for our kinds, and our own one without an operator."""
+    """Other clients' webhooks for our kinds, and our own webhook without an operator."""
     for kind in (VALIDATING_WEBHOOK, MUTATING_WEBHOOK):
         for obj in seen.all(kind):
             name = obj["metadata"]["name"]
@@ -60,7 +60,7 @@ def _concerns(webhook: Object) -> bool:
 
 
 def _clouds(seen: Observed, demand: Demand) -> Iterator[Finding]:
-    """Another cloud in a namespace of the manifests, which may have one."""
+    """Another cloud in a namespace of the manifests, which can have only one."""
     for cloud in seen.clouds:
         key = key_of(cloud)
         if key[0] in demand.namespaces and demand.clouds.get(key) != cloud["kind"]:
@@ -82,7 +82,7 @@ def _ingress_classes(seen: Observed, demand: Demand) -> Iterator[Finding]:
 
 
 def _left(seen: Observed) -> Iterator[Finding]:
-    """Namespaces of examinations of nodes that were killed."""
+    """Namespaces that remain from killed examinations of nodes."""
     for obj in seen.all(NAMESPACE):
         if all(label(obj, name) == value for name, value in LABELS.items()) and not is_deleting(obj):
             name = obj["metadata"]["name"]
@@ -91,7 +91,7 @@ def _left(seen: Observed) -> Iterator[Finding]:
 
 
 def _load_balancers(seen: Observed) -> list[Finding]:
-    """Clouds need none: their ingress listens on the nodes. Users who want one in front of it learn if there is one."""
+    """A note for users with a load balancer before the ingress; a cloud needs none, because it listens on the nodes."""
     asked = [each for each in seen.all(SERVICE) if mapping(each.get("spec")).get("type") == "LoadBalancer"]
     served = [each for each in asked if mapping(mapping(each.get("status")).get("loadBalancer")).get("ingress")]
     subject = "load balancer"

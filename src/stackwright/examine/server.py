@@ -5,41 +5,37 @@ from __future__ import annotations
 import re
 
 from stackwright.api.kinds import NAMESPACE, SERVICE
+from stackwright.core.findings import Finding
+from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, lacks_image_volumes, release
 from stackwright.core.objects import label
 from stackwright.examine.demand import CLUSTER_DOMAIN, Demand
 from stackwright.examine.observe import DNS, SYSTEM, Observed
-from stackwright.local.cluster.doctor import Finding
-from stackwright.local.steps.openstack.operator import OLDEST
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
-# For all nodes: images are then pulled by init containers.
+# The setting applies to all nodes: init containers then pull the images.
 WITHOUT_IMAGE_VOLUMES = "install the operator's chart with images.volumes: false"
-NAMED = 5  # workloads that a finding names
-_DOMAIN = re.compile(r"^\s*kubernetes\s+([a-z0-9.-]{1,253})", re.MULTILINE)  # the plugin of CoreDNS, and its first zone
-
-
-def release(text: str) -> tuple[int, int] | None:
-    """Major and minor number of a version, such as v1.35.2; None if it has another form."""
-    found = re.match(r"v?(\d{1,5})\.(\d{1,5})", text)
-    return (int(found[1]), int(found[2])) if found else None
+NAMED = 5  # maximum number of workloads that a finding names
+_DOMAIN = re.compile(r"^\s*kubernetes\s+([a-z0-9.-]{1,253})", re.MULTILINE)  # CoreDNS's plugin, and its first zone
 
 
 def version(seen: Observed) -> list[Finding]:
-    subject, oldest = "Kubernetes", ".".join(map(str, OLDEST))
+    subject = "Kubernetes"
     found = release(seen.version)
     if found is None:
-        text = f"The version {seen.version!r} is not understood; {oldest} or later is required."
+        text = f"The version {seen.version!r} is not understood; {OLDEST_TEXT} or later is required."
         return [Finding(subject, "note", text, "`kubectl version` shows it.")]
     if found < OLDEST:
-        text = f"The API server runs {seen.version}; {oldest} or later is required."
-        return [Finding(subject, "problem", text, f"Upgrade the cluster to Kubernetes {oldest} or later.")]
+        text = f"The API server runs {seen.version}; {OLDEST_TEXT} or later is required."
+        return [Finding(subject, "problem", text, f"Upgrade the cluster to Kubernetes {OLDEST_TEXT} or later.")]
     return [Finding(subject, "ok", f"version {seen.version}")]
 
 
 def image_volumes(seen: Observed) -> list[Finding]:
     subject = "image volumes"
+    if lacks_image_volumes(seen.version):
+        return [Finding(subject, "ok", f"They are not used with {seen.version}; init containers pull the images.")]
     if seen.image_volumes is None:
-        text = "It is not known whether the API server accepts image volumes: this user may not try to create a pod."
+        text = "It is not known whether the API server accepts image volumes: it refuses any pod of this user."
         return [Finding(subject, "note", text, "Enable the feature gate ImageVolume, if it is disabled.")]
     if seen.image_volumes:
         text = "The API server refuses pods with image volumes, by which images are pulled before an upgrade."
@@ -51,7 +47,7 @@ def image_volumes(seen: Observed) -> list[Finding]:
 def dns(seen: Observed, demand: Demand) -> list[Finding]:
     subject = "cluster DNS"
     if not seen.knows(SERVICE):
-        return [Finding(subject, "note", "This user may not list Services.", "Use a cluster administrator.")]
+        return [Finding(subject, "note", *seen.unknown(SERVICE, "Services"))]
     servers = [
         each
         for each in seen.all(SERVICE)
@@ -68,7 +64,7 @@ def dns(seen: Observed, demand: Demand) -> list[Finding]:
 
 
 def domains(subject: str, served: str, demand: Demand) -> list[Finding]:
-    """Whether the clouds name the DNS domain that the cluster serves."""
+    """Checks whether the clouds name the DNS domain that the cluster serves."""
     wrong = sorted((demand.domains or {CLUSTER_DOMAIN}) - {served})
     if not wrong:
         return [Finding(subject, "ok", f"domain {served}")]
@@ -78,7 +74,7 @@ def domains(subject: str, served: str, demand: Demand) -> list[Finding]:
 
 
 def pod_security(seen: Observed, demand: Demand) -> list[Finding]:
-    """Whether the namespaces of the clouds accept the pods that need their nodes."""
+    """Checks whether the namespaces of the clouds accept pods with access to their nodes."""
     found: list[Finding] = []
     spaces = {each["metadata"]["name"]: each for each in seen.all(NAMESPACE)}
     for name in demand.namespaces:

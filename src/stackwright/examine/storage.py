@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackwright.api.kinds import STORAGE_CLASS
+from stackwright.core.findings import Finding
 from stackwright.core.objects import annotation
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
 from stackwright.forecast.impact import DEFAULT_CLASS
-from stackwright.local.cluster.doctor import Finding
 
 SUBJECT = "StorageClass"
 _SET = f"`kubectl annotate storageclass NAME {DEFAULT_CLASS}=true`"
 
 
 def check(seen: Observed, demand: Demand) -> list[Finding]:
-    """Those that the clouds claim, or the default one."""
+    """Checks the StorageClasses that the clouds claim, or the default one."""
     if not seen.knows(STORAGE_CLASS):
-        text = "This user may not list StorageClasses."
-        return [Finding(SUBJECT, "note", text, "Use a cluster administrator.")]
+        return [Finding(SUBJECT, "note", *seen.unknown(STORAGE_CLASS, "StorageClasses"))]
     classes = {each["metadata"]["name"]: each for each in seen.all(STORAGE_CLASS)}
     defaults = _newest_first(each for each in classes.values() if annotation(each, DEFAULT_CLASS) == "true")
     wanted = demand.classes if demand.clouds else {"": ()}

@@ -1,1 +1,1 @@
-"""What the operator would do, and its cost, for `stackwright plan` and for questions about losses."""
+"""The actions that the operator would take, and their cost, for `stackwright plan` and for questions about losses."""

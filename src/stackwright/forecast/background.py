@@ -1,4 +1,4 @@
-"""What the steps of a forecast are compared with: releases, their failures, overrides and Secrets of the cluster."""
+"""The cluster's state with which the steps of a forecast are compared: releases, failures, overrides and Secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from stackwright.forecast.simulate import Forecast
 
 @dataclass(frozen=True)
 class Deployed:
-    """A release in the cluster. `known` is False if the HelmBundle differs from what was deployed last."""
+    """A release in the cluster. `known` is False if the HelmBundle's values differ from the deployed ones."""
 
     chart: str
     values: Mapping[str, Any]
@@ -29,12 +29,12 @@ class Deployed:
 
 @dataclass
 class Background:
-    """What the steps are compared with.
+    """The state with which the steps are compared.
 
-    releases  those in the cluster
-    failures  release → its last error, if it has one
+    releases  releases in the cluster
+    failures  release → its last error, or empty
     services  HelmBundle → the service object's overrides, before and after
-    secrets   Secrets that exist
+    secrets   existing Secrets
     """
 
     releases: dict[Key, Deployed] = field(default_factory=dict)
@@ -64,7 +64,7 @@ async def background(result: Forecast, settings: Settings, namespace: str) -> Ba
 
 
 def _failure(bundle: Any, release: str) -> str:
-    """Why a release failed, if a user must act."""
+    """The error of a release, if a user must act; otherwise empty."""
     own, ready = find(bundle, condition_type(release)) or {}, find(bundle) or {}
     current = ready.get("observedGeneration") == bundle["metadata"].get("generation")
     blocked = [entry for entry in (own, ready) if is_blocked(entry)]
@@ -72,7 +72,7 @@ def _failure(bundle: Any, release: str) -> str:
 
 
 def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:
-    """Whether the release has the values that its HelmBundle has now: by digest, or by the operator's status."""
+    """Whether the release has the present values of its HelmBundle: by digest, or by the operator's status."""
     status = bundle.get("status") or {}
     said = (status.get("releaseStatuses") or {}).get(wanted["name"]) or {}
     current = status.get("observedGeneration") == bundle["metadata"].get("generation")

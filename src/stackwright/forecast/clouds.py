@@ -1,8 +1,8 @@
 """An OpenStack for `stackwright plan`: reads use the real cloud, changes are simulated in memory.
 
-If the real cloud cannot be reached from this machine, recorded resources are assumed to exist and names to resolve: the
-forecast then shows what would be created, not whether the cloud would accept it. Missing or invalid credentials do not
-depend on this machine: objects get that error, as in the operator.
+If the real cloud cannot be reached from this machine, the forecast assumes that recorded resources exist and that names
+can be resolved: it then shows the resources to create, not whether the cloud would accept them. Missing or invalid
+credentials do not depend on this machine: the objects get the same error as in the operator.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from stackwright.core.openstack.resources import CloudRef, CloudResource, Projec
 from stackwright.core.plan import Key
 
 T = TypeVar("T")
-# Seconds that a forecast waits in all: for long lists, and for the second requests that confirm that recorded resources
-# are gone.
+# Total seconds that a forecast waits: for long lists, and for the second requests that confirm that recorded resources
+# are deleted.
 PATIENCE = 60.0
 PAUSE = 1.0  # seconds between two looks
 AT_ONCE = 8  # concurrent looks
@@ -34,7 +34,7 @@ CREDENTIALS = (Reason.CREDENTIALS_MISSING, Reason.CREDENTIALS_INVALID)
 
 class ForecastClouds:
     """real      the port to the real clouds; None means that no cloud is queried
-    assuming  whether clouds without valid credentials count as unreachable
+    assuming  whether clouds without valid credentials are treated as unreachable
     """
 
     def __init__(self, real: Clouds | None = None, *, assuming: bool = False) -> None:
@@ -53,7 +53,7 @@ class ForecastClouds:
 
     @asynccontextmanager
     async def together(self) -> AsyncIterator[None]:
-        """Within it, objects only register, and get Late. At its end, the looks of all of them run concurrently."""
+        """In this context, objects only register, and get Late. At its end, all their looks run concurrently."""
         self._registered = {}
         try:
             yield
@@ -63,7 +63,7 @@ class ForecastClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         # As an object that waits, it has all types listed: for others, a new process lists servers only.
-        real = replace(asker, ids=asker.ids - self._changed.keys(), waits=True, begun=False)
+        real = replace(asker, ids=asker.ids - self._changed.keys(), waits=True, begun=False, moved="")
         before, _ = self._views.get(asker.uid, (None, None))
         if before and real.ids <= before.ids and real.kinds == before.kinds:
             return
@@ -104,7 +104,7 @@ class ForecastClouds:
     async def _patiently(
         self, query: Callable[[], Awaitable[T]], enough: Callable[[T], bool] = lambda found: True
     ) -> T:
-        """The response once it is `enough`. The operator would reconcile again instead."""
+        """The response, repeated until `enough` accepts it. The operator would reconcile again instead."""
         with ExitStack() as waits:
             while True:
                 try:
@@ -183,7 +183,7 @@ class ForecastClouds:
 
 
 class _Patience:
-    """The time that a forecast may wait in all; waits at the same time count once."""
+    """The total time that a forecast may wait; concurrent waits are counted once."""
 
     def __init__(self, seconds: float) -> None:
         self._left, self._waits, self._began = seconds, 0, 0.0

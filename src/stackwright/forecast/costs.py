@@ -1,7 +1,7 @@
-"""What a plan costs, as entries that follow its steps: lost and kept data, restarts, what is missing (`impact`).
+"""The cost of a plan, as entries that follow its steps: lost and kept data, restarts, missing classes (`impact`).
 
-The pods that an upgrade restarts follow from the manifests in Helm's records and from those that the charts of this
-program render from the new values. Only `helm template` is run, without a cluster.
+The pods that an upgrade restarts are derived from the manifests in Helm's records, and those that this program's charts
+render from the new values. Only `helm template` is run, without a cluster.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from stackwright.api.meta import Kind, Resource
 from stackwright.api.services.contracts import DatabaseAccount
 from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
 from stackwright.core.bounds import DEEPEST
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import SELECTOR, manifest, revisions
 from stackwright.core.plan import HelmUpgrade, Key, Object
-from stackwright.core.ports import Reader, TerminalError, TransientError
+from stackwright.core.ports import Reader
 from stackwright.forecast.entries import FAIL, RELEASE, Entry, notes
 from stackwright.forecast.impact import Facts, Restart, kept, lost, missing, restarts
 from stackwright.forecast.plaintext import plaintext_secrets
@@ -31,7 +32,7 @@ Render = Callable[[HelmUpgrade], Awaitable[str]]
 
 
 async def costs(reader: Reader, result: Forecast, namespace: str, render: Render | None) -> list[Entry]:
-    """The entries. What the user may not read is omitted, without an error."""
+    """The entries. Objects that the user may not read are omitted, without an error."""
     if not result.steps:
         return []
     facts = await _facts(reader, namespace)
@@ -61,7 +62,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
 
 
 async def _warnings(world: Reader, namespace: str) -> list[Entry]:
-    """Untested values, and secrets as plain text, of the planned clouds, or of services without a cloud."""
+    """Untested values, and secrets as plain text, of the planned clouds or of services without a cloud."""
 
     async def listed(resources: Iterable[type[Resource]]) -> list[tuple[Kind, Object]]:
         kinds = [resource.KIND for resource in resources]
@@ -90,7 +91,7 @@ def objects(text: str | None) -> list[Object] | None:
 
 
 def _plain(events: Iterable[Any]) -> bool:
-    """Whether the text has no aliases, which may expand without limit, no tags, and few levels."""
+    """Whether the text has no aliases, which may expand without limit, no tags, and only few levels."""
     depth = 0
     for event in events:
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)

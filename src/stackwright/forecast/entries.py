@@ -1,7 +1,7 @@
 """Converts the steps of a forecast to the entries of `stackwright plan`: signs, texts, reasons, value diffs. Pure.
 
-A release's values are compared with the deployed ones, and each change names its level of overrides:
-the service object stores the levels separately, so the highest level that sets the path is named.
+A release's values are compared with the deployed ones. Each change names the highest level of overrides that sets the
+path; the service object stores the levels separately.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CUT_OFF = "The controllers did not reach a stable state; the plan is incomplete 
 
 @dataclass(frozen=True)
 class ChangedValue:
-    """A change of a value, and the level of overrides it comes from; BUILT when it follows from the spec."""
+    """A change of a value, with its level of overrides, or BUILT if the value follows from the spec."""
 
     change: Change
     source: str = BUILT
@@ -52,7 +52,7 @@ class ChangedValue:
 class Entry:
     """verb     apply, helm, sql, …
     thing    type of the resource in an OpenStack: server, volume, …; empty for others
-    subject  kind, namespace and name of the object or release; empty for entries without one
+    subject  kind, namespace and name of the object or release; empty if the entry has none
     """
 
     does: str
@@ -96,7 +96,7 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
         elif step.error:
             found.append(Entry(FAIL, "fail", f"{step.about}: {step.action}", step.error))
         elif isinstance(step.action, Finalizer) and (step.action.kind, key_of(step.action.obj)) in passing:
-            continue  # it is set and removed with its object
+            continue  # added and removed with its object
         else:
             found.append(_entry(step, background))
     return found
@@ -134,11 +134,11 @@ def _apply(step: Step, action: Apply) -> Entry:
     if action.why == "edited by someone else":
         why = "another client edited it; the operator reverts the edit"
     differ: tuple[ChangedValue, ...] = ()
-    # The values of a HelmBundle are shown at its releases; specs of foreign kinds are not printed.
+    # The values of a HelmBundle are shown at its releases; specs of kinds of other systems are not printed.
     if action.kind.kind in BY_KIND and action.kind.kind != "HelmBundle":
         old, new = _readable(step.before.get("spec") or {}), _readable(action.obj.get("spec") or {})
         differ = tuple(ChangedValue(change) for change in changes(old, new, ("spec",)))
-    if step.about != "you":  # defaults that only the API server fills in
+    if step.about != "you":  # defaults, which the API server adds later
         differ = tuple(each for each in differ if each.change.new is not ABSENT)
     return Entry(CHANGE, "apply", action.target, why, differ, subject=subject)
 
@@ -176,7 +176,7 @@ def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
 
 
 def source_of(path: Path, chart: str, before: Sequence[Object], after: Sequence[Object]) -> str:
-    """The level of overrides that sets a value, or that no longer sets it."""
+    """The level of overrides that sets a value, or that set it before."""
     for level in reversed(after):
         if _touches((level.get("values") or {}).get(chart), path):
             return str(level["source"])
@@ -191,7 +191,7 @@ def _touches(node: Any, path: Path) -> bool:
         return False
     for part in path:
         if not isinstance(node, Mapping):
-            return True  # the override replaces something above
+            return True  # the override replaces a parent of the path
         if part not in node:
             return False
         node = node[part]
@@ -226,7 +226,7 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
 def notes(
     data: Mapping[str, Iterable[str]], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
 ) -> list[Entry]:
-    """What a plan costs, as entries that follow its steps; `data` is what is lost and what is kept."""
+    """The cost of a plan, as entries that follow its steps; `data` is the lost and the kept data."""
     found = [Entry(NOTE, fate, what) for fate, texts in data.items() for what in texts]
     found += [
         Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=_workload(each))

@@ -1,4 +1,4 @@
-"""What a plan costs: data that is lost or kept, pods that restart, interrupted services, missing StorageClasses. Pure.
+"""The cost of a plan: lost or kept data, restarted pods, interrupted services, missing StorageClasses. Pure.
 
 It is derived from the steps of a forecast and from the objects in the cluster.
 """
@@ -52,7 +52,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Restart:
-    """pods      their number, as text
+    """pods       their number, as text
     meanwhile  the effect on the service during the restart, as text
     away       whether the service is interrupted
     """
@@ -64,7 +64,7 @@ class Restart:
 
 
 def lost(steps: Iterable[Step], facts: Facts) -> tuple[str, ...]:
-    """What users lose, each item once, in the order of the steps."""
+    """The data that users lose, each item once, in the order of the steps."""
     return tuple(dict.fromkeys(text for step in steps for text in _lost(step, facts)))
 
 
@@ -120,7 +120,7 @@ def _backends(before: Object, after: Object) -> Iterator[str]:
     name = f"{declared.kind.kind} {'/'.join(key_of(before))}"
     if declared.driver and (was := declared.driver(old)) != (will := declared.driver(new)):
         yield f"back end {was} of {name}, replaced by {will}: running servers lose access to its data"
-    if declared.backends:  # a back end with data is dropped only if the spec permits it
+    if declared.backends:  # a back end with data is removed only if the spec permits it
         used = (before.get("status") or {}).get("backends") or declared.backends(old)
         gone = {*used, *declared.backends(old)} & set((after.get("spec") or {}).get("orphan") or ())
         kept = declared.backends(new)
@@ -132,7 +132,7 @@ def _settings(declared: Service | None, obj: Object) -> Any:
         return None
     try:
         return declared.settings.model_validate((obj.get("spec") or {}).get("settings") or {})
-    except ValidationError:  # of an older version, or invalid
+    except ValidationError:  # settings of an older version, or invalid ones
         return None
 
 
@@ -168,8 +168,8 @@ def _retained(volume: str | None, facts: Facts) -> bool:
 
 
 def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> dict[str, list[str]]:
-    """StorageClass → the new releases whose claims lack it; "" is the default one. `there` are releases that are not
-    new.
+    """StorageClass → the new releases whose claims need this missing class; "" is the default one. `there` lists the
+    releases that are not new.
     """
     if facts.classes is None:
         return {}
@@ -189,7 +189,7 @@ def claimed(steps: Iterable[Step], there: Iterable[Key]) -> dict[str, list[str]]
             continue
         known.add(action.release)
         volume = action.values.get("volume")
-        if isinstance(volume, Mapping) and volume.get("store") != "":  # Glance without a file store claims none
+        if isinstance(volume, Mapping) and volume.get("store") != "":  # Glance without a file store claims no volume
             wanted.setdefault(str(volume.get("class_name") or ""), []).append("/".join(action.release))
     return wanted
 
@@ -200,7 +200,7 @@ def restarts(
     """Workloads whose pods an upgrade from one set of manifests to another replaces.
 
     before  None if unknown: then all pods may restart
-    pods    those of the namespace
+    pods    pods of the namespace
     """
     had = None if before is None else _templates(before)
     found = []
@@ -212,7 +212,7 @@ def restarts(
 
 
 def _together(workload: Object, pods: Iterable[Object]) -> str:
-    """The pods with volumes of their own that share a node although their manifest does not allow it."""
+    """Pods with volumes of their own that share a node although their manifest forbids it."""
     spec = workload["spec"]
     anti = ((spec["template"].get("spec") or {}).get("affinity") or {}).get("podAntiAffinity") or {}
     for term in anti.get(MUST) or () if spec.get("volumeClaimTemplates") else ():
@@ -233,7 +233,7 @@ def _together(workload: Object, pods: Iterable[Object]) -> str:
 
 
 def _templates(objects: Iterable[Object]) -> dict[str, tuple[Object, Object]] | None:
-    """Workloads by kind and name, with the template of their pods; None if one has none."""
+    """Workloads by kind and name, with the template of their pods; None if a workload has no template."""
     try:
         return {_name(each): (each, {**each["spec"]["template"]}) for each in objects if each.get("kind") in _KINDS}
     except (KeyError, TypeError):
@@ -272,7 +272,7 @@ def _restart(obj: Object) -> Restart:
 
 
 def _count(value: object, of: int, *, up: bool) -> int:
-    """A number of pods, or a percentage of them, rounded as Kubernetes does."""
+    """A number of pods, or a percentage of `of`, rounded as Kubernetes does."""
     text = str(value)
     if not text.endswith("%"):
         return int(text)

@@ -1,6 +1,7 @@
-"""Secrets in manifests of clouds and services as plain text: `plan` notes them, `apply` and `up -f` warn of them. Pure.
+"""Finds plain-text secrets in manifests of clouds and services: `plan` notes them, `apply` and `up -f` warn. Pure.
 
-Whoever may read the object, or the records of its releases, can read them. They are named by field, never by value.
+Every user who may read the object, or the records of its releases, can read them. An entry contains the field, never
+the value.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from stackwright.forecast.entries import Entry, exposed
 
 _RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, *SERVICE_KINDS, HelmBundle)
 KINDS = frozenset(resource.KIND for resource in _RESOURCES)
-REFERENCES = "secrets"  # values of charts: names of Secrets
+REFERENCES = "secrets"  # in values of charts: mapping of names of Secrets
 
 
 def plaintext_secrets(objects: Iterable[tuple[Kind, Object]]) -> list[Entry]:
@@ -29,7 +30,7 @@ def plaintext_secrets(objects: Iterable[tuple[Kind, Object]]) -> list[Entry]:
 def _found(value: Any, path: str, name: str = "") -> Iterator[str]:
     if isinstance(value, Mapping):
         called = value.get("name")
-        if isinstance(called, str) and is_plain_secret(called, value.get("value")):  # a variable
+        if isinstance(called, str) and is_plain_secret(called, value.get("value")):  # an environment variable
             yield f"{path}.value"
         for key, each in value.items():
             if key != REFERENCES:

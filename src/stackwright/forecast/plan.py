@@ -20,7 +20,7 @@ async def forecast(
 ) -> tuple[list[Entry], dict[str, Cause]]:
     """The steps and their costs, and the objects that would not be ready after them, each with its cause.
 
-    render  renders a chart to manifests; without it, restarts of pods are not known
+    render  renders a chart to manifests; without it, restarts of pods are unknown
     """
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await background(result, settings, request.namespace))

@@ -1,9 +1,9 @@
 """Runs the real controllers on a copy of the cluster, and assumes that every action succeeds.
 
-The cycle is that of the operator (runtime/cycle/cycle.py), with ports in memory. This module adds what a plan needs:
-the order of the controllers, the actions and waits of each reconcile, and the end, when nothing changes any more.
-Objects are read from the real cluster once; nothing is written there and no program is started. Workloads are not
-read, so a release counts as ready when it is installed, and the next level continues.
+The cycle is that of the operator (runtime/cycle/cycle.py), with ports in memory. This module adds the order of the
+controllers, the record of actions and waits of each reconcile, and the end, when no reconcile changes anything. Objects
+are read from the real cluster once; nothing is written there and no program is started. Workloads are not read, so a
+release is ready when it is installed, and the next level continues.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import READY, Condition, SameAs, Wait, find
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Apply, ForgetAgents, Key, Object, Plan
-from stackwright.core.ports import Conflict, Contents, Ports, Reader, TerminalError, TransientError
+from stackwright.core.ports import Contents, Ports, Reader
 from stackwright.core.settings import Settings
 from stackwright.forecast.clouds import ForecastClouds
 from stackwright.forecast.snapshot import Snapshot
@@ -46,18 +47,17 @@ from stackwright.runtime.memory import (
 )
 from stackwright.services.ceph.values import REQUESTS
 
-# The roles whose controllers change external systems; the others only write status, or follow pods.
+# The roles whose controllers change external systems; the others only write status, or observe pods.
 ROLES = ("osdpl", "helmbundle", "secrets", "servers")
-ROUNDS = 60
+ROUNDS, EVERY_NODE = 60, 100_000
 LONG_AGO = 24 * 3600.0  # age in seconds of all existing objects, so that no controller waits for a minimum age
-EVERY_NODE = 100_000
 
 
 @dataclass(frozen=True)
 class Step:
     """One action that the operator would execute, or one wait (`action` is None).
 
-    about    the object whose controller does it: "Keystone openstack/keystone"
+    about    the object whose controller acts: "Keystone openstack/keystone"
     before   the object of an Apply before this action, or None
     removed  an object that is deleted because its owner is deleted
     """
@@ -73,14 +73,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Request:
-    """The changes of the user, which precede those of the operator.
+    """The user's changes, which precede those of the operator.
 
     apply     objects to apply
     delete    objects to delete
     manager   the field manager of the user
     replace   objects whose whole specs are replaced
-    resumed   as if nothing were paused
-    assuming  as if the credentials of all OpenStacks were valid
+    resumed   whether to ignore pauses
+    assuming  whether to assume valid credentials for all OpenStacks
     """
 
     namespace: str
@@ -96,7 +96,7 @@ class Request:
 class Outside:
     """The external systems that a forecast reads.
 
-    contents  the users' data in back ends that would be deleted; without it, they count as empty
+    contents  the users' data in back ends that would be deleted; without it, back ends are treated as empty
     clouds    the OpenStacks in which objects have resources; without it, none is queried
     """
 
@@ -118,7 +118,7 @@ class Cause:
 @dataclass
 class Forecast:
     """steps        in the order of the operator
-    stuck        object that would not become ready → its cause at the end
+    stuck        object that would not become ready → the last cause
     base         the present cluster
     world        the cluster after all steps
     settled      False if the changes did not end within ROUNDS
@@ -165,7 +165,7 @@ class _Simulation:
         )
         self.round = 0
         self.about = ""
-        self._waits: dict[tuple[Kind, Key], Wait | None] = {}  # what Ready of an object waits for
+        self._waits: dict[tuple[Kind, Key], Wait | None] = {}  # the wait in an object's condition Ready
         self._noted: set[tuple[str, Wait | str]] = set()
 
     async def run(self) -> Forecast:
@@ -191,7 +191,7 @@ class _Simulation:
         for kind in (*(resource.KIND for resource in RESOURCES), SECRET):
             for obj in await self.world.list(kind, self.request.namespace):
                 if obj["metadata"].get("ownerReferences"):
-                    with contextlib.suppress(TerminalError):  # an object of an older version; it stays in the base only
+                    with contextlib.suppress(TerminalError):  # an object of an older version stays only in the base
                         await self.world.patch(kind, key_of(obj), {})
 
     async def _change(self) -> None:
@@ -209,7 +209,7 @@ class _Simulation:
         self.world.writes.clear()
 
     async def _query_clouds(self) -> None:
-        """Observes all objects with resources in OpenStacks together: to confirm deletions takes seconds."""
+        """Observes all objects with resources in OpenStacks together, because to confirm deletions takes seconds."""
         async with self.clouds.together():
             for controller in self.controllers:
                 for obj in await self.world.list(controller.kind, self.request.namespace) if controller.remote else ():
@@ -232,7 +232,7 @@ class _Simulation:
                 self._note_failure(action, str(error))
                 raise
             executed: Sequence[Action] = [action]
-            if isinstance(action, ForgetAgents):  # without those that are used
+            if isinstance(action, ForgetAgents):  # used agents are kept
                 executed, self.agents.calls = self.agents.calls, []
             for each in executed:
                 self._note(each, before)
@@ -246,7 +246,7 @@ class _Simulation:
         return after is not None and await report(controller, plan, after, self.world, self.clock.now())
 
     def _simulate_effect(self, action: Action) -> None:
-        """The effect of other programs: nodes pull the images of DaemonSets, a cloud's own Ceph fulfils requests."""
+        """The effects of other programs: nodes pull the images of DaemonSets, a cloud's own Ceph fulfils requests."""
         if not isinstance(action, Apply):
             return
         meta = action.obj["metadata"]
@@ -265,7 +265,7 @@ class _Simulation:
         self.forecast.steps.append(Step(self.round, self.about, action, before))
 
     def _note_failure(self, action: Action, error: str) -> None:
-        """Records a failure once, although each round repeats an action that cannot succeed."""
+        """Records a failure once, although each round repeats the failed action."""
         if (self.about, error) not in self._noted:
             self._noted.add((self.about, error))
             self.forecast.steps.append(Step(self.round, self.about, action, error=error))

@@ -33,7 +33,7 @@ class Snapshot:
 
     async def get(self, kind: Kind, key: Key) -> Object | None:
         if (kind, key) not in self._single:
-            if _ours(kind):  # few, and listed anyway
+            if _ours(kind):  # few objects, which are listed anyway
                 found = [obj for obj in await self.list(kind, key[0]) if key_of(obj) == key]
                 self._single[kind, key] = found[0] if found else None
             else:
@@ -41,7 +41,7 @@ class Snapshot:
         return self._single[kind, key]
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
-        if kind in UNSEEN and not (kind == POD and labels):  # a service may read the state of its own pods
+        if kind in UNSEEN and not (kind == POD and labels):  # a service reads the state of its own pods
             return []
         if labels and _ours(kind):
             every = await self.list(kind, namespace)
@@ -60,14 +60,14 @@ def _ours(kind: Kind) -> bool:
 def _blank(kind: Kind, obj: Object | None) -> Object | None:
     if obj is None or kind != SECRET:
         return obj
-    # kubectl repeats an applied Secret, with its values, in an annotation.
+    # kubectl copies an applied Secret, with its values, into an annotation.
     notes = obj["metadata"].get("annotations") or {}
     notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
     meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
     blanks = {**dict.fromkeys(obj.get("data") or {}, BLANK), **cause_only(obj)}
     if meta["name"] == KEYS:
         blanks = ceph.blank(blanks)
-    if "ca.key" in blanks:  # certificates are issued in a forecast too, by a CA of its own
+    if "ca.key" in blanks:  # a forecast also issues certificates, by its own CA
         authority = x509.authority("forecast", time.time())
         blanks |= {name: base64.b64encode(text.encode()).decode() for name, text in authority.items()}
     return {**obj, "metadata": meta, "data": blanks}

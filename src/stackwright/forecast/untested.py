@@ -1,4 +1,4 @@
-"""Values that no test uses in a real cloud: `plan` notes them, `apply` and `up -f` warn of them. Pure."""
+"""Finds values that no test uses in a real cloud: `plan` notes them, `apply` and `up -f` warn. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BY_KIND = {declared.kind: declared for declared in SERVICES}
 def untested_values(objects: Iterable[tuple[Kind, Object]]) -> list[Entry]:
     found = list[Untested]()
     for kind, obj in objects:
-        with suppress(ValidationError):  # of an older version, or refused anyway
+        with suppress(ValidationError):  # a spec of an older version, or an invalid one
             found += _untested(kind, obj)
     return unproven(found)
 

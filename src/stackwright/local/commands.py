@@ -57,7 +57,7 @@ def bound(argv: Sequence[str | Path]) -> list[str | Path]:
 
 
 def succeeds(argv: Sequence[str | Path], *, limit: float = 60) -> bool:
-    """Whether a program ends with exit code 0; for checks, and for removals of what may be absent."""
+    """Whether a program ends with exit code 0; for checks, and for removals of resources that may be absent."""
     try:
         run(argv, limit=limit)
     except LocalError:

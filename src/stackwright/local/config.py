@@ -9,10 +9,13 @@ virtual machines, which are in `/openstack-vms` because they outlive the pods th
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 
 ROUTER = "stackwright-router"
 """Network namespace of the bridges."""
@@ -27,8 +30,8 @@ BRIDGE_PREFIX = 24
 NODE_NETWORK = f"10.89.0.0/{BRIDGE_PREFIX}"
 TUNNEL_BRIDGE = "sw-tun0"
 TUNNEL_ADDRESS = "10.90.0.1"
-"""Not assigned: neither the machine nor the router is in this network. The nodes' tunnel addresses are counted from it,
-like their other ones from the machine's."""
+"""Not assigned: neither the machine nor the router is in this network. The nodes' tunnel addresses are offsets from it,
+as their other addresses are offsets from the machine's."""
 EXTERNAL_BRIDGE = "sw-ext0"
 EXTERNAL_ADDRESS = "172.24.4.1"
 EXTERNAL_NETWORK = "172.24.4.0/24"
@@ -160,15 +163,18 @@ class LocalCluster:
     state: Path
     cache: Path
     run: Path = Path("/run/stackwright")
+    kubernetes: str = ""
+    """Version of Kubernetes: the oldest supported one, or empty for the newest."""
 
     @classmethod
     def discover(cls, environ: Mapping[str, str] | None = None) -> LocalCluster:
         env = os.environ if environ is None else environ
         base = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME", "/root")) / ".cache")
-        return cls(
+        found = cls(
             state=Path(env.get("STACKWRIGHT_HOME") or "/var/lib/stackwright").absolute(),
             cache=Path(env.get("STACKWRIGHT_CACHE") or Path(base) / "stackwright").absolute(),
         )
+        return replace(found, kubernetes=_kubernetes(found.settings))
 
     def node(self, index: int) -> Node:
         return Node(index, self.state / "nodes" / f"node{index}", self.run / f"node{index}")
@@ -199,7 +205,7 @@ class LocalCluster:
 
     @property
     def settings(self) -> Path:
-        """Number of nodes of the last `up`, which an `up` without `--nodes` repeats."""
+        """Number of nodes of the last `up`, which an `up` without `--nodes` repeats, and the version of Kubernetes."""
         return self.state / "cluster.json"
 
     @property
@@ -229,3 +235,12 @@ class LocalCluster:
     @property
     def api_url(self) -> str:
         return f"https://{MACHINE_ADDRESS}:{API_PORT}"
+
+
+def _kubernetes(settings: Path) -> str:
+    """The version in `cluster.json`; the newest if it names no other one. `up` refuses a file that is damaged."""
+    try:
+        found = json.loads(settings.read_bytes())
+    except (OSError, ValueError):
+        return ""
+    return OLDEST_TEXT if isinstance(found, dict) and found.get("kubernetes") == OLDEST_TEXT else ""

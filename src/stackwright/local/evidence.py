@@ -1,9 +1,9 @@
-"""Whether a status is newer than the start of the nodes and of the operator, and so can be trusted.
+"""Checks that a status is newer than the start of the nodes and of the operator, and so can be trusted.
 
 The API server keeps each status over a restart of the machine. Pods that ended with the machine are listed as ready
-until their kubelet reports, and a cloud as Ready until the operator has reconciled it. So a status counts only if each
-container of the cloud and of the operator has processes on its node and its pod is ready, and if this operator process
-has reconciled the cloud and the releases and has an empty queue. Pure: objects and metrics in, messages out.
+until their kubelet reports, and a cloud as Ready until the operator has reconciled it. So a status is valid only if
+each container of the cloud and of the operator has processes on its node and its pod is ready, and if this operator
+process has reconciled the cloud and the releases and has an empty queue. Pure: objects and metrics in, messages out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Object = Mapping[str, Any]
 
 
 def pod_doubt(pod: Object, alive: Mapping[str, Collection[str]]) -> str | None:
-    """None if the pod has started since its node and is ready, or is not expected to be.
+    """None if the pod is ready and its containers have run since the start of its node, or if it need not run.
 
     alive  node → ids of the containers that have processes; other nodes are not on this machine
     """

@@ -1,4 +1,4 @@
-"""The folders of the local cluster, and how they are distinguished from foreign folders, which must not be deleted.
+"""The folders of the local cluster, and checks that distinguish them from other folders, which must not be deleted.
 
 A variable may be mistyped: `STACKWRIGHT_HOME=/srv`. So a folder is deleted only if it has a mark of `up`, and only the
 content that `up` creates.
@@ -22,7 +22,7 @@ BUILT = re.compile(r"\.?[a-z0-9-]+(-[0-9a-f]{12}|\.lock)")
 
 @dataclass(frozen=True)
 class Folder:
-    """what      its description for users
+    """what      description for users
     variable  the environment variable that selects it
     names     of its content, the marks last, so that an interrupted deletion can continue
     marked    whether a folder has a mark of `up`
@@ -35,11 +35,11 @@ class Folder:
     marked: Callable[[Path], bool]
 
     def entries(self) -> list[Path]:
-        """Its entries. Empty if the folder does not exist or is no folder."""
+        """Entries of the folder. Empty if it does not exist or is no folder."""
         return sorted(self.path.iterdir()) if self.path.is_dir() else []
 
     def others(self, but: Iterable[Path] = ()) -> list[Path]:
-        """Foreign content, without the folders above it."""
+        """Content that is not ours, without the folders above it."""
         known = {*self.names, *(f"{name}.new" for name in self.names), "lost+found"}
         kept = [each for each in self.entries() if each.name not in known]
         return [each for each in kept if not any(path.is_relative_to(each) for path in but)]
@@ -48,7 +48,7 @@ class Folder:
         return self.marked(self.path)
 
     def check(self) -> None:
-        """Raises LocalError for a folder that has something in it, and no mark."""
+        """Raises LocalError for a folder that has content but no mark."""
         if (there := self.entries()) and not self.is_ours():
             some = ", ".join(each.name for each in there[:5]) + (" …" if len(there) > 5 else "")
             raise LocalError(
@@ -58,7 +58,7 @@ class Folder:
             )
 
     def remove(self) -> list[Path]:
-        """Deletes our content, and the folder if it is empty then; returns the remaining foreign content."""
+        """Deletes our content, and the folder if it is empty then; returns the remaining content of others."""
         for name in self.names:
             for each in (self.path / f"{name}.new", self.path / name):
                 if each.is_dir() and not each.is_symlink():
@@ -68,7 +68,7 @@ class Folder:
                 if each.exists():
                     raise LocalError(f"{each} could not be deleted completely; check the remaining files.")
         if not self.entries():
-            with suppress(OSError):  # a link, or where something is mounted
+            with suppress(OSError):  # a link or a mount point
                 self.path.rmdir()
         return self.others()
 

@@ -14,7 +14,7 @@ from stackwright.local.config import LocalCluster
 @contextmanager
 def exclusive(cluster: LocalCluster) -> Iterator[None]:
     cluster.lock.parent.mkdir(parents=True, exist_ok=True)
-    # Python sets O_CLOEXEC by default, so the supervisor does not inherit the lock and hold it forever.
+    # Python sets O_CLOEXEC by default, so the supervisor does not inherit the lock and keep it.
     with cluster.lock.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -2,6 +2,7 @@
 
 A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` exists
 only if the build is complete. `binary("kubectl")` returns the path of a program; several can share a binary (`kube`).
+Kubernetes is pinned twice, to the newest and to the oldest supported version; a local cluster uses one of them.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from stackwright import assets
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.local.commands import LocalError, Report, bound, quiet, run
 from stackwright.local.config import LocalCluster
 
@@ -39,6 +41,12 @@ class Tool:
     version_of: str = ""
     """The required module whose version the binary reports."""
     version_variables: tuple[str, ...] = ()
+    mod: str = "go.mod"
+    """The file that pins its Go modules; their checksums are in the file of the same name with the suffix .sum."""
+
+    @property
+    def sums(self) -> str:
+        return Path(self.mod).with_suffix(".sum").name
 
     def names(self) -> set[str]:
         return {*self.packages, *(name for name, _ in self.aliases)}
@@ -51,14 +59,16 @@ KUBE_NAMES = (
 _HELM = "helm.sh/helm/v3"
 _CONTAINERD = "github.com/containerd/containerd/v2"
 HELM = Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",))
+KUBERNETES = Tool(
+    "kubernetes",
+    {KUBE: "."},
+    tuple((name, KUBE) for name in KUBE_NAMES),
+    "k8s.io/kubernetes",
+    ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
+)
+OLDEST_KUBERNETES = replace(KUBERNETES, mod=f"{OLDEST_TEXT}.mod")
 TOOLS = (
-    Tool(
-        "kubernetes",
-        {KUBE: "."},
-        tuple((name, KUBE) for name in KUBE_NAMES),
-        "k8s.io/kubernetes",
-        ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
-    ),
+    KUBERNETES,
     Tool("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
     Tool(
         "containerd",
@@ -74,7 +84,19 @@ TOOLS = (
 
 # Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
-GITOPS = Tool("gitops", {"gitops": "."})  # what Argo CD and Flux say about objects, only for a test
+GITOPS = Tool("gitops", {"gitops": "."})  # reports the health of objects as Argo CD and Flux see it; only for a test
+
+
+def of(cluster: LocalCluster) -> tuple[Tool, ...]:
+    """The tools of a cluster, with its version of Kubernetes."""
+    kubernetes = OLDEST_KUBERNETES if cluster.kubernetes == OLDEST_TEXT else KUBERNETES
+    return tuple(kubernetes if tool is KUBERNETES else tool for tool in TOOLS)
+
+
+def kubernetes_versions() -> tuple[str, ...]:
+    """Those that a local cluster can run, such as 1.36; the first is the default."""
+    pinned = pinned_version(KUBERNETES, (source(KUBERNETES) / KUBERNETES.mod).read_text())
+    return (pinned.removeprefix("v").rpartition(".")[0], OLDEST_TEXT)
 
 
 def source(tool: Tool) -> Path:
@@ -85,43 +107,50 @@ def ldflags(tool: Tool, go_mod: str) -> str:
     """Linker flags for small binaries that report their version; Kubernetes does not work with an unknown one."""
     flags = "-s -w"
     if tool.version_of:
-        found = re.search(rf"^\s*(?:require )?{re.escape(tool.version_of)} (v[^\s/]+)", go_mod, re.MULTILINE)
-        if found is None:
-            raise LocalError(f"tools/{tool.module}/go.mod does not require {tool.version_of}")
-        flags += "".join(f" -X {variable}={found[1]}" for variable in tool.version_variables)
-        if tool.module == "kubernetes":
-            major, minor, _ = found[1].removeprefix("v").split(".", 2)
+        version = pinned_version(tool, go_mod)
+        flags += "".join(f" -X {variable}={version}" for variable in tool.version_variables)
+        if tool.module == KUBERNETES.module:
+            major, minor, _ = version.removeprefix("v").split(".", 2)
             prefix = "k8s.io/component-base/version.git"
             flags += f" -X {prefix}Major={major} -X {prefix}Minor={minor}"
     return flags
+
+
+def pinned_version(tool: Tool, go_mod: str) -> str:
+    """Such as v1.36.3. Raises LocalError."""
+    found = re.search(rf"^\s*(?:require )?{re.escape(tool.version_of)} (v[^\s/]+)", go_mod, re.MULTILINE)
+    if found is None:
+        raise LocalError(f"tools/{tool.module}/{tool.mod} does not require {tool.version_of}")
+    return found[1]
 
 
 def digest(tool: Tool) -> str:
     folder = source(tool)
     total = hashlib.sha256()
     sources = (path for path in folder.glob("*.go") if not path.name.endswith("_test.go"))
-    for path in sorted([folder / "go.mod", folder / "go.sum", *sources]):
+    for path in sorted([folder / tool.mod, folder / tool.sums, *sources]):
         total.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
-    total.update(repr((sorted(tool.packages.items()), ldflags(tool, (folder / "go.mod").read_text()))).encode())
+    total.update(repr((sorted(tool.packages.items()), ldflags(tool, (folder / tool.mod).read_text()))).encode())
     return total.hexdigest()[:12]
 
 
 @cache
 def folder(cluster: LocalCluster, module: str) -> Path:
-    tool = next(tool for tool in (*TOOLS, CORE_MANAGER, GITOPS) if tool.module == module)
+    tool = next(tool for tool in (*of(cluster), CORE_MANAGER, GITOPS) if tool.module == module)
     return cluster.cache / "tools" / f"{module}-{digest(tool)}"
 
 
 def binary(name: str, cluster: LocalCluster | None = None) -> Path:
     """Path of a program, built or not."""
-    for tool in TOOLS:
+    cluster = cluster or LocalCluster.discover()
+    for tool in of(cluster):
         if name in tool.names():
-            return folder(cluster or LocalCluster.discover(), tool.module) / name
+            return folder(cluster, tool.module) / name
     raise KeyError(name)
 
 
 def missing(cluster: LocalCluster) -> list[Tool]:
-    return [tool for tool in TOOLS if not folder(cluster, tool.module).is_dir()]
+    return [tool for tool in of(cluster) if not folder(cluster, tool.module).is_dir()]
 
 
 def build_all(cluster: LocalCluster, report: Report = quiet, modules: Sequence[str] = ()) -> None:
@@ -170,12 +199,22 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     where = source(tool)
-    flags = ldflags(tool, (where / "go.mod").read_text())
+    flags = ldflags(tool, (where / tool.mod).read_text())
     # GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release.
     env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
     for name, package in tool.packages.items():
         report(f"building {name} from tools/{tool.module} (takes minutes)")
-        command: list[str | Path] = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
+        command: list[str | Path] = [
+            go,
+            "build",
+            f"-modfile={tool.mod}",
+            "-trimpath",
+            "-ldflags",
+            flags,
+            "-o",
+            new / name,
+            package,
+        ]
         run(bound(command), limit=BUILD_LIMIT, env=env, cwd=where)
     for alias, target in tool.aliases:
         (new / alias).symlink_to(target)
@@ -210,6 +249,6 @@ def environment(cluster: LocalCluster) -> dict[str, str]:
     """Environment of long-running programs: our own programs first in PATH. All are written in Go; GOGC lets them
     collect garbage at 1.5 times the memory in use instead of twice, which saves a fourth for some seconds of processor.
     """
-    ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in TOOLS)
+    ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in of(cluster))
     path = [*ours, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
     return {"PATH": os.pathsep.join(path), "GOGC": "50"}

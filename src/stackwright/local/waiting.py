@@ -9,7 +9,7 @@ from pathlib import Path
 from stackwright.local.commands import LocalError, Report, quiet, tail
 
 Probe = Callable[[], str | None]
-"""Returns None when the condition is met, otherwise a phrase about what is missing."""
+"""Returns None when the condition is met, otherwise a phrase that names what is missing."""
 
 
 def wait_for(what: str, probe: Probe, *, limit: float, log: Path | None = None, report: Report = quiet) -> None:

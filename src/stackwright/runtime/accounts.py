@@ -1,11 +1,11 @@
 """Checks that accounts still exist at their providers, because a provider that lost its data emits no event.
 
-A response is cached for a while, because a contract is reconciled at every event. The cache does not survive a change
-of the provider: one that has restarted is queried at once. The observation of an earlier process at the same provider
-counts as a response at the start of this process; otherwise each start would query all accounts at once. Each start
-still queries a few random accounts of each provider, so that a loss is noticed even if no process lives long; after a
-loss all accounts are queried. An unresponsive provider is skipped for a while, then queried by one reconcile at a
-time: each request would hold a worker and a thread.
+A response is cached for a while, because a contract is reconciled at every event. A change of the provider, such as a
+restart, invalidates the cache. At the start of this process, an earlier process's observation of the same provider is
+used as a response; otherwise each start would query all accounts at once. Each start still queries a few random
+accounts of each provider, so that a loss is noticed even if no process lives long; after a loss all accounts are
+queried. An unresponsive provider is skipped for a while, and then queried by one reconcile only, because each request
+occupies a worker and a thread.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.objects import is_text, secret_data
 from stackwright.core.plan import Account, Key
-from stackwright.core.ports import Ports, TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS, Ports
 
 # In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue queries the provider.
 KEPT = 240.0
-LONGEST = 10.0
 QUIET, FORGOTTEN = 30.0, 3600.0
-SHARES = 10  # a start queries about one account of this many,
-FEW = 8  # and at most this many of one provider: one that lost its data has lost all
+SHARES = 10  # a start queries about one of this many accounts,
+FEW = 8  # and at most this many per provider, which loses all its data or none
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class AccountChecks:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._there: OrderedDict[tuple[str, Key], _Answer] = OrderedDict()  # the oldest answer first
+        self._there: OrderedDict[tuple[str, Key], _Answer] = OrderedDict()  # oldest response first
         self._silent: dict[str, _Silence] = {}
-        self._before = asyncio.get_running_loop().time() + KEPT  # until when answers of an earlier process count
+        self._before = asyncio.get_running_loop().time() + KEPT  # until then, an earlier process's responses are used
         self._start = str(ports.clock.now())
         # Provider → accounts that this start checks; see _is_early.
         self._early: defaultdict[str, set[tuple[str, Key]]] = defaultdict(set)
@@ -65,12 +65,12 @@ class AccountChecks:
             del self._there[oldest[0]]
         self._next_to_ask(provider)
         try:
-            async with asyncio.timeout(LONGEST):
+            async with asyncio.timeout(CHECK_SECONDS):
                 found = await self._ask(action, changed)
         except TerminalError:
             return None  # the action that creates the account reports the cause
         except (TransientError, TimeoutError) as error:
-            cause = str(error) or f"no response within {LONGEST:.0f} s"
+            cause = str(error) or f"no response within {CHECK_SECONDS} s"
             self._silent[provider] = _Silence(cause, loop.time() + QUIET)
             raise TransientError(cause) from None
         self._silent.pop(provider, None)
@@ -82,14 +82,14 @@ class AccountChecks:
         return found
 
     def _is_early(self, name: tuple[str, Key], provider: str) -> bool:
-        """Whether this start checks an account that an earlier process saw: a few of each provider, always the same."""
+        """Whether this start queries an account that an earlier process observed: the same few per provider."""
         early = self._early[provider]
         if name not in early and len(early) < FEW and not int(digest(self._start, str(name)), 16) % SHARES:
             early.add(name)
         return name in early
 
     def _next_to_ask(self, provider: str) -> None:
-        """Raises TransientError while a provider is silent, and while another check is already asking it again."""
+        """Raises TransientError while a provider is skipped, and while another check queries it again."""
         now = asyncio.get_running_loop().time()
         self._silent = {each: silence for each, silence in self._silent.items() if now < silence.until + FORGOTTEN}
         if silence := self._silent.get(provider):

@@ -1,4 +1,4 @@
-"""Changed objects → keys in the queue. Nothing else happens on an event, so a burst of events costs one reconcile."""
+"""Maps changed objects to keys in the queue. An event has no other effect, so a burst of events costs one reconcile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Events:
         self._controllers = {controller.name: controller for controller in controllers}
         self._store, self._queue = store, queue
         self._paused: set[tuple[Kind, Key]] = set()
-        # (Kind, kind of an owner or "") → controller, keys, and whether changes of messages alone count.
+        # (Kind, kind of an owner or "") → controller, keys, and whether changes of messages alone queue them.
         self._routes: dict[tuple[Kind, str], list[tuple[str, Any, bool]]] = {}
         for controller in self._controllers.values():
             self._routes.setdefault((controller.kind, ""), []).append((controller.name, None, True))
@@ -56,12 +56,12 @@ class Events:
             now = self._store.reported(kind, key_of(obj))
             writer = self._store.writer(kind, obj)
             if writer and (before is None or now is None or not is_as_before(before, now)):
-                writer = ""  # includes a foreign change before our write, which no watch reports separately
+                writer = ""  # the version includes an earlier change by another client, without an event of its own
             reworded = before is not None and now is not None and is_reworded(before, now)
             self._enqueue(kind, obj, writer, reworded)
 
     def replaced(self, kind: Kind, before: Object | None, obj: Object) -> None:
-        """Queue the keys of an object whose name another one has, and whose end was not reported: owners may differ."""
+        """Queue the keys of an object that was replaced without a report of its deletion: the owners may differ."""
         if before is not None and before["metadata"].get("uid") != obj["metadata"].get("uid"):
             self._enqueue(kind, before)
 
@@ -91,7 +91,7 @@ class Events:
         controller = self._controllers[item[0]]
         own = bool(writer) and writer in (controller.manager, controller.fault_manager)
         if own and reworded:
-            return  # its own message is not new to it, and the next reconcile may change it again
+            return  # the controller wrote this message, and the next reconcile may change it again
         if own or reworded:
             self._queue.echo(item)
         else:

@@ -1,9 +1,10 @@
-"""/healthz: 200, or 503 with the causes: a worker that exceeded its deadline, a dead watch.
+"""Endpoints for probes: /healthz, /readyz and /servingz.
 
-Problems that a restart would not fix do not count: an API server that does not answer, a kind that is not served. Nor
-does long work within its deadline, or the wait for the Lease. /readyz: 200 when the process has loaded all kinds and
-reconciles; 503 with the cause before, so for each operator that waits while another one holds the Lease. /servingz: 200
-when it takes the connections of its Service, those of API servers, which does not need the Lease.
+/healthz returns 200, or 503 with the causes: a worker that exceeded its deadline, or a dead watch. It ignores problems
+that a restart does not fix (an API server that does not respond, a kind that is not served), long work within its
+deadline, and the wait for the Lease. /readyz returns 200 when the process has loaded all kinds and reconciles, and
+before that 503 with the cause, for example while another operator holds the Lease. /servingz returns 200 when the
+process accepts the requests of API servers to its Service, which does not need the Lease.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from aiohttp import web
 
 from stackwright.api.meta import Kind
-from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.runtime.cluster.watches import Watches
 from stackwright.runtime.listener import FEW, Server
 from stackwright.runtime.reconcile import Runtime
@@ -23,7 +24,7 @@ ANSWER = 3.0  # timeout in seconds; shorter than that of a probe
 
 
 class Health:
-    """waits   why the process does not reconcile yet, for example who holds the Lease; empty if nothing delays it
+    """waits   cause for which the process does not reconcile yet, such as the holder of the Lease; empty if none
     serves  whether its webhook, if it has one, responds
     """
 
@@ -37,11 +38,11 @@ class Health:
         self._loop, self._watches, self._waits, self._serves = loop, watches, waits, serves
 
     def watch(self, loop: Runtime, watches: Watches) -> None:
-        """The process has loaded all kinds, and begins to reconcile."""
+        """Called when the process has loaded all kinds and begins to reconcile."""
         self._loop, self._watches = loop, watches
 
     async def causes(self) -> list[str]:
-        """What hangs, as texts; empty if healthy."""
+        """Texts about hanging workers and dead watches; empty if healthy."""
         if self._loop is None or self._watches is None:
             return []
         silent = self._watches.silent()
@@ -50,7 +51,7 @@ class Health:
         return [*self._loop.stuck(), *dead]
 
     async def _answers(self, loop: Runtime, kind: Kind, namespace: str) -> bool:
-        """Whether the API server answers requests for a kind; the requested object need not exist."""
+        """Whether the API server responds to requests for a kind; the requested object need not exist."""
         try:
             async with asyncio.timeout(ANSWER):
                 await loop.ports.cluster.get(kind, ((namespace or "default") if kind.namespaced else "", "healthz"))

@@ -1,8 +1,8 @@
 """Accepts connections within limits of memory and file descriptors, before any data of a client is read.
 
-asyncio's own servers begin a TLS handshake for each connection at once, which uses 300 KiB for up to a minute.
-Here handshakes share slots fairly by client address; the latest connection of an address is first, because its client
-has waited least. If there are too many connections, one of the address with most connections is closed.
+asyncio's own servers begin a TLS handshake for each connection at once, which uses 300 KiB for up to a minute. Here
+handshakes share slots fairly by client address; the latest connection of an address is first, because its client has
+waited least. If the number of connections exceeds the limit, one of the address with most connections is closed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Connection:
         self.answered = self.busy = False
 
     def close(self) -> None:
-        """Without a response to a client that may not read it."""
+        """Close the connection without a response, which the client may not read."""
         if self.protocol is None:
             self.accepted.close()  # otherwise the transport closes it
         elif self.protocol.transport is not None:
@@ -53,10 +53,10 @@ class _Connection:
 
 
 class Server(web.Server):
-    """aiohttp's server, which listens by itself, with a limit of connections."""
+    """aiohttp's server with a listener of its own and a limit of connections."""
 
     def __init__(self, *given: Any, connections: int | None = None, **more: Any) -> None:
-        # A client that disconnects waits for no response and uses no memory.
+        # Cancels requests of clients that disconnect, which frees their memory.
         super().__init__(*given, handler_cancellation=True, **more)
         # Address → its connections; one that receives a response is moved to the end.
         self._by_address: dict[str, dict[_Connection, None]] = {}
@@ -125,7 +125,7 @@ class Server(web.Server):
                 )
         except BaseException as error:
             self._drop(connection)
-            if not isinstance(error, OSError):  # an error of TLS, or no slot in time
+            if not isinstance(error, OSError):  # an OSError is an error of TLS, or a timeout of the wait for a slot
                 raise
         finally:
             connection.task = None  # ends a reference cycle, which would delay the release of its memory

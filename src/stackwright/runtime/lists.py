@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 import structlog
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.ports import Cluster
 from stackwright.runtime import faults
 from stackwright.runtime.cluster.cache import PARTIAL, Known, Store, is_current, is_watched
 from stackwright.runtime.events import Events
@@ -41,7 +42,7 @@ class Lists:
             self._doubt(kind, absent)
 
     def listing(self, kind: Kind) -> Callable[[Object], None]:
-        """A watch is about to list a kind again; the result is passed on with each listed object, before its event."""
+        """Called before a watch lists a kind again; the result is called with each listed object, before its event."""
         known = self._store.known(kind)
         return lambda obj: self._overrule(known, obj)
 
@@ -51,7 +52,7 @@ class Lists:
     async def on_listed(self, kind: Kind, present: set[Key], namespace: str = "") -> None:
         """Compare the store with a new list of a watch, because deletions before the list have no event.
 
-        namespace  that of the list; empty: all
+        namespace  namespace of the list; empty for all
         """
         known = self._store.known_keys(kind)
         self._doubt(kind, {key for key in known - present if namespace in ("", key[0])})

@@ -1,7 +1,7 @@
 """Ends the operator at SIGTERM, and when its own pod is being deleted.
 
 Usually the kubelet sends that signal. On a node whose kubelet does not run, Kubernetes evicts the pod and starts
-another one elsewhere, while the processes of the first go on.
+another one elsewhere, while the processes of the first pod continue.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ import threading
 import structlog
 
 from stackwright.api.kinds import POD
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key
-from stackwright.core.ports import Conflict, Reader, TerminalError, TransientError
+from stackwright.core.ports import Reader
 from stackwright.runtime import faults
 
 EVERY = 1.5  # seconds from the start of a read to that of the next one; another operator needs longer for its start
-LONGEST = 60.0  # seconds for a read after several without a response: the first has EVERY, and each doubles the limit
+LONGEST = 60.0  # maximum timeout in seconds of a read: the first has EVERY, and each timeout doubles it
 GRACE = 3.0  # seconds for the process to end by itself
 log = structlog.get_logger()
 
 
 async def until_deleted(reader: Reader, key: Key) -> None:
-    """Return when the pod is being deleted, or two answers in a row lack it after it was read: it was deleted by force.
+    """Return when the pod is being deleted, or was deleted by force: two successive responses lack it after a success.
 
-    Nothing else counts: without the API no action is possible. Failures, of whatever class, are logged once per class
-    until a success.
+    Errors do not end the wait, because without the API no action is possible. They are logged once per class until a
+    success.
     """
     pod, told, limit, now = "/".join(key), set[str](), EVERY, asyncio.get_running_loop().time
     absences: int | None = None  # in a row; None before the first success
@@ -61,8 +62,8 @@ async def until_deleted(reader: Reader, key: Key) -> None:
 
 
 async def until_terminated(started: asyncio.Event | None = None) -> None:
-    """Return at SIGTERM, of which only the last one that asked hears. Kopf asks when it starts, and would then wait 5 s
-    for our tasks, which reconcile, before it ends them; with its event `started` this is the last one.
+    """Return at SIGTERM. Only the handler that was added last is called. Kopf adds one at its start, which would wait 5
+    s for our tasks before it ends them. With Kopf's event `started`, this handler is added after that of Kopf.
     """
     if started is not None:
         await started.wait()

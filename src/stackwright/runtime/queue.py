@@ -7,9 +7,9 @@ serves first and reserved workers serve exclusively, so they never wait for long
 
 Shared items have a queue per share, such as a namespace, and a pool of workers for shares only. Shares are served in
 turn, with a limit of items of one share in progress, so slow items delay only their own share. The fewer workers are
-free, the lower this limit, so that several shares leave workers for others (as the dynamic threshold of buffers that
-queues share). An item that repeats without end, which the responses of a user's cloud may cause, is processed BURST
-times without a delay, and then once in PACE.
+free, the lower this limit, so that several shares leave workers for others (like the dynamic threshold of shared
+buffers). An item that is queued without end, for example because of responses of a user's cloud, is processed BURST
+times without a delay, and then once every PACE seconds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class KeyedQueue(Generic[T]):
     """first, longest  backoff in seconds of the first failure, and its limit
     jitter          a function that returns a factor that spreads failures; at least 1, if `after` must be kept
     urgent          an attribute: whether an item is urgent; set it before the first item is added
-    share           an attribute: the share of an item, if any; set it as early. Urgent items have none
+    share           an attribute: the share of an item, if any; set it before the first item, too. Urgent items have
+                    none
     pool            an attribute: the pool of workers for the share of an item
     """
 
@@ -45,7 +46,7 @@ class KeyedQueue(Generic[T]):
         self.pool: Callable[[T], str] = lambda item: ""
         self._ready: deque[T] = deque()
         self._ready_urgent: deque[T] = deque()
-        # Pool → its shares, of which none is empty; the next share is first.
+        # Pool → its shares, in the order of service. No share is empty.
         self._ready_shared: dict[str, dict[str, deque[T]]] = {}
         self._queued: set[T] = set()
         self._working: set[T] = set()
@@ -124,10 +125,10 @@ class KeyedQueue(Generic[T]):
         return await self._next(lambda: self._ready_urgent or (None if urgent else self._ready))
 
     async def get_shared(self, most: int, workers: int, pool: str = "") -> T:
-        """The next item of a pool's shares, `workers` of which are worked on at a time; done() is called as for get().
+        """The next item of the shares of a pool with `workers` workers; the caller must call done() afterwards.
 
-        A share is served while fewer of its items are being processed than `most` and than a quarter of the free
-        workers, and always if none is.
+        A share is served while its items in progress are fewer than `most` and than a quarter of the free workers, or
+        none.
         """
 
         def ready() -> deque[T] | None:

@@ -16,17 +16,10 @@ import structlog
 
 from stackwright.core.conditions import Condition, steady
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError, Unavailable, UnmanagedNamespace
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Plan
-from stackwright.core.ports import (
-    Conflict,
-    Ports,
-    Reader,
-    TerminalError,
-    TransientError,
-    Unavailable,
-    UnmanagedNamespace,
-)
+from stackwright.core.ports import HELM_SECONDS, Ports, Reader
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import Cycle, Failure, StatusReporter
@@ -38,12 +31,12 @@ from stackwright.runtime.queue import KeyedQueue
 
 RESERVED = 2  # workers for urgent work
 # Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
-REMOTE = 64
+OPENSTACK = 64
 HELM = 32  # workers for what waits for Helm
 SHARE = 8  # of either per namespace at most, fewer when few are free: slow clouds delay only their own namespace
-# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
+# Seconds that looking and each action may take: a call of Helm, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
-LONGEST = 900.0
+LONGEST = 3 * HELM_SECONDS
 # Seconds after which, and the number from which on, failed observations of an object are reported. A success, or an
 # API that is unavailable, begins both anew. One that is unavailable for an object for OUTAGE seconds is reported: it
 # may reject only this request.
@@ -59,7 +52,7 @@ def _shared(controller: Controller) -> bool:
 class _Unobserved:
     """Failed observations of an object.
 
-    away  when the API was unavailable first
+    away  time of the first error of an unavailable API
     """
 
     since: float = 0.0
@@ -82,12 +75,14 @@ class Runtime:
         events = Events(self.controllers.values(), store, queue)
         self._lists = lists = Lists(ports.cluster, store, events, self.ends)
         self.kinds = events.kinds
-        # What watches call.
+        # Callbacks of watches.
         self.on_event = events.on_event
         self.load, self.listing, self.on_listed = lists.load, lists.listing, lists.on_listed
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
-        pools = {each.name: "remote" if each.remote else "helm" for each in self.controllers.values() if _shared(each)}
+        pools = {
+            each.name: "openstack" if each.remote else "helm" for each in self.controllers.values() if _shared(each)
+        }
         queue.share = lambda item: item[1][0] if item[0] in pools else None
         queue.pool = lambda item: pools.get(item[0], "")
 
@@ -104,7 +99,7 @@ class Runtime:
             self.queue.done(item)
 
     async def _work_shared(self, group: asyncio.TaskGroup, pool: str, workers: int) -> None:
-        """All workers of the shares of a pool: a task for each item, as long as it is worked on."""
+        """All workers for the shares of a pool: one task per item in progress."""
         free = asyncio.Semaphore(workers)
         while True:
             await free.acquire()
@@ -173,9 +168,9 @@ class Runtime:
         return "waiting" if isinstance(error, TransientError) else "refused"
 
     async def _tell_unobserved(self, controller: Controller, item: Item, error: Failure | Conflict) -> None:
-        """Report an error that the cycle did not report, of the observation or the report itself, if it lasts.
+        """Report an error of the observation or of the report itself, which the cycle did not report, if it lasts.
 
-        An API server that starts refuses for a moment. One that is unavailable rarely takes the report either.
+        An API server refuses requests briefly while it starts, and rarely accepts the report while it is unavailable.
         """
         failures, now = self._unobserved.setdefault(item, _Unobserved()), asyncio.get_running_loop().time()
         if isinstance(error, Unavailable):
@@ -192,9 +187,11 @@ class Runtime:
             failures.reported |= await self._tell(controller, item[1], failed(error), reason)
 
     async def _tell(self, controller: Controller, key: Key, told: Condition, reason: str) -> bool:
-        """Report why the cycle failed: in Ready if this controller owns it, else by an Event with this reason, if any.
+        """Report a failure of the cycle: in Ready if this controller owns it, else by an Event with this reason, if
+        any.
 
-        All other fields of the status keep their values, and the next success replaces Ready. False if it failed.
+        All other fields of the status keep their values, and the next success replaces Ready. Returns False if the
+        report failed.
         """
         try:
             obj = await self.reader.get(controller.kind, key)
@@ -225,14 +222,14 @@ class Runtime:
         """Run until cancelled; a crash of one worker ends all.
 
         `workers` process urgent and ordinary items, `reserved` further workers only urgent ones. The
-        shared items have REMOTE and HELM workers of their own.
+        shared items have OPENSTACK and HELM workers of their own.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            group.create_task(self._work_shared(group, "remote", REMOTE))
+            group.create_task(self._work_shared(group, "openstack", OPENSTACK))
             group.create_task(self._work_shared(group, "helm", HELM))
             group.create_task(self._lists.verify_absent())
             group.create_task(self._lists.resync(resync))

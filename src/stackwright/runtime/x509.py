@@ -22,7 +22,9 @@ T = TypeVar("T")
 
 
 def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
-    """A new CA: ca.crt, ca.key. Its validity begins `life` ago, so that one created by a fast clock remains usable."""
+    """A new CA: ca.crt, ca.key. Its validity begins `life` ago, so that a CA created while the clock was ahead remains
+    usable.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _named(name)
     builder = _builder(subject, subject, key, now, life, earlier=life)
@@ -64,7 +66,7 @@ def issue(
 
 
 def _read(data: Mapping[str, str], field: str, parse: Callable[[str], T]) -> T:
-    """Raises ValueError with the field."""
+    """The parsed field. Raises ValueError with its name."""
     if not data.get(field):
         raise ValueError(f"{field} is missing")
     try:

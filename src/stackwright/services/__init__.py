@@ -1,1 +1,1 @@
-"""A folder per service with its declaration: pure data, and functions from its spec to Helm values."""
+"""A folder per service with its declaration: data, and pure functions from its spec to Helm values."""

@@ -12,11 +12,11 @@ class Cloud:
     """Facts about a cloud.
 
     services       names of all its services (identity, database …)
-    requested      those that the preset or the user names; the others are required by these
-    storage_class  of volumes that are not local; empty for the one of local volumes
-    audit          where audit events go: messagingv2, log, or empty for nowhere
+    requested      services that the preset or the user names; these require the others
+    storage_class  class of volumes that are not local; empty for the class of local volumes
+    audit          destination of audit events: messagingv2, log, or empty for none
     buses          names of the service objects (nova …) with a RabbitMQ of their own
-    cleanups       name of a service object → what the user set of its clean-up
+    cleanups       name of a service object → the values that the user set for its clean-up
     """
 
     services: tuple[str, ...]
@@ -28,7 +28,7 @@ class Cloud:
     cleanups: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     def bus(self, name: str) -> str:
-        """The RabbitMQ of a service: its own one, or the one for notifications."""
+        """The RabbitMQ of a service: its own, or the one for notifications."""
         return f"{name}-rabbitmq" if name in self.buses else "rabbitmq"
 
     def cleanup(self, name: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The table of allowed connections inside a cloud, the source of network policies. Pure.
 
-It is assembled from the declarations: a chart lists its listeners, and the listeners of others to which its pods
-connect. A pod in the table accepts only the listed connections; replies, and probes of its own node, are always
-allowed. Pods on the host network have the node's address, so the table names them by the label of their nodes.
+It is assembled from the declarations: a chart lists its listeners, and the other charts' listeners to which its pods
+connect. A pod in the table accepts only the listed connections; replies, and probes from its own node, are always
+allowed. Pods on the host network have the node's address, so the table contains the label of their nodes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"  # a label that only the API serv
 
 @dataclass(frozen=True)
 class Connection:
-    """Connections to pods of one component, on some TCP ports (empty: all), from `sources`."""
+    """Connections from `sources` to pods of one component, on some TCP ports (empty: all)."""
 
     application: str
     component: str

@@ -40,7 +40,7 @@ class Context:
     pods      pods of the service's charts, if the declaration uses their reports
     facts     data of the ConfigMap that the declaration names
     ceph_options  digest of the pools and user in the client's Secret
-    losses    number of losses of its databases, in total
+    losses    total number of losses of its databases
     operator  namespace of the operator
     pull_secrets  names of the Secrets with credentials of registries
     """
@@ -79,7 +79,7 @@ OPENVSWITCH = ("openvswitch", "enabled")
 GATEWAY = ("openstack-gateway", "enabled")
 PLACES = (CONTROL_PLANE, COMPUTE, OPENVSWITCH, GATEWAY)
 PUBLIC_TLS = "openstack-public-tls"
-CLOUD_AUTHORITY = "openstack-ca"  # of the cloud's own CA; in the cloud's namespace
+CLOUD_AUTHORITY = "openstack-ca"  # Secret of the cloud's own CA, in the cloud's namespace
 INGRESS_CLASS = "openstack-ingress"
 
 

@@ -1,13 +1,13 @@
-"""The declaration of a service: everything that Stackwright knows about it, as data and pure functions.
+"""The declaration of a service: all its properties, as data and pure functions.
 
-All lists of services, and all that other modules know about a service, are derived from the declarations in `registry`.
-`values` builds the base values of a chart from the context; the controller merges overrides of users over them, the
+All lists of services, and all that other modules use of a service, are derived from the declarations in `registry`.
+`values` builds the base values of a chart from the context; the controller merges users' overrides over them, the
 declaration never does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,9 +18,9 @@ from stackwright.core.plan import Object
 from stackwright.services.cloud import Cloud
 from stackwright.services.context import CONTROL_PLANE, Context, Settings, Values
 
-Preset = Literal["core", "compute"]  # `compute` has all of `core`
+Preset = Literal["core", "compute"]  # `compute` contains `core`
 Source = str | tuple[str, str]
-"""Who connects: an application, a node label for pods in their node's network, or the operator."""
+"""The source of connections: an application, a node label for pods on the host network, or the operator."""
 
 OPERATOR = "operator"
 INGRESS = "ingress"
@@ -28,11 +28,11 @@ INGRESS = "ingress"
 
 @dataclass(frozen=True)
 class Listener:
-    """TCP ports of a component of a chart that others may connect to.
+    """TCP ports of a component of a chart, to which other pods may connect.
 
     ports    empty: all
-    name     by which charts declare in `calls` that they connect to it
-    sources  those that connect to it without declaring it: the ingress, the operator, clients of users
+    name     the name by which charts declare connections to it in `calls`
+    sources  sources without such a declaration: the ingress, the operator, clients of users
     """
 
     component: str
@@ -43,9 +43,9 @@ class Listener:
 
 @dataclass(frozen=True)
 class Chart:
-    """A Helm release of the service, if it is wanted. Node overrides may address the components in `daemonsets`.
+    """A Helm release of the service, if `wanted`. Node overrides may address the components in `daemonsets`.
 
-    images  settings → (key in `images.tags` of the chart → image); `values` does not contain them
+    images  settings → (key in `images.tags` of the chart → image); not part of `values`
     wanted  settings → whether the release exists
     """
 
@@ -55,13 +55,13 @@ class Chart:
 
     images: Callable[[Any], Mapping[str, str]] = lambda settings: {}
     wanted: Callable[[Any], bool] = lambda settings: True
-    in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
+    in_ceph: tuple[str, ...] = ()  # components that read names of Ceph's pools and users at start
     voters: str = ""  # component whose servers vote, each with a volume: their number never decreases
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
-    receives: bool = False  # a server without the newest data receives all that is in the volume of another one first
-    own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
+    receives: bool = False  # a starting server without the newest data first receives all data of another one
+    own_name: bool = False  # several objects of the kind may exist, each with a release of its name
     options: tuple[str, ...] = ()  # files below `conf` that consist of options, one per line
-    listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; a mere client listens on nothing
+    listens: tuple[Listener, ...] = ()  # of each component with a NetworkPolicy; none for clients only
     calls: tuple[str, ...] = ()  # names of the listeners to which its pods connect
     host_calls: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)  # label of nodes → the same
 
@@ -91,7 +91,7 @@ class Certificate:
 
     names, addresses  subject alternative names
     subject           common name, if servers identify clients by it; default: the first of the names
-    server_only       no server accepts it as a client's certificate
+    server_only       whether no server accepts it as a client's certificate
     source            field → (Secret, key) of the user's certificate, which is copied instead
     """
 
@@ -105,7 +105,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Keys:
-    """A Fernet key repository, rotated by the operator."""
+    """A Fernet key repository that the operator rotates."""
 
     name: str
     every: float  # seconds between rotations
@@ -116,8 +116,8 @@ class Keys:
 class Contract:
     """A request of the service to another service: an object of a contract kind.
 
-    name   name of the object; default: that of the service, so a second contract of a kind needs its own
-    gates  whether the release waits for it; without that, pods start with its Secret and fulfilment may come later
+    name   name of the object; default: that of the service, so a second contract of a kind needs another name
+    gates  whether the release waits for it; otherwise, pods start with its Secret, and it may be fulfilled later
     """
 
     stage: str
@@ -134,8 +134,8 @@ class NodeAgent:
     """A process on nodes that registers itself at the service under the name of its node.
 
     binary     its program, as the service lists it
-    component  of its pods
-    label      of the nodes that have it
+    component  label of its pods
+    label      label of its nodes
     """
 
     binary: str
@@ -144,8 +144,22 @@ class NodeAgent:
 
 
 @dataclass(frozen=True)
+class AgentList:
+    """The list of a service's agents in its API.
+
+    path   of the request, at the public host of the service
+    name   of the list in the response
+    state  item → whether the agent is up, and whether it is enabled
+    """
+
+    path: str
+    name: str
+    state: Callable[[Mapping[str, Any]], tuple[bool, bool]]
+
+
+@dataclass(frozen=True)
 class Public:
-    """A public host, <host>.<public domain>, and a path on it that answers without a token."""
+    """A public host, <host>.<public domain>, and a path that needs no token."""
 
     host: str
     path: str = "/"
@@ -155,7 +169,7 @@ class Public:
 class Features:
     """The part of `spec.features` of an OpenStackDeployment that a service owns.
 
-    name      of the field; default: that of the service
+    name      name of the field; default: that of the service
     settings  (features, cloud) → settings of the service; default: the values that the user set, and no defaults,
               because a default that changes with Stackwright must not change every object
     """
@@ -168,7 +182,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Service:
-    """Names and models, then what it deploys, then what the rest of Stackwright asks about it.
+    """The names and models of a service, then its charts and objects, then its properties for the rest of Stackwright.
 
     service   its name in OpenStackDeployment (identity, database …)
     name      name of its object in the namespace of the cloud
@@ -183,37 +197,40 @@ class Service:
     charts: tuple[Chart, ...]
     settings: type[Settings] = Settings
     features: Features | None = None
-    # Settings that it takes from the cloud around it.
+    # Settings from the surrounding cloud.
     from_cloud: Callable[[Cloud], Values] = lambda cloud: {}
     secrets: Callable[[Context], tuple[Secret, ...]] = lambda context: ()
     keys: Callable[[Context], tuple[Keys, ...]] = lambda context: ()
     contracts: Callable[[Context], tuple[Contract, ...]] = lambda context: ()
     certificates: Callable[[Context], tuple[Certificate, ...]] = lambda context: ()
     node_labels: tuple[tuple[str, str], ...] = (CONTROL_PLANE,)  # labels of required nodes, at least one node each
-    # Label of nodes → kernel modules that make the service faster there; it runs without them.
+    # Label of nodes → kernel modules that make the service faster there; it also runs without them.
     modules: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that may use Secrets
-    # Names of the services that it requires with its settings; the cloud adds them.
+    # Names of the services that it requires with these settings; the cloud adds them.
     requires: Callable[[Any], tuple[str, ...]] | None = None
-    # Conditions from the reports of its pods about their nodes; they do not count for Ready.
+    # Conditions from its pods' reports about their nodes; they do not affect Ready.
     pod_conditions: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
-    # Where others have accounts at it: labels of the pods of its first chart that answer them, of which one is enough.
+    # If it serves accounts: labels of the pods of its first chart that serve them; one ready pod is enough.
     serves: Mapping[str, str] = field(default_factory=dict)
-    # Conditions of another controller on its object, which count for Ready if they exist and are False.
+    # Conditions that another controller sets on its object; they affect Ready if they exist and are False.
     external_conditions: tuple[str, ...] = ()
-    # Names of its stores of users' data; a store that is no longer wanted is removed only when it is empty.
+    # Names of its stores of users' data. A store that the spec no longer requests is removed only when it is empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
+    # The same by the values of its first chart, as they are in its HelmBundle.
+    deployed_backends: Callable[[Mapping[str, Any]], Iterable[str]] = lambda values: ()
     # Agents whose records it keeps until they are deleted: they are, when their nodes left the cloud.
     agents: tuple[NodeAgent, ...] = ()
+    agent_list: AgentList | None = None  # for the agents that `status` shows
     # The back end of a service with a single one; another back end does not have the data that users' servers use.
     driver: Callable[[Any], str] | None = None
-    # ConfigMap with facts from other controllers (for example URLs), and a text about missing facts; empty if none.
+    # ConfigMap with facts from other controllers, such as URLs, and a text about missing facts; empty without facts.
     facts: str = ""
     missing_facts: Callable[[Context], str] = lambda context: ""
-    presets: tuple[Preset, ...] = ()  # that have it
-    public: tuple[Public, ...] = ()  # public hosts; the first is that of its API or web page
-    logging: bool = False  # whether features.logging has its level
-    cleanup: bool = False  # whether features.database.cleanup has its schedule
+    presets: tuple[Preset, ...] = ()  # presets that include it
+    public: tuple[Public, ...] = ()  # the first is the host of its API or web page
+    logging: bool = False  # whether features.logging contains its level
+    cleanup: bool = False  # whether features.database.cleanup contains its schedule
     own_bus: bool = False  # whether features.messaging may give it a RabbitMQ of its own
     section: str = ""  # its section of an OpenStackControlPlane
     # Path in the spec of an OpenStackDeployment → accepted value → the end-to-end test that uses it: see tested.py.

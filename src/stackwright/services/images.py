@@ -35,7 +35,7 @@ def image_values(
 def images_and_tolerations(
     declared: Service, spec: Mapping[str, Any], images: Mapping[str, str]
 ) -> tuple[set[str], list[Toleration]]:
-    """Those of all pods of a service object; none if they are invalid, which the object itself reports.
+    """The images and tolerations of all pods of a service object; none if it is invalid, which its controller reports.
 
     They are equal to those in the merged values: a declaration sets no tolerations, and no images in its values.
     """

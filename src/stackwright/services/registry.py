@@ -1,10 +1,10 @@
-"""All services. A new service adds its folder, and one line here."""
+"""All services. A new service adds its folder and one line here."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-from stackwright.services.declaration import Preset, Public, Service
+from stackwright.services.declaration import AgentList, Preset, Public, Service
 
 # Folders, in the order in which services are written and shown.
 _FOLDERS = (
@@ -34,3 +34,4 @@ PRESETS: dict[Preset, tuple[str, ...]] = {
 }
 # Service → its public host.
 PUBLIC: dict[str, Public] = {declared.service: declared.public[0] for declared in SERVICES if declared.public}
+AGENT_LISTS: dict[str, AgentList] = {each.service: each.agent_list for each in SERVICES if each.agent_list}

@@ -1,7 +1,7 @@
 """Resources of containers, in the form of the charts' values.
 
-A service has the numbers of its own pods for each size. Intended clouds: single is one node for trial and tests, tiny
-about 10 compute nodes, small 50, medium 300.
+Each service has the numbers of its own pods for each size. Intended clouds: single is one node for trial and tests,
+tiny about 10 compute nodes, small 50, medium 300.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-WORKER_MEMORY = 224  # MiB; largest size of an OpenStack service's worker
+WORKER_MEMORY = 224  # MiB; maximum for one worker of an OpenStack service
 LEAST_LIMIT = 1024  # MiB; the default of the charts
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods of a service that has only an API, and workers of each."""
+    """Pods of a service that only has an API, and workers of each pod."""
 
     pods: int
     workers: int

@@ -1,7 +1,7 @@
-"""Declares which end-to-end test uses which value of a service's features.
+"""Declares which end-to-end test uses each value of a service's features.
 
-A value is used in a real cloud by the named test, or is only rendered into charts. `plan` reports the values of
-a cloud that no test uses; docs/reference/support.md lists all. A unit test compares the declarations with the API.
+The named test uses a value in a real cloud; a value without a test is only rendered into charts. `plan` reports a
+cloud's values without a test; docs/reference/support.md lists all. A unit test compares the declarations with the API.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from stackwright.api.meta import Model
 
 Value = str | bool
 RENDERED_ONLY, BROKEN = "", "does not start"
-# What `plan` says of a value that no test uses.
+# The problem that `plan` reports for a value without a test.
 PROBLEMS = {
     RENDERED_ONLY: "only rendered in tests; no test uses it in a real cloud",
     BROKEN: "does not start in this version",
 }
-ANY_OTHER = "any other"  # of a free text: each value that the declaration does not name
+ANY_OTHER = "any other"  # for free text: each value without a declaration of its own
 
 UP = "test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floating_ip"
 SMOKE = "test_smoke_passes_every_check"
@@ -27,7 +27,7 @@ WITHOUT_CEPH = "test_the_example_becomes_a_server_without_storage"
 
 
 class Alternative(Model):
-    """A part whose parent field is a choice: `features.glance.backends` is `file` or `rbd`."""
+    """A part whose presence is a choice of its parent field: `features.glance.backends` is `file` or `rbd`."""
 
 
 def switch(on: str, off: str = RENDERED_ONLY) -> dict[Value, str]:
@@ -35,10 +35,10 @@ def switch(on: str, off: str = RENDERED_ONLY) -> dict[Value, str]:
 
 
 def service(name: str, there: str = RENDERED_ONLY, away: str = RENDERED_ONLY) -> dict[Value, str]:
-    """Of `features.services`: the service, and its removal."""
+    """Tests of a service in `features.services`, and of its removal."""
     return {name: there, f"~{name}": away}
 
 
 def levels(info: str) -> dict[Value, str]:
-    """Of `features.logging`: tests use the default."""
+    """Tests of the levels in `features.logging`: all tests use the default, INFO."""
     return {"INFO": info, **dict.fromkeys(("DEBUG", "WARNING", "ERROR", "CRITICAL"), RENDERED_ONLY)}

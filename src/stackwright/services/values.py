@@ -22,9 +22,9 @@ BUILT = "built values"  # source of the values below all overrides
 
 
 class OverrideError(ValueError):
-    """An override cannot be merged with the levels below it, or is not a valid value of a configuration file.
+    """An override that cannot be merged with the levels below it, or is not a valid value of a configuration file.
 
-    source  the override level at fault;  path  path of the value in the chart's values
+    source  the invalid override level;  path  path of the value in the chart's values
     """
 
     def __init__(self, source: str, chart: str, path: str, problem: str) -> None:
@@ -33,7 +33,7 @@ class OverrideError(ValueError):
 
 
 def context_of(declared: Service, spec: Mapping[str, Any], name: str = "") -> Context | None:
-    """The context known from the spec of a service object alone; None if the spec is invalid."""
+    """The context, as far as the spec of a service object determines it; None if the spec is invalid."""
     try:
         parsed = ServiceSpec.model_validate(spec)
         settings = declared.settings.model_validate(parsed.settings)
@@ -47,13 +47,13 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
     layers: list[Mapping[str, Any]] = [chart.values(context)]
     _check(BUILT, chart, layers[0])
     if context.spec.size == "single":
-        # CPU requests are meant for shared machines; those of a whole cloud would not fit on one small machine.
+        # CPU requests are intended for shared machines; all those of a cloud would not fit on one small machine.
         layers.append({"pod": {"requests": {"cpu": "10m"}}})
-    if context.ceph_options:  # pool and user names are read at start, keys are not
+    if context.ceph_options:  # pods read names of pools and users only at start, keys at each connection
         mark = {"stackwright.dev/ceph-options": context.ceph_options}
         layers.append({"pod": {"annotations": dict.fromkeys(chart.in_ceph, mark)}})
     if context.losses and "oslo_db" in (layers[0].get("secrets") or {}):
-        # An empty database must be initialised again, and running processes still cache the content of the lost one.
+        # An empty database must be initialised again, and running processes still cache the lost content.
         layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
@@ -71,7 +71,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
 
 
 def _check(source: str, chart: Chart, values: Mapping[str, Any]) -> None:
-    """Text after a line break in an option would become a separate option or section."""
+    """Rejects line breaks: the text after one would become a separate option or section."""
     wrong = [
         path
         for where, conf in _confs(values)

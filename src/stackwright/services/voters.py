@@ -1,6 +1,6 @@
 """The voting servers of charts. Pure.
 
-They are counted in the merged values, because an override of any level may set their number.
+They are counted in the merged values, because any override level may set their number.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def field_of(chart: Chart) -> str:
 
 
 def is_voter(chart: str, component: str) -> bool:
-    """Whether the servers of a component vote; the chart may be unknown."""
+    """Whether the servers of a component vote; false for an unknown chart."""
     return chart in VOTING and VOTING[chart].voters == component
 
 
@@ -34,7 +34,7 @@ def voters_by(chart: str, values: Mapping[str, Any]) -> int:
     if chart not in VOTING:
         return 0
     count = at(values, field_of(VOTING[chart]))
-    # The chart's schema rejects values that are no integer; they change nothing.
+    # The chart's schema rejects a value that is no integer, so it has no effect.
     return int(count) if isinstance(count, int) or (isinstance(count, float) and count.is_integer()) else DEFAULT
 
 
@@ -53,7 +53,7 @@ def release_errors(
 def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tuple[ServiceSpec, int, Chart, str]]:
     """(spec and index of the override at fault, chart, error) of an updated service object.
 
-    Empty for objects that are invalid for other reasons. A changed size is reported elsewhere.
+    Empty for objects that are invalid for other reasons. Another check reports a changed size.
     """
     before, after = (context_of(declared, each.get("spec") or {}) for each in (old, new))
     if before is None or after is None:
@@ -62,7 +62,7 @@ def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tup
         try:
             counts = [voters_by(chart.name, merged_values(declared, context, chart)) for context in (before, after)]
         except ValueError:
-            continue  # an override that cannot be merged is reported elsewhere
+            continue  # another check reports overrides that cannot be merged
         problem = voter_error(*counts)
         for spec in (after.spec, before.spec):
             if problem and (index := level(spec, chart)) is not None:
@@ -71,7 +71,7 @@ def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tup
 
 
 def level(spec: ServiceSpec, chart: Chart) -> int | None:
-    """Index of the override that sets the number of voting servers or removes a lower setting; None without one."""
+    """Index of the override that sets the number of voting servers, or removes a lower setting; None without one."""
     found = [index for index, each in enumerate(spec.overrides) if _says(each.values.get(chart.name), field_of(chart))]
     return found[-1] if found else None
 

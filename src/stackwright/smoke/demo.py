@@ -1,8 +1,8 @@
 """The virtual machine `demo` of `up`: in the administrator's project, with a floating IP and an ssh key.
 
-All resources are searched by name, so a second call completes or repairs the work of the first one. A foreign server or
-key pair, which has another key, is not changed. The router precedes the server: the route to the metadata in DHCP
-depends on it.
+All resources are found by name, so a second call completes or repairs the first one. A server or key pair with another
+key is not ours and stays unchanged. The router is created before the server, because the metadata route in DHCP depends
+on it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Demo:
     clock: Clock = field(default_factory=RealClock)
 
     def ensure(self) -> tuple[str, str]:
-        """Id and floating IP of the machine, once it answers a ping and a log-in. Raises Failed with the cause."""
+        """Id and floating IP of the machine, once ping and log-in succeed. Raises Failed with the cause."""
         network = self.admin.networking
         external = network.external()
         if external is None:
@@ -88,7 +88,7 @@ class Demo:
         return compute.boot(Boot(NAME, image, compute.flavor(FLAVOR), key, port)).id
 
     def _key_pair(self) -> str:
-        """The name of ours, by which our machine is known. The administrator may have one of the usual name."""
+        """The name of our key pair, which identifies our machine. Another key pair may have the usual name."""
         public = self._public_key()
         names = (NAME, f"{NAME}-{sha256(public.encode()).hexdigest()[:8]}")
         for name in names:
@@ -111,7 +111,7 @@ class Demo:
         return "it is being deleted" if self.admin.computing.server(server) else None
 
     def _not_active(self, id_: str) -> str | None:
-        """What is missing until the machine is ACTIVE; a stopped one, as after a power failure, is started."""
+        """The cause of the wait for ACTIVE, or None. Starts a machine that is stopped, as after a power failure."""
         server = self.admin.computing.server(id_)
         if server is None:
             raise Failed("The virtual machine was deleted by another client")

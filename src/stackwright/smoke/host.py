@@ -16,7 +16,7 @@ from stackwright.smoke.icmp import PATIENCE, ping
 from stackwright.smoke.ports import Failed, Login
 
 SSH_LIMIT = 60
-# Each new machine creates its host key, so none is known; and nothing may be written to ~/.ssh.
+# Each new machine creates a new host key, so none is known; and ~/.ssh must not be changed.
 SSH_OPTIONS = (
     "BatchMode=yes",
     "IdentitiesOnly=yes",
@@ -77,7 +77,7 @@ class RealHost:
 
     def websocket(self, url: str) -> bytes:
         parts = urlsplit(url)
-        where = f"wss://{parts.netloc}"  # without the path, which holds a token
+        where = f"wss://{parts.netloc}"  # without the path, which contains a token
         try:
             with (
                 socket.create_connection((str(parts.hostname), parts.port or 443), timeout=10) as plain,
@@ -90,7 +90,7 @@ class RealHost:
 
 
 def _handshake(host: str, target: str) -> bytes:
-    """The request of a browser, with the Origin header that the proxy checks."""
+    """The request of a browser, with the Origin header, which the proxy checks."""
     key = base64.b64encode(os.urandom(16)).decode()
     lines = [
         f"GET {target} HTTP/1.1",
@@ -106,7 +106,7 @@ def _handshake(host: str, target: str) -> bytes:
 
 
 def _first_message(stream: socket.socket, where: str) -> bytes:
-    """Content of the first frame after the handshake. Frames of a server are not masked."""
+    """Content of the first frame after the handshake. Frames from a server are not masked."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += _more(stream, where)

@@ -1,4 +1,4 @@
-"""Our own ping: the program `ping` is not on every machine, and its timeouts are whole seconds."""
+"""Sends ICMP echo requests: the program `ping` is not on every machine, and its timeouts are whole seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE = 1.0
 
 
 def ping(address: str, patience: float = PATIENCE) -> bool:
-    """Send one ICMP echo request. Each has a new identifier, so that no firewall counts it to an older exchange."""
+    """Send one ICMP echo request, with a new identifier, so that no firewall assigns it to an older exchange."""
     identifier = int.from_bytes(os.urandom(2), "big")
     packet = echo(identifier)
     with _icmp_socket() as sock:

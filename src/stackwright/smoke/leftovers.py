@@ -26,7 +26,7 @@ def note() -> str:
 
 
 def is_abandoned(project: Project, alive: bool, host: str, now: float) -> bool:
-    """`alive`: whether the process in the project's note runs on this machine. Foreign projects are never abandoned."""
+    """`alive`: whether the process in the project's note runs on this machine. A project without a note is kept."""
     match = NOTE.match(project.note)
     if match is None:
         return False
@@ -58,7 +58,7 @@ def _is_alive(project: Project) -> bool:
 
 
 def remove(stage: Stage, project: Project) -> None:
-    """Delete everything in a project, and then the project. Raises Failed that names what remains."""
+    """Delete everything in a project, then the project. Raises Failed, which names the remaining resources."""
     try:
         stage.until(f"Removal of {project.name}", lambda: _pass(stage, project), LIMIT)
     except (Failed, CloudError) as error:
@@ -66,9 +66,9 @@ def remove(stage: Stage, project: Project) -> None:
 
 
 def _pass(stage: Stage, project: Project) -> str | None:
-    """Delete what can be deleted now. Returns None if nothing is left, or what it waits for."""
+    """Delete what can be deleted now. Returns the cause of a wait, or None if nothing remains."""
     found = stage.projects.leftovers(project)
-    # Servers first: the port and the image of a server are in use until it is deleted.
+    # Servers are deleted first, because they use their ports and images.
     servers = [thing for thing in found if thing.kind == "server"]
     for thing in servers or found:
         if not thing.going:

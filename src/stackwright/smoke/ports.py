@@ -15,14 +15,14 @@ PAUSE = 1.0
 
 
 class Failed(Exception):
-    """Failure of a check; the text has the observation and its probable cause."""
+    """Failure of a check; the text contains the observation and its probable cause."""
 
 
 class Host(Protocol):
     """The user's machine."""
 
     def ping(self, address: str) -> bool:
-        """Whether the address answers an echo request within a second."""
+        """Whether the address returns an echo reply within a second."""
 
     def open(self, address: str, port: int) -> bool:
         """Whether a TCP connection is accepted within a second."""
@@ -60,14 +60,14 @@ class RealClock:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Polls until nothing is missing. Raises Failed with the last cause after the limit."""
+    """Polls until the check returns None. Raises Failed with the last cause after the limit."""
 
     clock: Clock
     report: Report
 
     def until(self, what: str, missing: Callable[[], str | None], limit: float, pause: float = PAUSE) -> None:
         start = self.clock.now()
-        while (cause := _asked(missing)) is not None:
+        while (cause := _cause(missing)) is not None:
             waited = self.clock.now() - start
             self.report(cause)
             if waited > limit:
@@ -75,7 +75,7 @@ class Waiting:
             self.clock.sleep(pause)
 
 
-def _asked(missing: Callable[[], str | None]) -> str | None:
+def _cause(missing: Callable[[], str | None]) -> str | None:
     """What is missing; a passing error of an API counts as a cause to wait."""
     try:
         return missing()

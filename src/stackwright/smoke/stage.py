@@ -107,7 +107,7 @@ def console_tail(user: Tenant, server: str) -> str:
 
 
 def silent(user: Tenant, port: str) -> str:
-    """Why a machine does not answer a ping, as far as the cloud knows."""
+    """For messages: the cause if a machine does not respond to a ping, as far as the cloud reports it."""
     unwired = user.networking.unwired(port)
     return f"no response: {unwired}" if unwired else "no answer"
 

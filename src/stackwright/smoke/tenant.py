@@ -1,6 +1,6 @@
 """The operations of a user on a cloud, as Protocols; the smoke test and the demo use nothing else.
 
-Methods that create a resource by name search for that name first, so each call may be repeated and completes an
+Methods that create a resource by name search for that name first, so each call can be repeated and completes an
 interrupted one.
 """
 
@@ -15,7 +15,7 @@ from stackwright.core.openstack.agents import Agent
 
 
 class CloudError(Exception):
-    """An API call failed; `passing` if the same call may succeed soon."""
+    """An API call failed; `passing` if a repeated call may succeed soon."""
 
     def __init__(self, text: str, *, passing: bool = False) -> None:
         super().__init__(text)
@@ -59,7 +59,7 @@ class Boot:
 
 @dataclass(frozen=True)
 class Server:
-    """`fault` is the cloud's own message about the error; only administrators get `host`; `key` names its key pair."""
+    """`fault` is the cloud's own error message; only administrators get `host`; `key` names its key pair."""
 
     id: str
     status: str
@@ -80,7 +80,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Leftover:
-    """A leftover resource in a project; `going` if its deletion is in progress."""
+    """A remaining resource in a project; `going` if its deletion is in progress."""
 
     kind: str
     id: str
@@ -102,7 +102,7 @@ class Computing(Protocol):
         """The id of a flavor, created if absent; for administrators."""
 
     def keypair(self, name: str, public_key: str) -> bool:
-        """Whether the key pair of that name is of this key; creates it if absent."""
+        """Whether the key pair of that name contains this key; creates it if absent."""
 
     def find(self, name: str) -> Server | None: ...
 
@@ -177,7 +177,7 @@ class Projects(Protocol):
     def named(self, prefix: str) -> list[Project]: ...
 
     def leftovers(self, project: Project) -> list[Leftover]:
-        """The leftover resources in a possible order of deletion; the user and the project come last."""
+        """The remaining resources in a possible order of deletion; the user and the project are last."""
 
     def delete(self, thing: Leftover) -> None:
         """Delete a resource; an absent one is not an error."""

@@ -11,13 +11,13 @@ from xml.etree import ElementTree
 
 from full import FullCloud
 from harness import eventually, run
-from versions import versions
 from vms import Vms
 
 from stackwright.smoke.checks import names
 from stackwright.smoke.icmp import ping
+from tests.e2e.core.versions import versions
 
-AGAIN_LIMIT = 30  # seconds, of 3 to 8: a machine that is busy takes a multiple, and anything started anew far more
+AGAIN_LIMIT = 30  # seconds; normal are 3 to 8, a busy machine takes a multiple, and a restart of any program far more
 
 
 def test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floating_ip(
@@ -32,7 +32,7 @@ def test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floatin
 
 
 def test_a_second_up_changes_nothing_and_takes_seconds(full_cloud: FullCloud, vms: Vms) -> None:
-    full_cloud.stackwright("up", limit=600)  # brings an operator of older sources up to date
+    full_cloud.stackwright("up", limit=600)  # updates an operator of older sources
     kinds = "all,ingresses.networking.k8s.io,openstackdeployments,helmbundles,novas,neutrons,glances"
 
     def read() -> dict[str, Any]:

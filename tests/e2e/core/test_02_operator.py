@@ -1,4 +1,4 @@
-"""One command to a cloud, and the view of a user."""
+"""One command creates a cloud, and users can use it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_mariadb_is_durable_and_galera_is_on(cloud: Cloud) -> None:
 
 
 def test_a_concurrent_change_of_a_row_waits_and_does_not_fail(cloud: Cloud) -> None:
-    """OpenStack retries an error that it recognises as a deadlock, and no other."""
+    """OpenStack retries only errors that it recognises as a deadlock."""
     cloud.sql("create database meanwhile; create table meanwhile.one (n int); insert into meanwhile.one values (0)")
     try:
         with cloud.sql_session() as ask:

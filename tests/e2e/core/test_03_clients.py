@@ -54,7 +54,7 @@ def test_every_public_endpoint_is_over_tls_with_the_ca_verified(full_cloud: Full
 
 
 def handshake(name: str) -> None:
-    """As a client does it that knows no more than the authorities of this machine."""
+    """A TLS handshake of a client that trusts only the CAs of this machine."""
     with (
         socket.create_connection((name, 443), timeout=10) as plain,
         ssl.create_default_context().wrap_socket(plain, server_hostname=name),

@@ -1,4 +1,4 @@
-"""A change is planned first, and then happens exactly as planned; a wrong one is refused by name, by each way in."""
+"""A change has exactly the planned effect; a wrong one is refused with its field, by each client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_plan_shows_the_effect_of_an_override_and_apply_does_just_that(cloud: Fu
 
 
 def test_a_change_by_kubectl_is_applied_and_reverted(cloud: FullCloud) -> None:
-    """The change is that of the test above."""
+    """The same change as in the test above."""
     cloud.patch_spec({"services": None})
     cloud.wait_ready()
     assert "7200" not in cloud.keystone_option("expiration")

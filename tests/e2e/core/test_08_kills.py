@@ -1,4 +1,4 @@
-"""Processes are killed; the status names them, and they recover by themselves without data loss."""
+"""After kills of processes, the status names them, and they recover by themselves without data loss."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_killed_kubelet_and_container_runtime_restart_and_pods_continue(cloud:
     kill("containerd")
     eventually(lambda: bool(processes("kubelet") and processes("containerd")), limit=30)
     cloud.wait_ready()
-    eventually(lambda: bool(cloud.token()), limit=60, pause=1)  # kubelet may still be making itself known
+    eventually(lambda: bool(cloud.token()), limit=60, pause=1)  # kubelet may not have registered its node yet
     assert set(cloud.pods()) == before
 
 

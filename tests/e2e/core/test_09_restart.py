@@ -1,8 +1,8 @@
-"""A virtual machine keeps running and reachable while switch, routers and all else of its data path are restarted."""
+"""A virtual machine keeps running and reachable while the switch, routers and the rest of its data path restart."""
 
 from __future__ import annotations
 
-import re
+import json
 
 import pytest
 from faults.restarts import DATA_PATH, SWITCH, restart_in_turn
@@ -15,7 +15,7 @@ from stackwright.smoke.icmp import ping
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """In any state that a former test left."""
+    """Runs after any state of an earlier test."""
     full_cloud.wait_ready()
 
 
@@ -32,15 +32,20 @@ def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: 
 
 
 def test_a_tap_that_went_down_is_set_up_again(full_cloud: FullCloud, vms: Vms) -> None:
-    """As it does when vswitchd and libvirt write its flags at the same time."""
+    """A tap goes down if vswitchd and libvirt write its flags concurrently."""
     port = next(vms.sdk.network.ports(device_id=vms.demo.id))
     node = vms.server(vms.demo).compute_host
     pods = full_cloud.pods("-l", f"application={SWITCH}").values()
     switch = next(pod["metadata"]["name"] for pod in pods if pod["spec"]["nodeName"] == node)
     words = ("exec", "-n", full_cloud.namespace, switch, "-c", "vswitchd", "--")
     tap = f"tap{port.id[:11]}"
-    # The flags are read in the same command: the tap may be set up again before a ping ends.
-    shown = full_cloud.kubectl(*words, "sh", "-c", f"ip link set dev {tap} down && ip -o link show dev {tap}")
-    flags = re.search(r"<(.*?)>", shown)
-    assert flags and "UP" not in flags[1].split(","), shown
+
+    def flags(*first: str) -> list[str]:
+        """After other commands in the same shell: the tap may be set up again before the next command begins."""
+        script = " && ".join([*first, f"ip -json link show dev {tap}"])
+        (link,) = json.loads(full_cloud.kubectl(*words, "sh", "-c", script))
+        return list(link["flags"])
+
+    assert "UP" not in flags(f"ip link set dev {tap} down")
+    eventually(lambda: "UP" in flags(), limit=20)
     eventually(lambda: ping(vms.demo.floating), limit=20)

@@ -1,4 +1,4 @@
-"""Processes of the local cluster that are killed, by the name of the program; only those in its own cgroup."""
+"""Processes of the local cluster to kill, by the name of the program; only those in its own cgroup."""
 
 from __future__ import annotations
 

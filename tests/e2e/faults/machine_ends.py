@@ -1,4 +1,4 @@
-"""Ends of the machine: `down`, a power cut of its nodes, a reboot; and that one `up` brings all back."""
+"""Ends of the machine: `down`, a power cut of its nodes, a reboot; one `up` restores everything."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def power_cut(cloud: FullCloud) -> None:
 
 
 def reboot(cloud: FullCloud) -> None:
-    """No process gets a signal to end, and no kernel state remains."""
+    """A reboot: no process gets a signal before it ends, and no kernel state remains."""
     for group in (CGROUP, VM_CGROUP):
         cgroups.kill(group)
     teardown.clean(cloud.cluster)
 
 
 def brought_back(cloud: FullCloud, vms: Vms, end: Callable[[FullCloud], None]) -> None:
-    """By one `up`: the cloud, and its virtual machine."""
+    """One `up` restores the cloud and its virtual machine."""
     cloud.stackwright("up", limit=1500)
     server, project = vms.demo.id, cloud.token()["project_id"]
     end(cloud)
@@ -38,7 +38,7 @@ def brought_back(cloud: FullCloud, vms: Vms, end: Callable[[FullCloud], None]) -
     print(said)
     assert "✗" not in said
     assert "skipped" not in said
-    # At once, with no second wait: `up` claims that all of this works.
+    # Without another wait: the end of `up` promises that all of this works.
     assert cloud.token()["project_id"] == project
     assert vms.demo.id == server, "the same machine"
     assert vms.ssh(vms.demo, "hostname") == "demo"

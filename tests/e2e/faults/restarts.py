@@ -16,11 +16,11 @@ from stackwright.local.host import cgroups
 SWITCH = "openvswitch"
 DATA_PATH = {"libvirt", "nova-compute", SWITCH, "neutron-ovs-agent", "neutron-l3-agent", "neutron-dhcp-agent"}
 SWITCH_LIMIT = 30
-MOST_LOST = 3  # of all restarts but the switch's: more are not chance, though no workload is seen to lose one twice
+MOST_LOST = 3  # of all restarts but the switch's; more are not chance, although no single workload lost a ping twice
 READY_LIMIT = 300
 
 Attempt = tuple[int, float]
-"""Pings that were lost while pods were restarted, and the longest time in seconds without an answer."""
+"""Pings that were lost while pods were restarted, and the longest time in seconds without a response."""
 
 
 def machines(cloud: FullCloud) -> set[int]:
@@ -50,7 +50,7 @@ def restarted(cloud: FullCloud, workload: Workload, pinger: Pinger) -> Attempt:
     mark, start = pinger.mark(), time.monotonic()
     restart(cloud, workload)
     if workload.name == SWITCH:
-        time.sleep(SWITCH_LIMIT)  # a switch that is ready may still learn its flows
+        time.sleep(SWITCH_LIMIT)  # a ready switch may still receive its flows
     lost, gap = pinger.lost(mark), pinger.gap(mark)
     took = time.monotonic() - start
     print(f"{workload}: ready after {took:.0f} s, {lost} pings lost, longest gap {gap:.1f} s")
@@ -58,10 +58,10 @@ def restarted(cloud: FullCloud, workload: Workload, pinger: Pinger) -> Attempt:
 
 
 def outages(seen: Mapping[str, Sequence[Attempt]]) -> dict[str, list[int]]:
-    """Workload → the pings that its attempts lost, of each that lost more than chance does.
+    """Workload → lost pings of its attempts, for each workload that lost more than chance explains.
 
-    One ping is chance, if the second attempt loses none. All that lost any are named if they lost too many together.
-    The switch is judged by its gap alone. Pure.
+    One lost ping is chance if the second attempt loses none. If all workloads together lost too many, each workload
+    with a lost ping is returned. The switch is judged only by its gap. Pure.
     """
     lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items() if not name.endswith(f"/{SWITCH}")}
     all_lost = sum(map(sum, lost.values()))
@@ -70,14 +70,14 @@ def outages(seen: Mapping[str, Sequence[Attempt]]) -> dict[str, list[int]]:
 
 
 def restart_in_turn(cloud: FullCloud, vms: Vms, workloads: Iterable[Workload]) -> None:
-    """One workload after the other; nothing but the switch may lose pings, for what chance is see `outages`."""
+    """Restart one workload after the other. Only the switch may lose pings; `outages` defines what chance explains."""
     before = machines(cloud)
     assert before
     seen: dict[str, list[Attempt]] = {}
     with Pinger(vms.demo.floating) as pinger:
         for workload in workloads:
             attempts = seen[str(workload)] = [restarted(cloud, workload, pinger)]
-            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:  # a change that loses one again is its cause
+            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:  # a second loss proves the cause
                 attempts.append(restarted(cloud, workload, pinger))
         cloud.wait_ready()
     lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items()}

@@ -1,4 +1,4 @@
-"""Faults of storage: killed or stopped processes, and keys and pools that differ from those of clients."""
+"""Faults of storage: killed or stopped processes, and keys and pools that do not match those of clients."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from storage import Storage, processes
 class Daemon:
     """A program of a component's pods.
 
-    gives_up  requests in progress end in an error at a kill: Cinder's signal that a client may retry
-    often  of the pack that runs first
+    gives_up  requests in progress end in an error after a kill: Cinder's signal that a client may retry
+    often  tested in the pack that runs first
     """
 
     application: str
@@ -69,7 +69,7 @@ def full_pool(storage: Storage) -> Iterator[None]:
 
 @contextmanager
 def wrong_key(storage: Storage) -> Iterator[None]:
-    """While the provider does not send the new one."""
+    """The provider is stopped, so the new key does not reach clients."""
     with frozen(storage, PROVIDE):
         storage.ceph.renew("glance")
         yield
@@ -78,7 +78,7 @@ def wrong_key(storage: Storage) -> Iterator[None]:
 @contextmanager
 def missing_pool(storage: Storage) -> Iterator[None]:
     rename = ("ceph", "osd", "pool", "rename")
-    with frozen(storage, PROVIDE):  # it would create a new one
+    with frozen(storage, PROVIDE):  # it would create a new pool
         storage.ceph.ask(*rename, "volumes", "elsewhere")
         try:
             yield

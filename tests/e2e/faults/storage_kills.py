@@ -14,13 +14,13 @@ from openstack.exceptions import SDKException
 from storage import LIMIT, PREFIX, Storage
 
 BATCH = 10
-# Volumes requested before a kill. They are created, and observed, before the others are requested.
-# How many of the others a kill hits, which Cinder then gives up, depends on its moment.
+# Volumes requested before a kill. They are created, and observed, before the others are requested. The moment of the
+# kill decides how many of the others fail.
 LEAST_KEPT = 1
 
 
 def kill_and_ask(storage: Storage, image: Any, daemon: Daemon) -> None:
-    """Volumes are requested before and after it, alternately empty ones and clones."""
+    """Request volumes before and after the kill, alternately empty ones and clones."""
     objects, container, content = storage.sdk.object_store, f"{PREFIX}{daemon.program}", os.urandom(4096)
     objects.create_container(container)
     objects.upload_object(container, "letter", data=content)
@@ -49,12 +49,12 @@ def order(storage: Storage, image: Any, name: str) -> list[Any]:
 
 
 def forget(storage: Storage, failed: set[str]) -> None:
-    """Their owner can delete volumes that a kill left in error."""
+    """Delete volumes that a kill left in error, as their owner."""
 
     def gone() -> bool:
         left = [volume for volume in storage.blocks.volumes() if volume.id in failed]
         for volume in left:
-            if volume.status != "deleting":  # Ceph may hold one back until the killed program is forgotten
+            if volume.status != "deleting":  # Ceph may block one until the session of the killed program expires
                 storage.blocks.delete_volume(volume)
         return not left
 
@@ -64,5 +64,5 @@ def forget(storage: Storage, failed: set[str]) -> None:
 def read(storage: Storage, container: str) -> bytes:
     try:
         return bytes(storage.sdk.object_store.download_object("letter", container))
-    except SDKException as failed:  # the gateway is not back yet
+    except SDKException as failed:  # the gateway has not recovered yet
         raise AssertionError(str(failed)) from failed

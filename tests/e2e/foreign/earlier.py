@@ -1,4 +1,4 @@
-"""An earlier commit of the project, from whose operator an upgrade starts."""
+"""An earlier commit of the project, whose operator is upgraded."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 from harness import ROOT, run
 
-# Move it to the last release as soon as there is one; before that, when its code does not run with the packages of
-# requirements-dev.lock, or when many of its images differ from those of today: those are built for this pack only.
+# Replace it by the first release as soon as one exists, and by a newer commit when its code does not run with the
+# packages of requirements-dev.lock, or when many images differ from the current ones: only this pack builds them.
 COMMIT = "fda44af2bae26f35c20d7a1f0358f933db3118b2"
 
 
 def tree(folder: Path) -> Path | None:
-    """Its files, in the folder; None if the history lacks it, as in a shallow clone."""
+    """Extract its files into the folder; None if the history lacks it, as in a shallow clone."""
     archive = folder / "earlier.tar"
     done = run("git", "-C", ROOT, "archive", f"--output={archive}", COMMIT)
     if done.code:

@@ -1,4 +1,4 @@
-"""A Kubernetes cluster of somebody else, with a registry: what its administrator does with helm and kubectl."""
+"""An existing Kubernetes cluster with a registry: the steps of its administrator, with helm and kubectl."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Site:
         return done.out
 
     def install(self, version: str = VERSION) -> None:
-        """The provisioner of volumes, and the operator with only a values file."""
+        """Install the provisioner of volumes, and the operator with only a values file."""
         values = self.folder / "values.yaml"
         values.write_text(yaml.safe_dump(VALUES))
         self.cloud.kubectl("create", "namespace", OPERATOR)
@@ -86,14 +86,14 @@ class Site:
         self.helm("install", OPERATOR, self.chart, *words)
 
     def create(self, tree: Path = ROOT) -> None:
-        """The full cloud of a source tree, with images of the registry only, until its virtual machine lets in."""
+        """Create the full cloud of a source tree, with images of the registry only, up to a login on its machine."""
         cloud = self.cloud
         cloud.kubectl("apply", "--server-side", "--filename", str(tree / FULL))
         cloud.stackwright("wait", "cloud", "--timeout", "900", limit=930)
         running = cloud.get("pods", "-n", cloud.namespace)["items"]
         used = {each["image"] for pod in running for each in pod["spec"]["containers"]}
         assert used and all(image.startswith(f"{self.prefix}/") for image in used), used
-        hosts.run(Context(cloud.cluster), print)  # as the administrator's DNS
+        hosts.run(Context(cloud.cluster), print)  # replaces the administrator's DNS
         demo.run(Context(cloud.cluster), print)  # until it logs in
 
     def rename_chart(self, version: str, other: str) -> None:
@@ -104,7 +104,7 @@ class Site:
         self.helm("push", str(made / f"stackwright-{other}.tgz"), f"oci://{self.prefix}/charts", *self.login)
 
     def pull_secret(self, namespace: str, password: str = PASSWORD) -> None:
-        """As `kubectl create secret docker-registry`, without a password among the arguments."""
+        """Like `kubectl create secret docker-registry`, but without a password among the arguments."""
         words = ("create", "secret", "generic", "registry", "-n", namespace, "--type=kubernetes.io/dockerconfigjson")
         path = auth_file(self.folder / "pull.json", self.registry.host, password)
         self.cloud.kubectl(*words, f"--from-file=.dockerconfigjson={path}")

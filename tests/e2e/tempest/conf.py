@@ -1,6 +1,6 @@
 """Facts of a cloud → tempest.conf. Pure.
 
-The administrator's password is not in it: oslo.config reads it from the environment, OS_AUTH__ADMIN_PASSWORD.
+The file does not contain the administrator's password: oslo.config reads it from OS_AUTH__ADMIN_PASSWORD.
 
 All requests use the public endpoints, over verified TLS, like the cloud's users, including the ingress.
 """
@@ -12,13 +12,13 @@ from tempest.facts import Facts
 HOME = "/var/lib/tempest"
 CA = "/etc/stackwright/ca.crt"
 PREFIX = "tempest"
-"""All that Tempest makes is called so, which is how it is found again."""
+"""Prefix of all resources that Tempest creates, by which they are found."""
 USER = "stackwright"
 RESELLER = "ResellerAdmin"
-"""Whoever has this role may set quotas of accounts; the stage makes it."""
+"""Users with this role may set quotas of accounts; the stage creates it."""
 # Emulated processors are slow, and two of them share the CPUs that the cloud itself needs.
 LIMIT = 300
-# The guest has busybox. Tempest uses curl, and finds the config drive with blkid; busybox does both like this.
+# The guest has busybox. Tempest uses curl, and finds the config drive with blkid; these functions replace both.
 # A dollar is doubled for oslo.config.
 PROLOGUE = (
     "set -eu -o pipefail; PATH=$$PATH:/sbin:/usr/sbin; "
@@ -117,7 +117,7 @@ def _network(facts: Facts) -> Options:
 
 
 def _storage() -> Options:
-    """Of a cloud with volumes in Ceph and backups in its object storage."""
+    """Options for a cloud with volumes in Ceph and backups in its object storage."""
     return {
         "volume": {
             "catalog_type": "volumev3",

@@ -12,19 +12,20 @@ from pathlib import Path
 from full import FullCloud
 
 from tempest.exclusions import load, patterns
+from tempest.inventory import differences
 from tempest.stage import staged
 
-# Why tests of the smoke set may be skipped: missing features of this cloud. It has all others, so a missing
-# service or extension is no reason.
+# Accepted reasons of skipped tests: features that this cloud lacks. It has all others, so a missing service or
+# extension is not accepted.
 REASONS = (r"Less than 2 compute nodes, skipping multinode tests\.",)
-MOST_SKIPPED = 0.02  # of all: of 105 one is
+MOST_SKIPPED = 0.02  # of all; one of 105 is skipped
 SMOKE = r"\[.*\bsmoke\b.*\]"
 
 
 def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
-    """`part`: tests of the smoke set that are otherwise excluded for their duration; without it, all others.
+    """part  tests of the smoke set that are otherwise excluded for their duration; without it, all other tests
 
-    `least`: how many must pass; on one node some are skipped, only for REASONS.
+    least  number of tests that must pass; on one node some are skipped, only for REASONS
     """
     wanted = os.environ.get("TEMPEST", "")
     with staged(cloud, folder) as stage:
@@ -38,10 +39,10 @@ def run(cloud: FullCloud, folder: Path, part: str = "", least: int = 1) -> None:
         if not wanted:  # it may name tests outside the smoke set
             assert report.unexpected(REASONS) == [], report.text()
             assert len(report.of("skipped")) <= max(1, MOST_SKIPPED * len(report.results)), report.text()
-        assert stage.inventory() == before
+        assert differences(before, stage.inventory()) == []
 
 
 def keep(text: str) -> None:
-    """At the path in TEMPEST_REPORT."""
+    """Write the report to the path in TEMPEST_REPORT."""
     if path := os.environ.get("TEMPEST_REPORT"):
         Path(path).write_text(f"{text}\n")

@@ -1,6 +1,6 @@
 """exclusions.txt: tests that are left out, each below its reason. Pure.
 
-A reason that begins with `time:` is of a test that would pass, but takes too long to be in one pack with the others; it
+A reason with the prefix `time:` belongs to a test that would pass, but takes too long for one pack with the others; it
 is in another pack.
 """
 
@@ -16,7 +16,7 @@ SLOW = "time: "
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A regular expression, as stestr takes it, and why."""
+    """A regular expression in the syntax of stestr, and the reason."""
 
     pattern: str
     reason: str
@@ -53,6 +53,6 @@ def patterns(exclusions: Iterable[Exclusion], *, slow_too: bool) -> str:
 
 
 def table(exclusions: Iterable[Exclusion]) -> str:
-    """For the docs."""
+    """The table of the documentation."""
     rows = [f"| `{each.pattern}` | {each.reason} |\n" for each in exclusions]
     return "| tests | reason |\n|---|---|\n" + "".join(rows)

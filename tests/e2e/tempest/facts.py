@@ -1,4 +1,4 @@
-"""What Tempest must know of a cloud."""
+"""Properties of a cloud that Tempest needs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from stackwright.services.registry import PUBLIC
 
 @dataclass(frozen=True)
 class Facts:
-    """admin       what Keystone knows the administrator by, without the password
+    """admin       Keystone's identifiers of the administrator, without the password
     domain      of the public endpoints: https://<service>.<domain>
-    address     where those names lead
-    services    the cloud's, by the words of an OpenStackDeployment
+    address     to which those names resolve
+    services    of the cloud, by their names in an OpenStackDeployment
     extensions  of its Neutron
-    computes    how many hypervisors report
-    image, flavor, larger   ids of something small to boot, and of a flavor to resize it to
+    computes    number of hypervisors that report
+    image, flavor, larger   ids of a small image, a small flavor, and a flavor for its resize
     external, floating      id and name of the network of floating IPs
     """
 

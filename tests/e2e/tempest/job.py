@@ -14,7 +14,7 @@ NAME = "tempest"
 POD = Path(__file__).with_name("pod")
 MOUNT = "/opt/tempest"
 USER = 42480
-# Tempest waits ten seconds before it deletes a subnet, two dozen times: more tests at once than processors cost little.
+# Tempest waits ten seconds before it deletes a subnet, two dozen times, so more tests than processors run in parallel.
 CONCURRENCY = 3
 LIMIT = 2400
 

@@ -1,4 +1,4 @@
-"""The output of the pod → which tests passed, failed, were skipped, and why. Pure."""
+"""The output of the pod → passed, failed and skipped tests, with reasons. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GOOD = {"success": "passed", "xfail": "passed", "skip": "skipped"}
 
 @dataclass(frozen=True)
 class Result:
-    """text  for one that failed: its traceback and the end of its log"""
+    """text  traceback and end of the log of a failed test"""
 
     id: str
     outcome: str
@@ -43,11 +43,11 @@ class Report:
 
     @property
     def reasons(self) -> Counter[str]:
-        """Of those that were skipped."""
+        """Reasons of the skipped tests, with their numbers."""
         return Counter(result.reason for result in self.of("skipped"))
 
     def unexpected(self, allowed: Iterable[str]) -> list[str]:
-        """Reasons of skipped tests that none of these regular expressions matches whole."""
+        """Reasons of skipped tests that none of these regular expressions matches completely."""
         patterns = [re.compile(pattern) for pattern in allowed]
         return sorted(reason for reason in self.reasons if not any(each.fullmatch(reason) for each in patterns))
 

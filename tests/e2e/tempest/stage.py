@@ -24,11 +24,11 @@ from stackwright.smoke.stage import Stage as Checks
 from stackwright.smoke.tenant import Flavor, Leftover
 from tempest import conf, job
 from tempest.facts import Facts
+from tempest.inventory import Inventory
 from tempest.report import Report, parse
 
 IMAGE = "for-tempest"
 FLAVORS = (Flavor("for-tempest-1", 1, 128, 1), Flavor("for-tempest-2", 1, 160, 1))
-Inventory = dict[str, set[str]]
 
 
 @dataclass
@@ -115,13 +115,13 @@ def staged(cloud: Cloud, folder: Path) -> Iterator[Stage]:
 
 
 def sweep(cleaner: Checks) -> None:
-    """Deletes the leftovers of a killed run in its projects: Tempest's own clean-up does not see servers in them."""
+    """Deletes the leftovers of a killed run in its projects: Tempest's own clean-up does not find servers in them."""
     for project in cleaner.projects.named(f"{conf.PREFIX}-"):
         leftovers.remove(cleaner, project)
 
 
 def tempest_image(cloud: Cloud) -> str:
-    """Of the images that the operator was given."""
+    """The image of Tempest in the operator's ConfigMap."""
     data = cloud.get("configmap", "stackwright-images", "-n", "stackwright")["data"]
     return str(json.loads(data["images.json"])["tempest"])
 

@@ -62,7 +62,7 @@ class Target:
 
 
 def targets(cloud: FullCloud) -> list[Target]:
-    """All Services of the cloud that lead to a Deployment."""
+    """All Services of the cloud with a Deployment."""
     services = [s for s in cloud.get("services", "-n", cloud.namespace)["items"] if s["spec"]["clusterIP"] != "None"]
     found = []
     for deployment in cloud.get("deployments", "-n", cloud.namespace)["items"]:
@@ -80,7 +80,7 @@ def targets(cloud: FullCloud) -> list[Target]:
 
 
 class Load:
-    """Requests to all targets until the block ends; then `result` has what became of them."""
+    """Requests to all targets until the block ends; then `result` has their outcomes."""
 
     def __init__(self, cloud: FullCloud, targets: list[Target]) -> None:
         words = json.dumps([(target.workload.name, target.address, target.port, target.path) for target in targets])

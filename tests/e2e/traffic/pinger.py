@@ -10,7 +10,7 @@ from stackwright.smoke.icmp import ping
 
 PAUSE = 0.2
 PATIENCE = 2.0
-CHANCE = 1  # a busy machine sometimes loses this many; an outage loses consecutive ones
+CHANCE = 1  # lost pings of a busy machine; an outage loses consecutive ones
 
 
 class Pinger:

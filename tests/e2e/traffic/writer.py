@@ -1,4 +1,4 @@
-"""A virtual machine that writes all the time, and knows what must be read back. The guest has busybox only."""
+"""A virtual machine that writes continuously, and verifies the written data. The guest has busybox only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness import eventually
 from vms import Vm, Vms
 
 SLOTS = 64
-# Blocks of 64 KiB of noise, each flushed to the disk before it counts. Notes are kept in memory, not on a disk.
+# Blocks of 64 KiB of noise, counted after they are flushed. Records are kept in memory, not on a disk.
 SCRIPT = f"""
 n=0
 while [ ! -e stop ]; do
@@ -39,7 +39,7 @@ COUNT = "awk 'NR > 1 && $3 - last > gap {gap = $3 - last} {last = $3} END {print
 @dataclass(frozen=True)
 class Written:
     """gap  the longest time, in seconds, from one block to the next
-    lost  slots that hold something else
+    lost  slots with other content than was written
     """
 
     blocks: int

@@ -18,10 +18,10 @@ import yaml
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, INGRESS_CLASS, NAMESPACE, SECRET
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.merge import merge
-from stackwright.core.helm.records import SELECTOR, releases
+from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.forecast.costs import _restarts
 from stackwright.local import tools
 from support.paths import ROOT
@@ -65,7 +65,12 @@ async def test_the_life_of_a_release(helm: HelmCli, cluster: KubernetesCluster, 
     found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
     assert (found.revision, found.state, found.digest, found.deployed_revision) == (2, "deployed", "d2", 1)
     assert found.updated > 1_700_000_000
-    await helm.rollback(key, 1)
+    first = (namespace, record_name("demo", 1))
+    installed = manifest_digest(await cluster.get(SECRET, first))
+    with pytest.raises(TerminalError, match="is not what Helm installed as revision 1"):
+        await helm.rollback(key, 1, installed[1:])
+    await helm.rollback(key, 1, installed)
+    assert manifest_digest(await cluster.get(SECRET, first)) == installed, "although Helm wrote the record again"
     assert ((await cluster.get(CONFIGMAP, key)) or {})["data"] == {"value": "one"}
     found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
     assert (found.revision, found.digest) == (3, "d1")
@@ -101,9 +106,10 @@ async def test_a_forged_record_does_nothing_in_another_namespace(
     forged = base64.b64encode(base64.b64encode(json.dumps(record).encode())).decode()
     await cluster.patch(SECRET, key, {"data": {"release": forged}})
     before = await cluster.get(SECRET, (victim, "keystone-admin"))
+    digest = manifest_digest(await cluster.get(SECRET, key))  # of the forged record
     calls = {
         "upgrade": lambda: helm.upgrade(release(namespace, "d2", value="two")),
-        "rollback": lambda: helm.rollback((namespace, "demo"), 1),
+        "rollback": lambda: helm.rollback((namespace, "demo"), 1, digest),
         "uninstall": lambda: helm.uninstall((namespace, "demo")),
     }
     with pytest.raises(
@@ -135,7 +141,7 @@ async def test_a_value_that_becomes_an_object_of_others_changes_nothing(
     helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str,
     version: str, kind: str, own: bool, cause: str, installed: bool,
 ) -> None:  # fmt: skip
-    """The template is wrong: a value may contain several lines."""
+    """The template is wrong: it accepts a value of several lines."""
     victim = f"{namespace}-victim"
     await cluster.apply(NAMESPACE, {"metadata": {"name": victim}}, "test")
     (charts / "demo/templates/careless.yaml").write_text("# {{ .Values.note }}\n")
@@ -158,7 +164,7 @@ async def test_a_value_that_becomes_an_object_of_others_changes_nothing(
 async def test_a_value_that_becomes_a_hook_runs_nothing(
     helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str
 ) -> None:
-    """Helm keeps hooks apart from the checked manifest. The next call refuses the record with one."""
+    """Helm stores hooks separately from the checked manifest. The next call refuses a record with a hook."""
     (charts / "demo/templates/careless.yaml").write_text("# {{ .Values.note }}\n")
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil, annotations: {helm.sh/hook: pre-install}}\n"
     await helm.upgrade(release(namespace, "d1", value="one", note=f"fine\n---\n{text}"))
@@ -168,7 +174,7 @@ async def test_a_value_that_becomes_a_hook_runs_nothing(
 
 
 async def test_no_values_are_taken_from_a_record(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
-    """Helm would reuse those of the record if none are given."""
+    """Helm would reuse the values of the record if none are given."""
     await helm.upgrade(release(namespace, "d1", value="one"))
     with pytest.raises(TerminalError, match="value is needed"):
         await helm.upgrade(release(namespace, "d2"))
@@ -184,7 +190,8 @@ async def test_a_shipped_chart_with_an_object_of_the_whole_cluster(
     try:
         await made.upgrade(action)
         await made.upgrade(replace(action, digest="d2"))
-        await made.rollback(action.release, 1)
+        first = await cluster.get(SECRET, (namespace, record_name("i", 1)))
+        await made.rollback(action.release, 1, manifest_digest(first))
         await cluster.patch(
             INGRESS_CLASS, ("", namespace), {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}}
         )

@@ -1,4 +1,4 @@
-"""KubernetesCluster against a real API server: outcomes, errors in words, pages, events."""
+"""KubernetesCluster against a real API server: results, error messages, pages, events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stackwright.api.crd import crd
 from stackwright.api.kinds import CONFIGMAP, CRD, EVENT
 from stackwright.api.meta import Kind, Resource
 from stackwright.cloud.registry import RESOURCES, kind_of
-from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 
 KEYSTONE = kind_of("Keystone")
 

@@ -1,4 +1,4 @@
-"""The memory cluster answers as a real API server does: the same operations on both, compared after each one."""
+"""The memory cluster behaves as a real API server: the same operations on both, compared after each one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SERVICE
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import kind_of
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.ports import Cluster
 from stackwright.runtime.memory import MemoryCluster
 
 KEYSTONE, BUNDLE = kind_of("Keystone"), kind_of("HelmBundle")
@@ -38,7 +39,7 @@ async def do(cluster: Cluster, op: Op, namespace: str) -> Any:
 
 
 def plain(obj: Any) -> Any:
-    """The parts that must be equal: all except identities and times. Of managedFields, the manager of each field."""
+    """The parts that must be equal: without identities and times. Of managedFields, only the manager of each field."""
     if obj is None:
         return None
     shown = json.loads(json.dumps(obj))
@@ -53,7 +54,7 @@ def plain(obj: Any) -> Any:
 
 
 async def _after(cluster: Cluster, op: Op, namespace: str) -> tuple[dict[str, Any], str]:
-    """Outcome of one operation and the object after it; apart from it the error, which is worded differently."""
+    """Result of one operation with the object after it, and separately the error, whose text differs."""
     before = await cluster.get(op[1], (namespace, "x"))
     error = ""
     try:
@@ -261,7 +262,7 @@ CONTAINER = {"name": "c", "image": "i:1", "env": [{"name": "A", "value": "1"}]}
 
 
 async def test_workloads_keep_what_other_managers_own(cluster: KubernetesCluster) -> None:
-    """The server fills in built-in kinds' defaults, so only owners and given fields are compared."""
+    """The API server adds the defaults of built-in kinds, so only owners and given fields are compared."""
     labels = {"app": "x"}
 
     def deployment(containers: list[dict[str, Any]], **spec: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`stackwright images` with Debian's docker-registry, with TLS and a password: what is sent, kills, cuts, errors."""
+"""`stackwright images` with Debian's docker-registry, with TLS and a password: uploads, kills, cuts, errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from support.registry.memory import PASSWORD, USER, digest
 NAMES = ["base", "mariadb", "memcached", "pause"]
 WRITES = {"POST", "PATCH", "PUT"}
 LARGE = 24 << 20  # more than one chunk
-# The command, whose process is killed when three blobs are complete.
+# The command; its process is killed when three blobs are complete.
 DIES = """
 import itertools, os, signal
 from stackwright.adapters.registry.client import Registry
@@ -60,7 +60,7 @@ Push = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def noise(seed: int, size: int) -> bytes:
-    """A layer that compression does not shorten."""
+    """A layer that cannot be compressed."""
     return random.Random(seed).randbytes(size)
 
 
@@ -136,7 +136,7 @@ def assert_complete(server: Server) -> None:
 
 
 def assert_attached(server: Server, name: str, tag: str) -> None:
-    """Its bill of materials is found as OCI 1.1 says of registries without the API of referrers."""
+    """The bill of materials is found by the fallback of OCI 1.1 for registries without the API of referrers."""
     subject = digest(server.get(f"sw/{name}/manifests/{tag}").content)
     (listed,) = server.get(f"sw/{name}/manifests/{subject.replace(':', '-')}").json()["manifests"]
     assert listed["artifactType"] == "application/vnd.cyclonedx+json"
@@ -155,7 +155,7 @@ def test_a_second_push_sends_nothing_but_questions(server: Server, push: Push) -
     base = [
         path for path in uploads if "/sw/base/" in path
     ]  # two chunks of its layer; configuration, bill of materials
-    assert len(base) in (4, 5)  # the empty configuration of artifacts goes to any of the images
+    assert len(base) in (4, 5)  # any of the images may upload the empty configuration of artifacts
     assert {path.split("/")[3] for path in mounts} >= {"mariadb", "memcached"}
     assert len(mounts) == 2 + len(NAMES) - 1
     assert_complete(server)
@@ -167,10 +167,10 @@ def test_a_second_push_sends_nothing_but_questions(server: Server, push: Push) -
 
 
 def test_a_killed_push_continues(server: Server, push: Push, environ: dict[str, str]) -> None:
-    """Blobs that were complete are not sent again."""
+    """Complete blobs are not uploaded again."""
     words = [sys.executable, "-c", DIES, *command(server.host, *trusted(server))[1:]]
     assert subprocess.run(words, env=environ, capture_output=True, timeout=300).returncode == -signal.SIGKILL
-    server.requests()  # those in progress end
+    server.requests()  # waits for requests in progress
     folder = server.log.parent / "data/docker/registry/v2/repositories/sw"
     before = {(path.parts[-5], path.parent.name) for path in folder.glob("*/_layers/sha256/*/link")}
     assert len(before) >= 3
@@ -188,7 +188,7 @@ def test_a_killed_push_continues(server: Server, push: Push, environ: dict[str, 
 def test_images_reach_a_site_that_builds_none_in_a_file(
     server: Server, push: Push, environ: dict[str, str], tmp_path: Path
 ) -> None:
-    """Its cache has no archive."""
+    """The cache of that site has no archive."""
     file, site = tmp_path / "images.tar", {"STACKWRIGHT_CACHE": str(tmp_path / "site")}
 
     def images(*words: str, env: dict[str, str]) -> list[dict[str, object]]:
@@ -269,7 +269,7 @@ def test_a_registry_with_tls_refuses_plain_http(server: Server, push: Push) -> N
 
 @contextlib.contextmanager
 def unanswering(talks: bool) -> Iterator[tuple[int, threading.Event]]:
-    """A server that never answers, or only with interim answers. Yields its port, and the event of a connection."""
+    """A server that sends no response, or only interim ones. Yields its port, and the event of a connection."""
     asked, ended = threading.Event(), threading.Event()
 
     def serve(connection: socket.socket) -> None:
@@ -313,7 +313,7 @@ def test_an_interrupt_ends_a_push_at_once(talks: bool, cache: Path, tmp_path: Pa
 
 
 class Cutting(httpx2.HTTPTransport):
-    """The connection is cut once, before or after the registry got a request."""
+    """Ends the connection once, before or after the registry has received a request."""
 
     def __init__(self, server: Server, method: str, number: int, after: bool) -> None:
         super().__init__(verify=certificates.context(server.host, server.ca, []))
@@ -346,5 +346,5 @@ def test_an_upload_that_is_cut_continues(server: Server, tmp_path: Path, method:
     assert hashlib.sha256(server.get(f"sw/one/blobs/{blob.digest}").content).hexdigest() == blob.digest[7:]
     assert sum(advanced) == len(content)
     patches = [status for each, _, status in server.requests() if each == "PATCH"]
-    # A registry may give up an upload of which it has more than it confirmed; then it begins again.
+    # A registry may discard an upload of which it has more than it confirmed; then the upload is restarted.
     assert 4 <= patches.count(202) <= 4 + (number if method == "PATCH" and after else 0)

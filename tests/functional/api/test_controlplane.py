@@ -9,7 +9,7 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cloud.controlplane import OpenStackControlPlane
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 
 KIND = OpenStackControlPlane.KIND
 SPACE = "controlplane"

@@ -1,4 +1,4 @@
-"""The API server takes every example, with strict validation, as `kubectl apply --server-side` would send it."""
+"""The API server accepts every example, with strict validation, as `kubectl apply --server-side` would send it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def _are_there(cluster: KubernetesCluster, manifests: list[Manifest]) -> N
 
 
 def _within(given: object, stored: object) -> bool:
-    """Nothing that was written got lost; the server may have added defaults."""
+    """Whether all given fields are stored; the server may have added defaults."""
     if isinstance(given, dict):
         return isinstance(stored, dict) and all(_within(value, stored.get(key)) for key, value in given.items())
     return given == stored

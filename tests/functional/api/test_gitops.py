@@ -1,4 +1,4 @@
-"""kstatus, Argo CD and Flux say of the objects of a cloud what the operator means, by their own libraries."""
+"""The libraries of kstatus, Argo CD and Flux compute the intended state for the objects of a cloud."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_they_agree_about_each_object_in_each_phase() -> None:
     assert {each["kstatus"] for each in answers} == {"InProgress", "Current", "Failed", "Terminating"}
     for obj, said in zip(objects, answers, strict=True):
         assert said["kstatus"] == kstatus(obj), obj
-        if said["kstatus"] != "Terminating":  # Argo CD and Flux see to that themselves
+        if said["kstatus"] != "Terminating":  # Argo CD and Flux handle deletion themselves
             assert said["flux"] == said["kstatus"], obj
             assert said["argocd"] == argocd(obj), obj
 

@@ -9,7 +9,7 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.runtime import x509
 
 KIND = OpenStackDeployment.KIND

@@ -1,4 +1,4 @@
-"""The API server's validation of the kinds of infrastructure.cluster.x-k8s.io: what it accepts and rejects."""
+"""The API server's validation of the kinds of infrastructure.cluster.x-k8s.io: accepted and rejected specs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
 from stackwright.api.rules import VALIDATIONS
 from stackwright.cloud.registry import SERVER_KINDS, kind_of
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from support.infra_specs import ID, IDENTITY, MACHINE, OLDER, OTHER, RULE
 from tests.functional.api.server_cases import (
     BASES,
@@ -44,7 +44,7 @@ async def applied(cluster: KubernetesCluster, kind: Kind, namespace: str, spec: 
 
 @pytest.mark.parametrize("resource", SERVER_KINDS, ids=lambda resource: resource.KIND.kind)
 async def test_the_definition_is_accepted(cluster: KubernetesCluster, resource: type[InfraResource]) -> None:
-    """Also: what its rules cost is known to be little enough."""
+    """The API server also checks the estimated cost of its rules."""
     await cluster.apply(CRD, crd(resource), "test")
 
 
@@ -143,7 +143,7 @@ async def test_a_mutable_field_can_change(
 
 
 async def test_a_change_of_a_template_is_left_to_admission(cluster: KubernetesCluster, namespace: str) -> None:
-    """A dry run of Cluster API's topology controller must get an answer."""
+    """A dry run of Cluster API's topology controller must succeed."""
     for image, region in ((ID, "one"), (OTHER, "two")):
         identity = {**IDENTITY, "region": region}
         machine = {**MACHINE, "image": {"id": image}, "identityRef": identity}
@@ -163,7 +163,7 @@ def rules(schema: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def test_each_rule_was_seen_to_refuse() -> None:
-    """Each message at least once for each name of a field; a machine and a bastion share those of a server."""
+    """Each message occurs in a test for each name of a field; a machine and a bastion share those of a server."""
     seen = {(field.rsplit(".", 1)[-1], message) for *_, field, message in (*WRONG, *CHANGES)}
     for resource in SERVER_KINDS:
         schema = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

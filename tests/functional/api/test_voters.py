@@ -1,4 +1,4 @@
-"""Servers that vote never get fewer: the API server itself refuses it, also while the operator is away."""
+"""The number of voting servers is never reduced: the API server itself refuses it, also while the operator is down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.services.ceph.kind import Ceph
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.keystone.kind import Keystone

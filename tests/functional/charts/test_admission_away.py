@@ -15,8 +15,8 @@ from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import ADMITTED
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.runtime.webhook.certificate import CONFIGURATION
 from tests.functional.charts.test_protection import rendered
 
@@ -35,7 +35,7 @@ def configuration() -> Object:
 
 @pytest_asyncio.fixture
 async def away(cluster: KubernetesCluster) -> AsyncIterator[KubernetesCluster]:
-    """An object that lives and one that is being deleted of each kind; then the webhook, which does not answer."""
+    """For each kind, an existing object and one in deletion; then the webhook, which does not respond."""
     await cluster.apply(NAMESPACE, {"metadata": {"name": SPACE}}, "test")
     for kind in SPECS:
         for name in ("alive", "going"):
@@ -43,9 +43,9 @@ async def away(cluster: KubernetesCluster) -> AsyncIterator[KubernetesCluster]:
         await cluster.delete(kind, (SPACE, "going"))
     found = configuration()
     for hook in found["webhooks"]:
-        hook["clientConfig"] = {"url": "https://127.0.0.1:1/validate"}  # no Service leads anywhere here
+        hook["clientConfig"] = {"url": "https://127.0.0.1:1/validate"}  # this address has no server
     await cluster.apply(CONFIGURATION, found, "test")
-    async with asyncio.timeout(30):  # the API server takes a configuration into use after a moment
+    async with asyncio.timeout(30):  # the API server loads a configuration after a short delay
         for number, kind in enumerate(SPECS):
             while not await refused(cluster, kind, (SPACE, "alive"), {"metadata": {"labels": {"n": str(number)}}}):
                 number += 1
@@ -67,7 +67,7 @@ async def write(cluster: KubernetesCluster, kind: Kind, name: str, **meta: Any) 
 
 
 async def refused(cluster: KubernetesCluster, kind: Kind, key: Key, patch: Object) -> bool:
-    """Because the webhook does not answer."""
+    """Whether the API server refuses the change because the webhook does not respond."""
     try:
         await cluster.patch(kind, key, patch)
     except (TerminalError, TransientError, Conflict) as error:
@@ -99,7 +99,7 @@ async def test_an_object_in_deletion_cannot_request_anything_new(
 
 @pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
 async def test_a_client_cannot_set_a_deletion_timestamp(away: KubernetesCluster, kind: Kind) -> None:
-    """Neither of a new one nor of one that lives."""
+    """Tests a new object and an existing one."""
     with pytest.raises((TerminalError, TransientError), match="failed calling webhook"):
         await write(away, kind, "new", deletionTimestamp=NEVER)
     claim = {"metadata": {"deletionTimestamp": NEVER, "annotations": {"note": "changed"}}}
@@ -113,7 +113,7 @@ async def test_a_client_cannot_set_a_deletion_timestamp(away: KubernetesCluster,
 
 
 def test_each_webhook_admits_the_end_of_a_deletion() -> None:
-    """And together they are for all the kinds that are admitted."""
+    """The webhooks together cover all admitted kinds."""
     hooks = configuration()["webhooks"]
     assert all("not-deleting" in [condition["name"] for condition in hook["matchConditions"]] for hook in hooks)
     named = {(rule["apiGroups"][0], plural) for hook in hooks for rule in hook["rules"] for plural in rule["resources"]}

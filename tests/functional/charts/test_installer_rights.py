@@ -1,4 +1,4 @@
-"""What `stackwright doctor` asks of a user's rights, against helm and RBAC: whoever has them may install."""
+"""The rights that `stackwright doctor` checks, against helm and RBAC: they suffice for an installation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from support.paths import ROOT
 CHART = ROOT / "charts/stackwright"
 PLACE = ("stackwright", CHART, "--namespace=stackwright", "--set=images.tags.stackwright=a.test/o:1")
 RBAC = "rbac.authorization.k8s.io"
-# Those by which a user could gain rights.
+# Kinds by which a user could gain rights.
 KINDS = {f"{kind}.{RBAC}" for kind in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")} | {
     f"{kind}.admissionregistration.k8s.io" for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 }
@@ -34,7 +34,7 @@ Program = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Of an administrator of a cluster without our kinds."""
+    """The kubeconfig of an administrator of a cluster without our kinds."""
     with control_plane(tmp_path_factory.mktemp("control-plane"), limit=180) as path:
         yield path
 
@@ -67,7 +67,7 @@ def test_who_has_exactly_the_needed_rights_may_install(kubeconfig: Path, helm: P
             {
                 "exact": plain,
                 "owner": [each for right in rights for each in right.instead or [right]],
-                # Whoever may write Leases may give the rights of the chart's Role.
+                # A user who may write Leases may grant the rights of the chart's Role.
                 "poor": [
                     each
                     for each in plain
@@ -79,11 +79,11 @@ def test_who_has_exactly_the_needed_rights_may_install(kubeconfig: Path, helm: P
     installs = ("upgrade", "--install", *PLACE, "--create-namespace", "--kube-as-user=exact")
     done = helm(*installs)
     assert done.returncode == 0, done.stderr[-2000:]
-    waited = helm(*installs, "--wait", "--timeout=5s")  # nothing runs the pod
+    waited = helm(*installs, "--wait", "--timeout=5s")  # no kubelet runs the pod
     assert waited.returncode != 0 and "forbidden" not in waited.stderr.lower(), waited.stderr[-2000:]
 
     def refused(user: str) -> set[str]:
-        """Kinds of the chart's objects that the user may not create. They exist, which the API server finds later."""
+        """Kinds of the chart's objects that the user may not create. RBAC is checked before their existence."""
         done = kubectl("create", "--dry-run=server", "--filename=-", f"--as={user}", stdin=rendered)
         lines = [
             line for line in done.stderr.splitlines() if line.startswith("Error") and "(AlreadyExists)" not in line

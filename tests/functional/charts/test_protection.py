@@ -21,7 +21,7 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.local.tools import binary
 from support.paths import ROOT
 
@@ -68,7 +68,7 @@ async def make(cluster: KubernetesCluster, name: str, size: str, space: str = SP
 async def refused(
     cluster: KubernetesCluster, name: str, kind: Kind = OpenStackDeployment.KIND, space: str = SPACE
 ) -> str:
-    """The message of a refused deletion; empty when it was accepted."""
+    """The message of a refused deletion; empty if it is accepted."""
     try:
         await cluster.delete(kind, (space, name))
     except (TerminalError, TransientError, Conflict) as error:
@@ -79,7 +79,7 @@ async def refused(
 async def first_refusal(
     made: Callable[[], Awaitable[None]], deleted: Callable[[], Awaitable[str]], seconds: float = 30
 ) -> str:
-    """The API server takes a policy into use after a moment."""
+    """Retry the deletion, because the API server loads a policy after a short delay."""
     async with asyncio.timeout(seconds):
         while True:
             await made()
@@ -104,7 +104,7 @@ async def test_a_cloud_above_size_single_is_protected_by_default(policy: Kuberne
 
 
 def control_plane(**sections: Any) -> dict[str, Any]:
-    """One with a single server of all; `sections` replace those of the same name."""
+    """A control plane with a single server of each service; `sections` replace those of the same name."""
     documents = yaml.safe_load_all((CHART.parents[1] / "examples/control-plane.yaml").read_text())
     found: dict[str, Any] = next(each for each in documents if each["kind"] == "OpenStackControlPlane")
     meta = {"name": "plane", "namespace": SPACE}
@@ -155,7 +155,7 @@ async def test_a_control_plane_with_several_replicas_is_protected(
 
 
 def test_all_replicas_of_a_control_plane_count() -> None:
-    """Each field `replicas` of the kind that may be more than one is a path in the policy."""
+    """The policy contains the path of each field `replicas` that may be more than one."""
     known = set(re.findall(r"spec\.([\w.]+)\.replicas", (CHART / "templates/protection.yaml").read_text()))
 
     def paths(schema: dict[str, Any], at: str = "") -> Iterator[str]:
@@ -172,7 +172,7 @@ async def test_the_namespace_of_a_protected_cloud_is_protected_too(policy: Kuber
     space = ""
 
     async def make_it() -> None:
-        nonlocal space  # one that was deleted before the policy was in use is deleted permanently
+        nonlocal space  # a namespace that was deleted before the policy was in use cannot be used again
         space = f"kept-{uuid.uuid4().hex[:8]}"
         await policy.apply(NAMESPACE, {"metadata": {"name": space}}, "test")
         await make(policy, "cloud", "small", space)
@@ -183,7 +183,7 @@ async def test_the_namespace_of_a_protected_cloud_is_protected_too(policy: Kuber
     message = await first_refusal(make_it, gone)
     assert f"the cloud {space}/cloud is protected" in message
     await make(policy, "cloud", "small", space, **{NOTE: "false"})
-    async with asyncio.timeout(30):  # the API server looks at its own cache of clouds
+    async with asyncio.timeout(30):  # the API server uses its own cache of clouds
         while await gone():
             await asyncio.sleep(0.3)
 

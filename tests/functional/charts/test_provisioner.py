@@ -74,7 +74,7 @@ async def program(argv: list[str], log: Path) -> AsyncIterator[subprocess.Popen[
 
 @pytest_asyncio.fixture
 async def binder(kubeconfig: str, tmp_path: Path) -> AsyncIterator[None]:
-    """Kubernetes' own controllers of volumes; a cluster that was given has them."""
+    """Kubernetes' own controllers of volumes; an existing cluster already has them."""
     if os.environ.get("STACKWRIGHT_TEST_KUBECONFIG"):
         yield
         return

@@ -1,6 +1,6 @@
-"""The operator's chart with the real helm and a real API server: from a registry, over a former chart, uninstalled.
+"""The operator's chart with the real helm and a real API server: from a registry, over an earlier chart, uninstalled.
 
-Nothing runs the pods; the kinds are what these tests are about.
+No kubelet runs the pods; these tests check the kinds.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def ctx(tmp_path: Path) -> Iterator[Context]:
 
 @pytest.fixture
 def helm(ctx: Context, tmp_path: Path) -> Call:
-    """Helm of a user without Stackwright."""
+    """Helm as a user runs it, without Stackwright."""
 
     def call(*words: str | Path) -> str:
         argv = [str(tools.binary("helm")), *map(str, words)]
@@ -127,7 +127,7 @@ def test_the_chart_of_a_registry_needs_no_values_and_its_kinds_outlive_it(
 
 @pytest.fixture
 def former(tmp_path: Path) -> Path:
-    """A chart as versions before had it: its kinds in the folder crds/, one of them with other fields than now."""
+    """A chart of earlier versions: its kinds are in the folder crds/, and one of them has other fields."""
     folder = tmp_path / "former"
     shutil.copytree(CHART, folder)
     (folder / "files/crds").rename(folder / "crds")
@@ -137,7 +137,7 @@ def former(tmp_path: Path) -> Path:
     spec(kind)["gone"] = {"type": "string"}
     del spec(kind)[NEW]
     path.write_text(yaml.safe_dump(kind))
-    (folder / "crds" / f"{OTHER}.yaml").unlink()  # a kind that it did not have
+    (folder / "crds" / f"{OTHER}.yaml").unlink()  # a kind that it lacks
     return folder
 
 
@@ -145,7 +145,7 @@ NEW = min(spec(yaml.safe_load((CHART / f"files/crds/{CHANGED}.yaml").read_text()
 
 
 def by_kubectl(ctx: Context, helm: Call, tmp_path: Path) -> None:
-    """As docs/howto/install.md says."""
+    """Take over the kinds by the commands of docs/howto/install.md."""
     path, only = tmp_path / "kinds.yaml", ("--show-only", "templates/crds.yaml")
     path.write_text(
         helm("template", "stackwright", CHART, *only, f"--kube-version={KUBERNETES}", "--set=images.tags.stackwright=x")
@@ -157,7 +157,7 @@ def by_kubectl(ctx: Context, helm: Call, tmp_path: Path) -> None:
 
 
 def by_up(ctx: Context, helm: Call, tmp_path: Path) -> None:
-    """A kind of another release is left to it."""
+    """Take over the kinds as `up` does; a kind of another release is not changed."""
     nova = (operator.CRDS, "novas.stackwright.dev")
     charts.kubectl(ctx, "label", *nova, "app.kubernetes.io/managed-by=Helm")
     charts.kubectl(ctx, "annotate", *nova, "meta.helm.sh/release-name=other")

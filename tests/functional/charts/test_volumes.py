@@ -14,10 +14,11 @@ from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import DEPLOYMENT, EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.merge import merge
-from stackwright.core.helm.records import SELECTOR, releases
+from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases
 from stackwright.core.plan import GrowClaim, HelmUpgrade
-from stackwright.core.ports import Ports, TerminalError, absent
+from stackwright.core.ports import Ports, absent
 from stackwright.local import tools
 from stackwright.runtime.cycle.execute import execute
 from support.paths import ROOT
@@ -28,7 +29,7 @@ CLAIM = "glance-images"
 
 @pytest_asyncio.fixture
 async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
-    """With a StorageClass of its name, whose volumes can be expanded."""
+    """A namespace with a StorageClass of its name, whose volumes can be expanded."""
     name = f"v-{uuid.uuid4().hex[:10]}"
     await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
     storage = {"metadata": {"name": name}, "provisioner": "example.org/disks", "allowVolumeExpansion": True}
@@ -48,7 +49,7 @@ async def size(cluster: KubernetesCluster, namespace: str) -> str:
 async def test_another_class_fails_no_upgrade(
     cluster: KubernetesCluster, namespace: str, kubeconfig: str, first: str
 ) -> None:
-    """first: of the release; if none, Kubernetes gives the claim its default."""
+    """first  class of the release; if empty, Kubernetes gives the claim its default"""
     helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
     owner = {"metadata": {"namespace": namespace, "name": "glance"}}
 
@@ -60,7 +61,7 @@ async def test_another_class_fails_no_upgrade(
         await upgrade(namespace if first else None)
         claim = await cluster.get(PVC, (namespace, CLAIM))
         assert claim
-        given = claim["spec"].get("storageClassName")  # of the cluster's default, where it has one
+        given = claim["spec"].get("storageClassName")  # the cluster's default class, if it has one
         if given is None:
             given = namespace
             await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"storageClassName": given}})
@@ -80,7 +81,7 @@ async def test_a_cloud_without_a_file_store_keeps_its_claim_until_it_is_deleted(
     owner = {"metadata": {"namespace": namespace, "name": "glance"}}
 
     async def upgrade(store: str) -> Any:
-        """The volume of the pods."""
+        """Upgrade the release, and return the volume of the pods."""
         values = merge(VALUES, {"volume": {"store": store}})
         await helm.upgrade(HelmUpgrade((namespace, "glance"), "glance", "", values, store, owner))
         deployment = await cluster.get(DEPLOYMENT, (namespace, "glance-api"))
@@ -156,8 +157,9 @@ async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
         await upgrade("5Gi")
         await grow("5Gi")
         assert await size(cluster, namespace) == "20Gi", "never smaller"
+        first = await cluster.get(SECRET, (namespace, record_name("glance", 1)))
         with pytest.raises(TerminalError, match="can not be less than"):
-            await helm.rollback((namespace, "glance"), 1)
+            await helm.rollback((namespace, "glance"), 1, manifest_digest(first))
         record = releases(await cluster.list(SECRET, namespace, SELECTOR))["glance"]
         assert (record.revision, record.state, record.digest) == (4, "failed", "10Gi")
         assert "can not be less than" in record.cause

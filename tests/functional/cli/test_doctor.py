@@ -1,4 +1,4 @@
-"""`stackwright doctor` against a real API server, without nodes: what it reads, and what it asks."""
+"""`stackwright doctor` against a real API server, without nodes: its reads and its reviews of rights."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def doctor(kubeconfig: str, *words: str) -> tuple[int, dict[str, dict[str,
 
 
 async def test_a_cluster_without_anything_lacks_it_all(kubeconfig: str, cluster: KubernetesCluster) -> None:
-    for left in await cluster.list(STORAGE_CLASS):  # by other tests on this server
+    for left in await cluster.list(STORAGE_CLASS):  # of other tests on this server
         await cluster.delete(STORAGE_CLASS, key_of(left))
     code, found = await doctor(kubeconfig)
     assert code == 1

@@ -39,7 +39,7 @@ def test_an_unresponsive_api_server_is_reported_in_a_sentence(tmp_path: Path) ->
 
 
 def test_it_imports_nothing_that_only_the_operator_needs() -> None:
-    """It runs on every node, so its memory counts."""
+    """It runs on every node, so its memory matters."""
     heavy = {"openstack", "keystoneauth1", "pymysql", "cryptography"}
     code = f"import stackwright.main, sys; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""A rollback on a real API server: one spec or the other, with any owner of its fields and a kill at any time."""
+"""A rollback on a real API server gives one spec or the other, with any field owner and a kill at any time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.cli.manifests.load import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from support.faults import Crash, FaultyCluster
@@ -53,7 +53,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, namespace: str,
 
 
 async def test_a_rejection_changes_no_field_of_any_manager(cluster: KubernetesCluster, namespace: str) -> None:
-    """Neither at once, nor in the next apply of the former manifest."""
+    """The rejection has no effect now, and none in the next apply of the earlier manifest."""
     meta: dict[str, Any] = {"namespace": namespace, "name": "cloud"}
     theirs = {"features": {"services": ["block-storage"]}}
     await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)

@@ -87,7 +87,7 @@ def test_a_websocket_stays_open_and_carries_both_ways(world: World) -> None:
         sock.sendall("\r\n".join(["GET /?token=secret HTTP/1.1", *lines, "Sec-WebSocket-Version: 13", "", ""]).encode())
         answer = http.client.HTTPResponse(sock)
         answer.begin()
-        answer.close()  # its own hold of the connection
+        answer.close()  # releases its reference to the connection
         assert (answer.status, answer.headers["Sec-WebSocket-Accept"]) == (101, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
         for frame in (b"\x81\x05hello", b"\x82" + bytes(1000)):
             sock.sendall(frame)
@@ -114,7 +114,7 @@ def test_an_upload_passes_through_without_being_kept(world: World, expect: dict[
 
 
 def test_slow_requests_occupy_no_pod(world: World) -> None:
-    """More of them than any pod has workers; another client's request gets a response at once."""
+    """More requests than any pod has workers; a request of another client gets an immediate response."""
     with contextlib.ExitStack() as stack:
         for _ in range(64):
             sock = stack.enter_context(world.connect(KEYSTONE))
@@ -125,16 +125,16 @@ def test_slow_requests_occupy_no_pod(world: World) -> None:
         assert world.get(KEYSTONE)[0] == 200
         assert time.monotonic() - begun < 1
         log = (world.folder / "ingress.log").read_text()
-    assert "/v3/auth/tokens" not in log  # which is written when a request ends
+    assert "/v3/auth/tokens" not in log  # the log has a line when a request ends
 
 
 def test_connections_take_little_memory(world: World) -> None:
-    """Each with the headers that take the most, and without an end of them."""
+    """Each connection has the headers that need the most memory, and never ends them."""
     lines = b"".join(bytes((97 + i // 676, 97 + i // 26 % 26, 97 + i % 26)) + b":\r\n" for i in range(3000))
     with contextlib.ExitStack() as stack:
         for _ in range(400):
             sock = stack.enter_context(world.connect(KEYSTONE))
-            with contextlib.suppress(OSError):  # the oldest are closed
+            with contextlib.suppress(OSError):  # the ingress closes the oldest connections
                 sock.sendall(f"GET / HTTP/1.1\r\nHost: {KEYSTONE}\r\n".encode() + lines)
         assert world.get(KEYSTONE)[0] == 200
     assert world.memory() < LIMIT

@@ -1,4 +1,4 @@
-"""The world of the ingress: pods (an HTTP server of this process), objects that name them, and clients."""
+"""The world of the ingress: pods (an HTTP server of this process), objects that refer to them, and clients."""
 
 from __future__ import annotations
 
@@ -148,12 +148,12 @@ class World:
         return self.request("GET", host, path, **more)
 
     def memory(self) -> float:
-        """The most that the ingress ever had, in MiB."""
+        """Peak memory of the ingress, in MiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
     def until(self, what: Callable[[], bool], limit: float = LIMIT) -> float:
-        """Waits; returns the duration."""
+        """Wait for a condition. Returns the duration."""
         begun = time.monotonic()
         while not what():
             assert time.monotonic() - begun < limit, (self.folder / "ingress.log").read_text()[-3000:]

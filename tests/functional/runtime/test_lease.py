@@ -23,11 +23,11 @@ from stackwright.api.kinds import LEASE
 from stackwright.runtime.lease.record import NAME
 
 PROGRAM = str(Path(sys.executable).with_name("stackwright"))
-PATIENCE = 300.0  # a process starts in 2.5 s of CPU time, of which a busy machine may give it a hundredth
+PATIENCE = 300.0  # a process needs 2.5 s of CPU time to start, and may get a hundredth of a busy machine
 
 
 class Operator:
-    """A process of `stackwright operator` as in a pod of that name, or in another one."""
+    """A process of `stackwright operator`, as in a pod of that name or of the name `pod`."""
 
     def __init__(self, name: str, kubeconfig: str, namespace: str, folder: Path, *more: str, pod: str = "") -> None:
         with socket.socket() as free:
@@ -42,7 +42,7 @@ class Operator:
             self.process = subprocess.Popen(argv, stdout=log, stderr=log, env=environment)
 
     async def ask(self, path: str) -> tuple[int, dict[str, Any]] | None:
-        """Code and content of a response; None without one."""
+        """Code and content of a response; None without a response."""
         with contextlib.suppress(aiohttp.ClientError):
             async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{self.port}{path}") as found:
                 return found.status, json.loads(await found.text())
@@ -63,7 +63,7 @@ class Operator:
 async def two(
     kubeconfig: str, cluster: KubernetesCluster, namespace: str, tmp_path: Path
 ) -> AsyncIterator[tuple[Operator, Operator]]:
-    """The holder of the Lease, and one that waits."""
+    """The holder of the Lease, and an operator that waits for it."""
     await cluster.create(LEASE, {"metadata": {"namespace": namespace, "name": NAME}}, "test")
     one = Operator("one", kubeconfig, namespace, tmp_path)
     operators = [one]
@@ -129,7 +129,7 @@ async def test_an_operator_that_was_stopped_for_long_ends_when_it_continues(
 async def test_an_operator_that_ends_releases_the_lease(
     two: tuple[Operator, Operator], cluster: KubernetesCluster, namespace: str
 ) -> None:
-    """And one that waits ends when it is asked to, and leaves the Lease as it is."""
+    """A waiting operator also ends on SIGTERM, and does not change the Lease."""
     one, other = two
     other.process.terminate()
     assert await other.exit_code() == 0, str(other)
@@ -142,7 +142,7 @@ async def test_an_operator_that_ends_releases_the_lease(
 async def test_the_last_container_of_a_pod_to_end_releases_the_lease(
     kubeconfig: str, cluster: KubernetesCluster, namespace: str, tmp_path: Path
 ) -> None:
-    """As with `controllers.mode: split`: each container runs some controllers, and all share a file."""
+    """With `controllers.mode: split`, each container runs some controllers, and all share a lock file."""
     await cluster.create(LEASE, {"metadata": {"namespace": namespace, "name": NAME}}, "test")
     more = ("--pod=p", f"--lease-lock={tmp_path / 'lock'}")
     operators = [

@@ -1,4 +1,4 @@
-"""An operator that manages some namespaces only: its rights, by the rules of its chart, and what its process does."""
+"""An operator that manages only some namespaces: its rights, by the rules of its chart, and its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a watch is interrupted until the API server answers 410, deletions of the meantime are noticed at once."""
+"""After an interrupted watch to which the API server responds with 410, missed deletions are detected immediately."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 from support.control_plane import control_plane
 
-# The apiserver watches etcd directly, and compacts it all the time: a resource version is too old within seconds.
+# The API server watches etcd directly, and compacts it continuously: a resource version is too old within seconds.
 FLAGS = ("--watch-cache=false", "--etcd-compaction-interval=1s")
 PATIENCE = 60.0  # far below the 600 s of the resync
 
@@ -39,7 +39,7 @@ class Seen:
 
 
 class Proxy:
-    """Between the watches and the apiserver, so that a test can cut them off."""
+    """A proxy between the watches and the API server, by which a test ends their connections."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -94,7 +94,7 @@ async def until(what: Any) -> None:
 
 
 async def is_too_old(cluster: KubernetesCluster, version: str) -> bool:
-    """Whether the apiserver answers a watch from this version with 410."""
+    """Whether the API server responds to a watch from this version with 410."""
     params = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "1"}
     response = await cluster._client._client.get("/api/v1/nodes", params=params)
     return '"code":410' in response.text

@@ -29,7 +29,7 @@ async def annotate(world: World, kind: str, name: str, text: str | None) -> None
 async def test_a_paused_cloud_is_unchanged_and_applies_the_change_when_resumed():
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
-    assert world.ready()  # nothing waits: ready objects stay ready
+    assert world.ready()  # ready objects stay ready without a wait
     assert find(world.osdpl, "Paused")["status"] == "True"
     calls, before = len(world.helm.calls), world.state()["objects"].keys()
     world.cloud(services=DEBUG, features={"services": ["~coordination"]})
@@ -112,7 +112,7 @@ async def test_a_new_owner_of_the_same_name_pauses_no_object_of_the_old_one():
 
 
 async def test_a_paused_object_is_reconciled_again():
-    """An operator of several containers does not see in all of them that a cloud is resumed."""
+    """If the operator has several containers, not all of them observe the resume."""
     world = await ready_world()
     plan = held(
         cloud.controller(Settings(images={}, charts={})),

@@ -1,4 +1,4 @@
-"""The specs of a cloud are kept, and a cloud that gets an earlier one is as it was."""
+"""The specs of a cloud are stored, and a rollback to an earlier spec restores the cloud."""
 
 import json
 

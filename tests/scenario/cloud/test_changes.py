@@ -1,4 +1,4 @@
-"""A running cloud is changed: services come and go, features, sizes, names, and its deletion."""
+"""Changes of a running cloud: services are added and removed, features, sizes, names, and its deletion."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import RESOURCES
+from stackwright.core.errors import TerminalError
 from stackwright.core.objects import secret_data
-from stackwright.core.ports import TerminalError
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.memcached.kind import Memcached

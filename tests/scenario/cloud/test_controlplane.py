@@ -1,4 +1,4 @@
-"""The second entry: an OpenStackControlPlane from nothing to Ready, its pause, its rival, its end."""
+"""The second kind of cloud: an OpenStackControlPlane from nothing to Ready, its pause, a second cloud, its deletion."""
 
 from copy import deepcopy
 
@@ -10,9 +10,9 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.controlplane import STAGE, OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import SERVICE_KINDS
+from stackwright.core.errors import TerminalError
 from stackwright.core.kubernetes import precache
 from stackwright.core.objects import secret_data
-from stackwright.core.ports import TerminalError
 from tests.scenario.world import NAMESPACE, World, assert_only_accounts_are_looked_at
 
 pytestmark = pytest.mark.looptime
@@ -152,7 +152,7 @@ async def test_a_removed_section_removes_its_service(world):
 
 
 async def test_fewer_databases_are_reported_by_field_and_the_update_is_not_applied(world):
-    """For objects that admission did not reject."""
+    """Such an object may exist if admission did not check it."""
     written(world)
     await world.settle()
     before, calls = world.state()["objects"], len(world.helm.calls)

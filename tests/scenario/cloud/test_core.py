@@ -1,4 +1,4 @@
-"""The whole core cloud: all services from nothing to Ready, its cost, and adding and removing a service."""
+"""The full core cloud: all services from nothing to Ready, its cost, and adding and removing a service."""
 
 import json
 from dataclasses import replace
@@ -63,9 +63,10 @@ async def test_a_second_reconcile_of_the_whole_cloud_writes_nothing():
 
 async def test_the_cost_of_the_whole_cloud():
     world, _ = await built_world(whole=True)
-    # Ceilings, not figures: a change that makes the operator write more must be noticed.
-    assert len(world.reconciles) <= 780
-    assert world.writes <= 570
+    # Ceilings, not figures: a change that makes the operator write more must be noticed. Each HelmBundle names its
+    # releases in its status before Helm runs.
+    assert len(world.reconciles) <= 790
+    assert world.writes <= 585
     assert [verb for verb, _ in world.helm.calls] == ["upgrade"] * 15
     assert (len(world.sql.calls), len(world.broker.calls), len(world.identity.calls)) == (6, 5, 4)
 

@@ -1,4 +1,4 @@
-"""Providers that serve with only some of their pods, such as two of three MariaDB servers: accounts still work."""
+"""Providers of which only some pods are ready, such as two of three MariaDB servers: accounts still work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SERVERS, APIS = "mariadb-server", "keystone-api"
 
 
 def away(world: World, kind: Kind, name: str, *indexes: int) -> None:
-    """The pods of these numbers are not ready, as after the loss of their nodes; the others are."""
+    """Make these pods unready, as after the loss of their nodes, and the others ready."""
     obj = world.get(kind, name)
     assert obj is not None
     count = obj["spec"]["replicas"]
@@ -59,7 +59,7 @@ def the(world: World, kind: Kind, name: str) -> Object:
     return obj
 
 
-@pytest.mark.parametrize("index", [0, 2])  # the primary, and another one
+@pytest.mark.parametrize("index", [0, 2])  # the primary, and another server
 async def test_accounts_are_created_changed_and_removed_while_two_of_three_servers_serve(index: int) -> None:
     world = await ready_world(**THREE)
     away(world, STATEFULSET, SERVERS, index)

@@ -1,4 +1,4 @@
-"""A cloud from nothing to Ready, and what an unchanged one costs."""
+"""A cloud from nothing to Ready, and the number of reconciles and writes of an unchanged one."""
 
 from collections import Counter
 
@@ -51,9 +51,10 @@ async def test_a_fresh_cloud_costs_no_more_reconciles_and_writes_than_it_has_to(
     world = World()
     world.cloud()
     await world.settle()
-    # Ceilings, not figures: a change that makes the operator write more must be noticed.
-    assert len(world.reconciles) <= 270
-    assert world.writes <= 145
+    # Ceilings, not figures: a change that makes the operator write more must be noticed. Each HelmBundle names its
+    # releases in its status before Helm runs.
+    assert len(world.reconciles) <= 285
+    assert world.writes <= 150
     assert len(world.helm.calls) == 5
     assert len(world.sql.calls) == 1
 
@@ -94,7 +95,7 @@ async def test_a_late_watch_does_not_change_the_result():
 
 
 async def test_a_late_watch_causes_no_repeated_reconciles_of_a_release():
-    """The rest of a delay, however short, takes time to pass."""
+    """Even a very short remaining delay must elapse."""
     world = World(latency=0.05)
     world.cloud()
     await world.settle()

@@ -1,4 +1,4 @@
-"""Certificates as text in the spec of a cloud: they reach the ingress by a Secret, and nothing else holds them."""
+"""Certificates as text in the spec of a cloud reach the ingress by a Secret, and no other object contains them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NOW = 1_700_000_000.0
 
 
 def given(name: str = "it.just.works") -> dict[str, str]:
-    """As in a manifest of an existing cloud."""
+    """Certificates as in a manifest of an existing cloud."""
     issuer = made.authority(f"authority of {name}", NOW)
     issued, _ = made.issue(issuer, (f"*.{name}",), (), NOW)
     return {"ca_cert": issuer["ca.crt"], "api_cert": issued["tls.crt"] + issuer["ca.crt"], "api_key": issued["tls.key"]}
@@ -63,7 +63,7 @@ def leaks(text: str, *certificates: dict[str, str]) -> list[str]:
 
 
 def everything(world: World) -> str:
-    """All that others than Secrets hold, but for the spec in which a user wrote it; with Events and Helm's values."""
+    """Text of everything outside Secrets: objects without the spec that a user wrote, Events, and Helm's values."""
     kept = []
     for (kind, _), obj in world.cluster._objects.items():
         if kind == OpenStackDeployment.KIND:
@@ -110,7 +110,7 @@ async def test_another_certificate_is_served_at_once_and_the_old_one_is_deleted(
 
 
 async def test_a_certificate_of_a_rejected_update_is_not_used_either() -> None:
-    """No service takes anything of it: servers of the database would lose their majority."""
+    """No service applies a part of the update, which would cost the database its majority."""
 
     def with_servers(count: int, certificate: dict[str, str]) -> dict[str, Any]:
         servers = {"database": {"mariadb": {"values": {"pod": {"replicas": {"server": count}}}}}}

@@ -9,7 +9,7 @@ import pytest
 
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
 from support.faults import Crash
@@ -48,7 +48,7 @@ async def test_lost_accounts_are_recreated_on_a_schedule(provider: str) -> None:
 
 @each_provider
 async def test_a_password_that_was_changed_at_the_provider_is_set_again(provider: str) -> None:
-    """Services cannot log in, although all names exist."""
+    """Services cannot log in, although all accounts exist."""
     world = await ready_world(whole=True)
     before = dict(accounts(world, provider))
     accounts(world, provider).update(dict.fromkeys(before, "of somebody else"))
@@ -59,7 +59,7 @@ async def test_a_password_that_was_changed_at_the_provider_is_set_again(provider
 
 
 def counted(world: World, provider: str) -> list[Any]:
-    """Queries to a provider from now on."""
+    """Record the queries to a provider from now on."""
     port, asked = getattr(world, provider), []
     works = port.missing
 
@@ -139,7 +139,7 @@ async def test_a_restarted_provider_is_checked_at_the_start(provider: str) -> No
 
 @each_provider
 async def test_a_provider_that_responds_only_after_it_is_ready_is_checked_again_soon(provider: str) -> None:
-    """It came up again with its data lost, or whole; an answer long after that would be one in a cloud at rest."""
+    """It restarts with or without its data. Without a prompt retry, the next check would be that of a cloud at rest."""
     world = await ready_world(whole=True)
     await world.stop()
     before, kind = lose(world, provider), PROVIDERS[provider][0]
@@ -222,7 +222,7 @@ def databases_lost(world: World) -> None:
 
 
 async def test_a_lost_database_is_filled_again_and_its_users_restart() -> None:
-    """Its accounts come back, but it is empty: db-sync and bootstrap have to run, and agents to register again."""
+    """The accounts are recreated, but the database is empty: db-sync and bootstrap run, and agents register again."""
     world = await ready_world(whole=True)
     jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
     assert len(jobs) >= 4
@@ -276,7 +276,7 @@ CHANGES = [by_another_version, with_other_rights, with_a_new_password]
 @pytest.mark.parametrize("lost", [True, False])
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_loss_counts_even_if_the_account_changes_at_that_time(change: Any, lost: bool) -> None:
-    """E.g. the operator is upgraded over a cloud that has lost its data: it would fill no database."""
+    """For example, an upgraded operator finds a cloud that has lost its data: it would fill no database."""
     world = await ready_world()
     jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
     await world.stop()
@@ -292,7 +292,7 @@ async def test_a_loss_counts_even_if_the_account_changes_at_that_time(change: An
 
 
 async def test_a_changed_account_is_not_recreated_before_its_loss_is_checked() -> None:
-    """Else a provider that fails at just that time would hide the loss."""
+    """Otherwise a provider that fails at that moment would hide the loss."""
     world = await ready_world()
     await world.stop()
     for made in world.cluster.all(DatabaseAccount.KIND):
@@ -336,7 +336,7 @@ async def test_another_provider_of_the_same_name_has_no_accounts_of_the_former()
 
 @each_provider
 async def test_an_account_that_stays_missing_is_not_recreated_without_end(provider: str) -> None:
-    """A provider accepts it and does not store it, or a proxy hides it."""
+    """A provider may accept an account without storing it, or a proxy may hide it."""
     world = await ready_world(whole=True)
     port = getattr(world, provider)
 

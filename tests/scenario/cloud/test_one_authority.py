@@ -23,7 +23,7 @@ async def whole_cloud():
 
 
 async def certificates(world):
-    """Name of each certificate of the cloud, and of its CA → the trusted CA, and the certificate."""
+    """Name of each certificate of the cloud and of its CA → the trusted CA, and the certificate."""
     found = [(each["metadata"]["name"], secret_data(each)) for each in await world.cluster.list(SECRET, NAMESPACE)]
     return {name: (data["ca.crt"], data.get("tls.crt")) for name, data in found if "ca.crt" in data}
 
@@ -33,7 +33,7 @@ def trusted(found):
 
 
 def forget(world, *names):
-    """Certificates as an earlier version created them."""
+    """Remove the notes of CAs from these certificates, as earlier versions created them."""
     for name in names:
         obj = world.get(SECRET, name)
         notes = {note: text for note, text in obj["metadata"]["annotations"].items() if note != AUTHORITY}
@@ -82,7 +82,7 @@ async def test_one_of_two_cas_of_an_earlier_version_remains():
 
 
 async def test_a_release_that_is_not_ready_keeps_no_certificate_of_another_authority():
-    """Its pods run, after it was rolled back."""
+    """The release runs pods after a rollback."""
     world = await whole_cloud()
     world.kubelet.broken["nova-compute"] = UNREADY
     debug = {"conf": {"nova": {"DEFAULT": {"debug": True}}}}
@@ -118,7 +118,7 @@ async def at_rest(world):
 
 
 async def test_a_note_does_not_replace_a_ca_without_its_key():
-    """An earlier version noted no CA; the first reconcile of this version may only add the notes."""
+    """An earlier version recorded no CA; the first reconcile of this version may only add the notes."""
     world = await whole_cloud()
     before = await certificates(world)
     await world.stop()

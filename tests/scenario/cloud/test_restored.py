@@ -1,4 +1,4 @@
-"""Kubernetes' etcd is restored from a snapshot under a running operator: versions of objects start again, lower."""
+"""Kubernetes' etcd is restored from a snapshot under a running operator: object versions restart at a lower number."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_the_operator_follows_the_restored_state() -> None:
 
 @pytest.mark.parametrize("listed", [True, False])
 async def test_changes_after_the_restoration_are_followed(listed: bool) -> None:
-    """Also of objects with names known before it, at versions that occur only later now."""
+    """Includes objects whose names were known before the restore, at versions that occur again only now."""
     world = await restored()
     if listed:
         await world.run(700)

@@ -61,7 +61,7 @@ async def test_an_external_ceph_is_awaited_by_name_and_gets_the_credentials_of_i
     assert urls["public"] == "https://rgw.example.org/swift/v1/AUTH_%(project_id)s"
     handed_back = secret_data(world.cluster.peek(SECRET, (SHARED, GATEWAY_CREDENTIALS)) or {})
     assert handed_back == {}, "without an ingress there is no certificate to hand over"
-    # Gone with the cloud.
+    # The object is deleted with the cloud.
     world.cluster.remove(OpenStackDeployment.KIND, (NAMESPACE, "cloud"))
     await world.settle(patience=1)
     assert world.cluster.peek(CONFIGMAP, (SHARED, REQUESTS)) is None

@@ -1,4 +1,4 @@
-"""What happens around the cloud: nodes, pods, the primary of the database, keys that grow old, Secrets of users."""
+"""Changes around the cloud: nodes, pods, the primary of the database, keys that expire, Secrets of users."""
 
 import asyncio
 import itertools
@@ -8,15 +8,15 @@ import pytest
 from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import FINALIZER, secret_data
-from stackwright.core.ports import TransientError
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
 from tests.scenario.world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
 pytestmark = pytest.mark.looptime
 DAY = 24 * 3600.0
-# Keystone takes a token for its life and two days more (allow_expired_window).
+# Keystone accepts a token for its lifetime and two more days (allow_expired_window).
 WINDOW = TOKEN_EXPIRATION + 2 * DAY
 
 
@@ -160,7 +160,7 @@ async def test_keys_rotate_for_days_and_no_token_outlives_its_key():
         primary = before[max(before, key=int)]
         assert after[max(after, key=int)] == before["0"], "what was staged is primary now"
         assert len(after) <= MAX_ACTIVE_KEYS
-        # The last token of this primary was issued at the moment of the rotation.
+        # The last token of this primary was issued at the time of the rotation.
         alive = [keys for when, keys in history if turned <= when < turned + WINDOW - 5]
         assert all(primary in keys.values() for keys in alive)
 

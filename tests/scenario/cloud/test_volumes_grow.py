@@ -9,8 +9,8 @@ import pytest
 
 from stackwright.api.kinds import PVC, STORAGE_CLASS
 from stackwright.core.conditions import find
+from stackwright.core.errors import TerminalError
 from stackwright.core.plan import Object
-from stackwright.core.ports import TerminalError
 from stackwright.services.mariadb.kind import MariaDB
 from tests.scenario.world import NAMESPACE, World, ready_world
 
@@ -19,7 +19,7 @@ NAMES = ("mysql-data-mariadb-server-0", "mysql-data-mariadb-server-1")
 
 
 def claim(name: str, size: str = "5Gi", application: str = "mariadb", phase: str = "Bound", **spec: Any) -> Object:
-    """As the StatefulSet controller creates them."""
+    """A claim as the StatefulSet controller creates it."""
     labels = {"application": application, "component": "server"}
     asked = {"storageClassName": "cloud", "resources": {"requests": {"storage": size}}, **spec}
     status = {"phase": phase, **({"capacity": {"storage": size}} if phase == "Bound" else {})}
@@ -31,7 +31,7 @@ def storage_class(**more: Any) -> Object:
 
 
 async def cloud(storage: Object, *claims: Object) -> World:
-    """A small cloud that runs, with its claims, and then has the size `tiny`."""
+    """A small cloud that runs, with its claims, and then gets the size `tiny`."""
     world = await ready_world()
     await world.stop()
     world.cluster.put(STORAGE_CLASS, storage)
@@ -56,7 +56,7 @@ def sizes(world: World) -> dict[str, str]:
 
 
 def resized(world: World, name: str, **status: Any) -> None:
-    """The work of the driver."""
+    """Resize the volume, as the driver does."""
     obj = copy.deepcopy(world.cluster.peek(PVC, (NAMESPACE, name)))
     obj["status"] |= status or {"capacity": dict(obj["spec"]["resources"]["requests"])}
     world.cluster.put(PVC, obj)

@@ -11,7 +11,7 @@ from stackwright.services.keystone.kind import Keystone
 from tests.scenario.world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
 pytestmark = pytest.mark.looptime
-# Chart → its service, the component that votes, and a workload of it.
+# Chart → its service, the voting component, and a workload of it.
 VOTING = {
     "etcd": ("coordination", "server", "etcd-server"),
     "mariadb": ("database", "server", "mariadb-server"),
@@ -71,7 +71,7 @@ async def test_an_upgrade_of_as_many_servers_that_vote_is_rolled_back(chart: str
 
 
 async def test_changes_after_an_unready_growth_are_not_rolled_back_either() -> None:
-    """Also with an operator that was restarted in between, and one whose former version did not count."""
+    """The same with an operator that was restarted in between, and one whose earlier version did not count voters."""
     world = await ready_world(features=FEATURES)
     world.kubelet.broken["etcd-server"] = UNREADY
     world.cloud(features=FEATURES, services=values("etcd", 3))
@@ -116,7 +116,7 @@ LOWERED = [
 
 @pytest.mark.parametrize(("change", "told"), LOWERED)
 async def test_an_admitted_update_to_fewer_servers_is_not_applied_partially(change: dict[str, Any], told: str) -> None:
-    """Where the webhook is off or away: no service takes the rest of the update, and all go on as they are."""
+    """If the webhook is disabled or down: no service applies the rest of the update, and all keep running unchanged."""
     world = await ready_world(size="tiny", features=FEATURES)
     before, calls = world.state()["objects"], len(world.helm.calls)
     audit = {"logging": {"cadf": {"enabled": True}}}
@@ -187,7 +187,7 @@ async def test_an_admitted_update_of_a_helmbundle_is_not_applied_partially_eithe
 
 
 def forget(world: World) -> None:
-    """Leaves the HelmBundle as an earlier version did, which did not count voters."""
+    """Change the HelmBundle to that of an earlier version, which did not count voters."""
     mine = world.get(HelmBundle.KIND, "mine")
     assert mine is not None
     mine["status"]["releaseStatuses"]["b"].pop("readyVoters")
@@ -246,7 +246,7 @@ async def test_a_release_that_moves_while_nothing_is_applied_is_uninstalled_wher
 
 
 async def test_manually_added_servers_block_only_an_update() -> None:
-    """They may be members as well."""
+    """Manually added servers may be members of the cluster, too."""
     world = await ready_world(features=FEATURES)
     server = world.get(STATEFULSET, "etcd-server")
     assert server is not None

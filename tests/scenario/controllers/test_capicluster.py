@@ -153,7 +153,7 @@ async def test_zones_are_failure_domains() -> None:
 
 async def test_at_rest_nothing_is_written() -> None:
     world = await guarded()
-    await world.run(120)  # the server notices the address that its bastion was given
+    await world.run(120)  # the server gets the address that was assigned to its bastion
     writes, calls = len(world.cluster.writes), len(world.clouds.calls)
     await world.run(900)
     assert (len(world.cluster.writes), len(world.clouds.calls)) == (writes, calls)
@@ -188,7 +188,7 @@ async def test_the_default_rules_permit_kubernetes_only() -> None:
 async def test_rules_of_the_user_are_added_changed_and_removed() -> None:
     def groups(port: int) -> Object:
         cni = {"name": "cni", "direction": "ingress", "protocol": "tcp", "portRangeMin": port, "portRangeMax": port}
-        # The second one permits nothing new: Neutron stores no rule twice.
+        # The second rule adds nothing: Neutron stores no rule twice.
         twice = {"name": "api", "direction": "ingress", "protocol": "tcp", "portRangeMin": 6443, "portRangeMax": 6443}
         return {
             "clusterNodesSecurityGroupRules": [{**cni, "remoteManagedGroups": ["controlplane", "worker", "bastion"]}],
@@ -211,7 +211,7 @@ async def test_rules_of_the_user_are_added_changed_and_removed() -> None:
 
 
 async def test_a_rule_that_equals_another_in_other_notation_is_no_duplicate() -> None:
-    """Neutron stores none twice: the removal of a rule from the spec must not delete an equal one."""
+    """Neutron stores equal rules once: the removal of a rule from the spec must not delete an equal one."""
     usual = (await made(managedSecurityGroups={})).rules("controlplane")
     ports = {"direction": "ingress", "portRangeMin": 6443, "portRangeMax": 6443}
     written = [("tcp", "0.0.0.0/0"), ("6", "0.0.0.0/0"), ("6", None), ("udp", None), ("17", "0.0.0.0/0")]
@@ -245,7 +245,7 @@ async def test_a_rule_removed_by_others_is_recreated() -> None:
     assert world.told()[0] == "Ready"
 
 
-# What changes.
+# Changes.
 
 
 async def test_name_servers_can_change() -> None:
@@ -525,11 +525,11 @@ async def test_a_foreign_server_with_the_name_of_the_bastion_is_not_changed() ->
     assert world.get(SERVERS, "c-bastion")
 
 
-# The end.
+# Deletion.
 
 
 async def empty(world: Clusters) -> None:
-    """Nothing is left, neither here nor there."""
+    """Nothing remains in Kubernetes and in OpenStack."""
     assert world.there() == []
     assert not world.get(CLUSTERS, "c")
     assert not world.get(SERVERS, "c-bastion")

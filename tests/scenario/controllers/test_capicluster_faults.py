@@ -47,7 +47,7 @@ async def guarded(**spec: Any) -> Clusters:
 
 
 async def manned(**spec: Any) -> Clusters:
-    """With a machine besides, to which the address of the API leads."""
+    """The same with a machine of the control plane, to which the API's address is assigned."""
     world = await guarded(**spec)
     world.machine(control_plane=True)
     await world.ready(MACHINES, "m")
@@ -60,7 +60,7 @@ def leave(world: Clusters) -> None:
 
 
 async def empty(world: Clusters) -> None:
-    """Nothing is left, neither here nor there."""
+    """Nothing remains in Kubernetes and in OpenStack."""
     await world.run(30)
     assert world.there() == []
     assert not any(world.names(kind) for kind in (CLUSTERS, MACHINES, SERVERS))
@@ -85,7 +85,7 @@ async def once(world: Clusters) -> None:
 
 
 async def fail_at_each(world: Clusters, places: Iterable[str], trouble: TransientCloudError) -> None:
-    """Each place fails for some minutes, which the cluster reports without a hot loop; then none does."""
+    """Each of these requests fails for some minutes, which the cluster reports without a hot loop; then none fails."""
     for where in places:
         world.clouds.fail = {where: trouble}
         await world.run(60)

@@ -1,4 +1,4 @@
-"""Lists of a cloud that lack existing resources: until that is confirmed, nothing is reported lost or recreated."""
+"""Lists of a cloud without existing resources: until a second list confirms it, none is reported lost or recreated."""
 
 from __future__ import annotations
 

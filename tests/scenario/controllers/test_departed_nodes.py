@@ -1,4 +1,4 @@
-"""Nodes that leave a cloud permanently: their agents are forgotten, once nothing uses them."""
+"""Nodes that are removed from a cloud permanently: their agents are deleted, once they are unused."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.service.agents import RARELY
 from stackwright.core.conditions import find
+from stackwright.core.errors import TransientError
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import Object
-from stackwright.core.ports import TransientError
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Outside, Request
 from stackwright.runtime.memory import MemoryContents
@@ -30,7 +30,7 @@ EVERY = {COMPUTE, *NETWORK}
 
 
 async def world_of_two() -> World:
-    """A whole cloud on two nodes."""
+    """A full cloud on two nodes."""
     world = await ready_world(whole=True)
     world.node("node-2", EVERY_ROLE)
     await world.settle()
@@ -88,7 +88,7 @@ async def test_the_agents_of_a_deleted_node_are_forgotten() -> None:
 
 
 async def test_a_node_that_returns_and_leaves_again_is_forgotten_again() -> None:
-    """Before the result of the first time is out of date."""
+    """The second removal occurs before the result of the first one expires."""
     world = await world_of_two()
     for times in 1, 2, 3:
         leave(world)

@@ -1,4 +1,4 @@
-"""Pools of floating IPs: claims are served, given back, and never share; servers with an address from a pool."""
+"""Pools of floating IPs: claims are served and released, and never share an address; servers with a pool's address."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def test_of_two_claims_with_one_address_the_one_whose_server_has_it_keeps_
     world.claim("a-older", "q")
     await world.run(30)
     theirs, own = world.get(ADDRESS, "a-older") or {}, world.get(ADDRESS, "web-floating-ip-address") or {}
-    world.delete(ADDRESS, "web-floating-ip-address")  # it is recreated and therefore the younger one
+    world.delete(ADDRESS, "web-floating-ip-address")  # it is recreated and therefore younger
     meta = {name: own["metadata"][name] for name in ("name", "namespace", "labels", "annotations", "ownerReferences")}
     world.cluster.put(ADDRESS, {"metadata": meta, "spec": own["spec"]})
     world.cluster.put(ADDRESS, {**theirs, "spec": {**theirs["spec"], "address": ip}})
@@ -397,7 +397,7 @@ async def test_without_cluster_api_a_server_reports_the_missing_kinds() -> None:
 
 @pytest.mark.parametrize("leaves", [False, True])
 async def test_an_address_without_a_reference_to_its_claim_is_released(leaves: bool) -> None:
-    """Kubernetes removes references to owners that are gone from objects which have another owner."""
+    """Kubernetes removes references to deleted owners from objects with another owner."""
     world = await pools(reclaimPolicy="Delete")
     world.claim("a")
     await world.run(30)

@@ -128,7 +128,7 @@ async def test_the_credentials_are_those_of_the_machine_or_else_of_the_cluster()
     ("own", "region"), [(None, ""), ({**IDENTITY, "name": "own"}, ""), ({**IDENTITY, "region": "own"}, "own")]
 )
 async def test_the_region_in_the_provider_id_is_that_of_the_machines_own_credentials(own: Any, region: str) -> None:
-    """As Cluster API Provider OpenStack builds it, in any region of the cluster."""
+    """The format is that of Cluster API Provider OpenStack, in any region of the cluster."""
     world = await clusters(identityRef={**IDENTITY, "region": "two"})
     world.machine("m", **({"identityRef": own} if own else {}))
     await world.ready(MACHINES, "m")
@@ -137,7 +137,7 @@ async def test_the_region_in_the_provider_id_is_that_of_the_machines_own_credent
 
 @pytest.mark.parametrize("prefix", ["openstack://", "openstack:///", "openstack://two/", "openstack://other/"])
 async def test_a_provider_id_with_another_region_is_kept_and_is_the_same_server(prefix: str) -> None:
-    """For example of a machine that Cluster API Provider OpenStack, or an earlier version, created."""
+    """For example, Cluster API Provider OpenStack or an earlier version may have created the machine."""
     world = await clusters(identityRef={**IDENTITY, "region": "two"})
     world.machine("m")
     await world.ready(MACHINES, "m")
@@ -181,7 +181,7 @@ async def test_at_rest_nothing_is_written() -> None:
     assert len(world.cluster.writes) == writes
 
 
-# Its wait.
+# Waiting.
 
 
 async def test_a_machine_waits_for_its_cluster_and_reports_its_wait() -> None:
@@ -286,7 +286,7 @@ def top(world: Clusters, name: str = "top", **spec: Any) -> None:
 
 
 def owned(world: Clusters, **spec: Any) -> None:
-    """As Cluster API does: a Machine, which owns the OpenStackMachine."""
+    """Create a Machine that owns the OpenStackMachine, as Cluster API does."""
     before = world.get(MACHINE, "owner") or {"metadata": {"name": "owner", "namespace": NAMESPACE}}
     found = world.cluster.put(MACHINE, {**before, "spec": spec})
     reference = {"kind": "Machine", "name": "owner", "uid": found["metadata"]["uid"]}
@@ -418,7 +418,7 @@ async def test_the_zone_that_its_machine_names_is_the_failure_domain_of_its_stat
     assert world.status(MACHINES, "m")["failureDomain"] == "az1"
 
 
-# What becomes of it.
+# Later states.
 
 
 @pytest.mark.parametrize(("state", "reason"), [("ERROR", "InstanceStateError"), ("SHUTOFF", "InstanceNotRunning")])
@@ -507,7 +507,7 @@ async def test_many_machines_are_created_and_deleted() -> None:
     assert world.told()[0] == "Ready"
 
 
-# The end.
+# Deletion.
 
 
 async def test_a_machine_is_deleted_with_its_server_and_reports_its_wait() -> None:

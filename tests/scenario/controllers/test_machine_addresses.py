@@ -1,4 +1,4 @@
-"""Addresses of machines: those inside, and those by which the outside reaches them, as soon as they are attached."""
+"""Addresses of machines: internal ones, and external ones as soon as they are attached."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def outside(world: Clusters, name: str) -> list[str]:
 
 
 async def test_the_api_address_is_listed_by_the_machine_that_has_it() -> None:
-    """Nova does not report it yet."""
+    """Nova does not report the address yet."""
     world = Clusters()
     world.make()
     await world.ready()

@@ -1,4 +1,4 @@
-"""Controllers through the real port to OpenStack, with its lists that are old or lack a type."""
+"""Controllers through the real port to OpenStack, with lists that are outdated or lack a type."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ __all__ = [
     "test_an_address_attached_elsewhere_outlives_its_claim",
 ]
 pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
-SLOW = 10.0  # seconds that a whole list of servers takes, if lists are slow
+SLOW = 10.0  # seconds until a complete list of servers, if lists are slow
 POLICIES = pytest.mark.parametrize("policy", ["Never", "Always"])
 
 
@@ -102,7 +102,7 @@ async def test_a_repeated_rejection_is_retried_with_backoff_and_its_cause_is_rep
 async def test_an_overloaded_nova_gets_few_whole_lists_and_creations(
     monkeypatch: pytest.MonkeyPatch, count: int, creations: int
 ) -> None:
-    """Each creation ends in a 504, so a whole list must prove that the server does not exist."""
+    """Each creation ends in a 504, so a complete list must prove that the server does not exist."""
     world, lists = await refused(monkeypatch, count, "create server")
     calls, writes = len(world.clouds.calls), len(world.cluster.writes)
     for _ in range(300):
@@ -130,7 +130,7 @@ async def test_refused_ports_cost_no_lists_of_servers(monkeypatch: pytest.Monkey
 
 
 class SlowLists:
-    """Makes whole lists of servers slow, and counts them. They fail with `error`."""
+    """Delays complete lists of servers, and counts them. They fail with `error`."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.whole, self._fetch = 0, Connection.fetch
@@ -155,7 +155,7 @@ class SlowLists:
 
 
 async def refused(monkeypatch: pytest.MonkeyPatch, count: int, request: str) -> tuple[Servers, SlowLists]:
-    """A server is well, and these requests of so many others have failed for two minutes."""
+    """One server is ready, and these requests of `count` others have failed for two minutes."""
     world = Servers()
     world.server("first")
     await world.run(60)
@@ -168,7 +168,7 @@ async def refused(monkeypatch: pytest.MonkeyPatch, count: int, request: str) -> 
     return world, lists
 
 
-# What others did since the last list.
+# Changes by other clients since the last list.
 
 
 @pytest.mark.parametrize("before", [5, 70])
@@ -203,7 +203,7 @@ async def create_another_without_response(world: Servers, seconds: float) -> Non
 async def test_a_clock_that_differs_from_novas_causes_no_duplicate_and_no_delay(
     real_port: RealPort, ahead: float
 ) -> None:
-    """The server is created by a request that seemed to fail, and appears in a list of changes."""
+    """The server is created by a request without a response, and appears in a list of changes."""
     real_port.clock.ahead = ahead
     world = Servers()
     world.server("first")
@@ -217,7 +217,7 @@ async def test_a_clock_that_differs_from_novas_causes_no_duplicate_and_no_delay(
 async def test_a_gateway_whose_clock_is_ahead_makes_no_server_twice(
     real_port: RealPort, issued: float | None, ahead: float
 ) -> None:
-    """It writes the header Date in place of Nova, so lists of changes may begin too late."""
+    """The gateway writes the header Date in place of Nova, so lists of changes may begin too late."""
     real_port.state = CloudState({"compute": NOVA + ahead}, issued)
     world = Servers()
     world.server("first")
@@ -227,7 +227,7 @@ async def test_a_gateway_whose_clock_is_ahead_makes_no_server_twice(
 
 
 async def test_a_slow_whole_list_makes_no_server_twice(real_port: RealPort, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the whole list shows the server of the request that seemed to fail."""
+    """Only the complete list contains the server of the request without a response."""
     real_port.state = CloudState({"compute": NOVA + 3600}, None)
     world = Servers()
     world.server("first")
@@ -239,7 +239,7 @@ async def test_a_slow_whole_list_makes_no_server_twice(real_port: RealPort, monk
 
 @pytest.mark.parametrize("ahead", [30.0, 600.0])
 async def test_a_server_that_changed_in_the_future_makes_no_server_twice(real_port: RealPort, ahead: float) -> None:
-    """The clock of one of Nova's conductors was ahead, and is right again."""
+    """The clock of one of Nova's conductors was ahead, and is correct again."""
     world = Servers()
     world.server("first")
     await world.run(60)
@@ -252,7 +252,7 @@ async def test_a_server_that_changed_in_the_future_makes_no_server_twice(real_po
 async def test_servers_that_were_deleted_long_ago_are_not_listed_again_and_again(
     real_port: RealPort, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Nova tells of deleted servers for months; whoever tests in the project of an old server leaves very many."""
+    """Nova lists deleted servers for months; a project with an old server and many tests has very many of them."""
     world = await made()
     await world.run(300)
     real_port.connection.deleted(300)
@@ -267,7 +267,7 @@ async def test_servers_that_were_deleted_long_ago_are_not_listed_again_and_again
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
-    """How many servers each list has; one with more than `most` is refused."""
+    """Record the length of each list of servers; a list of more than `most` is refused."""
     counts: list[int] = []
     fetch = Connection.fetch
 
@@ -283,7 +283,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, most: int) -> list[int]:
     return counts
 
 
-# A gateway that takes request ids away.
+# A gateway that removes request ids.
 
 
 @pytest.mark.parametrize("how", ["form of OpenStack", "form of the gateway"])
@@ -302,7 +302,7 @@ async def test_behind_a_gateway_that_takes_request_ids_away_servers_are_made_and
 
 
 def answers_without_ids(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
-    """Each list has an HTTP response without a request id, and so has each 404."""
+    """Each list and each 404 is an HTTP response without a request id."""
     fetch, single = Connection.fetch, Connection.single
 
     def listed(self: Connection, what: str, since: str = "") -> list[CloudResource]:
@@ -323,7 +323,7 @@ def answers_without_ids(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
 
 
 def send(connection: Connection, what: str, status: int, body: Any) -> None:
-    """A request of the adapter, with this answer."""
+    """Send a request of the adapter, which gets this response."""
     response = Response()
     response.status_code, response._content = status, json.dumps(body).encode()
     response.headers["Content-Type"] = "application/json"
@@ -333,11 +333,11 @@ def send(connection: Connection, what: str, status: int, body: Any) -> None:
     request(connection, service, "GET", "/")  # type: ignore[arg-type]
 
 
-# What `plan` and the question of `apply` see: a new process, which changes nothing.
+# Forecasts of `plan` and `apply`: a new process, which changes nothing.
 
 
 async def foreseen(world: World, real_port: RealPort) -> tuple[list[str], list[str], dict[str, str]]:
-    """What would be done, what of it is a loss, and what would not get ready."""
+    """The steps of the forecast, its losses, and the objects that would not become ready."""
     outside = Outside(None, real_port.to(world.clouds))
     found, stuck = await forecast(world.cluster, SETTINGS, Request(NAMESPACE), world.clock.now(), outside)
     return [f"{each.does} {each.what}" for each in found], losses(found), stuck
@@ -387,7 +387,7 @@ async def test_a_bastion_and_its_address_are_lost_where_it_is_switched_off(
 
 
 async def test_a_plan_waits_once_for_all_that_may_be_gone(real_port: RealPort) -> None:
-    """A second request confirms each resource that is not there; of 200 machines it took a quarter of an hour."""
+    """A second request confirms the absence of each resource; one after the other, 200 machines took 15 minutes."""
     world = Servers()
     for number in range(10):
         world.server(f"web{number}", rootVolume={"sizeGiB": 1})

@@ -39,7 +39,7 @@ async def test_volumes_and_trunks_are_created_before_the_server_and_deleted_with
 
 
 async def test_a_users_copy_of_a_servers_volume_outlives_the_server() -> None:
-    """Its metadata may be copied, too, and our mark in it."""
+    """The copy may also contain the server's metadata, and with it the mark."""
     world = await made(**WHOLE)
     await world.run(600)
     root = next(thing for thing in world.clouds.all("volume") if thing.name == "web-root")
@@ -57,7 +57,7 @@ async def test_a_users_copy_of_a_servers_volume_outlives_the_server() -> None:
 
 
 async def test_volumes_of_unknown_origin_are_reported_and_kept() -> None:
-    """As of a release that wrote no ids into them, without its status, and with a restored backup."""
+    """The volumes are from a release that wrote no ids into them; a backup restored the object without its status."""
     world = await made(**WHOLE)
     await world.stop()
     world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})

@@ -27,7 +27,7 @@ async def whole() -> Servers:
 
 
 async def gone(world: Servers) -> None:
-    """Neither here nor there."""
+    """Nothing remains in Kubernetes and in OpenStack."""
     assert world.there() == []
     assert not world.get()
 
@@ -37,7 +37,7 @@ def left_behind(world: Servers) -> str:
     return told
 
 
-# The waits of a server.
+# Waiting.
 
 
 async def test_a_volume_that_cinder_cannot_create_is_reported_and_checked_again() -> None:
@@ -189,7 +189,7 @@ async def test_a_recreation_survives_a_kill_at_every_write(what: str) -> None:
     await killed_everywhere(start, lose, end)
 
 
-# The sources for its resources: first the record, then the marks.
+# Sources of its resources: first the record, then the marks.
 
 
 async def test_without_its_record_all_is_found_by_its_marks() -> None:

@@ -11,7 +11,8 @@ import pytest
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.api.kinds import PV, PVC, STORAGE_CLASS
 from stackwright.controllers.volume import Place, controllers
-from stackwright.core.ports import Directories, Ports, TransientError, absent
+from stackwright.core.errors import TransientError
+from stackwright.core.ports import Directories, Ports, absent
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, SeededEntropy
 from stackwright.runtime.queue import KeyedQueue
@@ -28,7 +29,7 @@ KEY = ("openstack", "data")
 
 
 class _Mortal(Runtime):
-    """A Crash ends it, as the death of the process would."""
+    """A runtime that a Crash ends, like the kill of the process."""
 
     def ends(self, error):
         return isinstance(error, Crash) or super().ends(error)
@@ -49,7 +50,7 @@ class FaultyDirectories:
 
 
 class World:
-    """A cluster with one claim, one node's directory, and a provisioner that may be killed and started again."""
+    """A cluster with one claim, one node's directory, and a provisioner that may be killed and restarted."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -94,7 +95,7 @@ class World:
         return _Mortal(controllers(place, made), ports, CachedReader(store, cluster), store, KeyedQueue())
 
     async def run(self, fuse: Fuse, node: str = "node-1") -> None:
-        """One life of the provisioner: load all, work until nothing is left to do. Raises Crash."""
+        """Run the provisioner once: load all objects, and work until nothing remains to do. Raises Crash."""
         loop = self.runtime(fuse, node)
         self.cluster.subscribe(lambda event, kind, obj: loop.on_event(event == "DELETED", kind, obj))
         await loop.load()
@@ -106,7 +107,7 @@ class World:
                 loop.queue.done(item)
 
     def bind(self) -> None:
-        """What Kubernetes does: bind claim and volume."""
+        """Bind claim and volume, as Kubernetes does."""
         volume, claim = self.volume(), self.cluster.peek(PVC, KEY)
         assert volume
         assert claim
@@ -115,7 +116,7 @@ class World:
         self.cluster.put(PVC, {**claim, "status": {"phase": "Bound"}})
 
     def release(self) -> None:
-        """The claim is deleted, the volume remains."""
+        """Delete the claim; the volume remains."""
         self.cluster.remove(PVC, KEY)
         volume = self.volume()
         assert volume
@@ -123,7 +124,7 @@ class World:
 
 
 async def killed_at_each_write(prepare: Callable[[], Awaitable[World]], done: Callable[[World], bool]) -> int:
-    """Crash before and after the n-th write for all n, start again, and look; the number of writes."""
+    """Crash before and after the n-th write for all n, restart, and check. Returns the number of writes."""
     for crash_at in range(1, 100):
         for after in (False, True):
             world, fuse = await prepare(), Fuse(crash_at, after)

@@ -1,4 +1,4 @@
-"""Each rule of kinds in an OpenStack that no API server checked: reported with its message, and nothing is created.
+"""Specs that violate a rule and that no API server checked: reported with the rule's message; nothing is created.
 
 This applies to objects that were stored before the rule existed. The functional tests and those of the API cover the
 messages of an API server, and which fields of an object may change.
@@ -95,7 +95,7 @@ async def test_an_invalid_spec_is_reported_creates_nothing_and_can_be_corrected_
     world.write(kind, "a", GOOD[kind])
     await world.run(60)
     assert world.told(kind=kind, name="a")[0] != "BlockedInvalidSpec"
-    if "identityRef" not in wrong:  # or leftovers would be unknown
+    if "identityRef" not in wrong:  # otherwise leftovers would be unknown
         smuggle(world, kind, {**GOOD[kind], **wrong})
     world.delete(kind, "a")
     await world.run(120)

@@ -1,4 +1,4 @@
-"""Objects of Cluster API and Kubernetes beside ours, in a file or in the cluster, whatever their fields contain."""
+"""Objects of Cluster API and Kubernetes beside ours, in a file or in the cluster, with any content of their fields."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check, load
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, IMAGE, MACHINE, NAME
+from stackwright.core.errors import NotServed
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotServed
 from stackwright.core.settings import Settings
 from stackwright.forecast.plan import forecast
 from stackwright.forecast.simulate import Cause, Outside, Request
@@ -33,7 +33,7 @@ IDENTITY = {"name": "clouds", "cloudName": "mine"}
 PART = {"flavor": "f", "image": {"filter": {"name": "i"}}}
 LABELS = {NAME: "c"}
 OWNER = {"apiVersion": "cluster.x-k8s.io/v1beta1", "kind": "Machine", "name": "m", "uid": "u"}
-# One object of ours for each controller that reads objects of others.
+# One of our objects for each controller that reads other objects.
 OURS: tuple[tuple[Kind, str, Object, Object], ...] = (
     (OpenStackCluster.KIND, "c", {"identityRef": IDENTITY, "managedSubnets": [{"cidr": "10.6.0.0/24"}]}, {}),
     (OpenStackMachine.KIND, "m", PART, {"labels": LABELS, "ownerReferences": [OWNER]}),
@@ -81,7 +81,7 @@ def ours() -> list[Manifest]:
 
 
 class Odd(MemoryCluster):
-    """A cluster with objects of other kinds than ours, with any content but their names."""
+    """A cluster with objects of other kinds, whose content is arbitrary except for their names."""
 
     odd: Mapping[Kind, Object]
 
@@ -127,7 +127,7 @@ def test_a_plan_rejects_or_uses_any_companion(kind: Kind, content: Object) -> No
 
 @st.composite
 def contents(draw: st.DrawFn) -> dict[Kind, Object]:
-    """An object of each kind that is read; an API server only guarantees its own fields of the metadata."""
+    """An object of each kind that is read; an API server only guarantees the fields of the metadata."""
     found = {}
     for kind, name in READ.items():
         meta = draw(st.dictionaries(st.sampled_from(["labels", "annotations", "ownerReferences"]), JSON))

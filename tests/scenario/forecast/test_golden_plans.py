@@ -17,7 +17,7 @@ MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
 
 
 def looking():
-    """The controllers of a first observation, as in `plan`: existing objects count as old."""
+    """Controllers in their first observation, as in `plan`: existing objects are treated as old."""
     return controllers(SETTINGS, ages=Ages(lambda: 0.0, at_first=LONG_AGO))
 
 
@@ -37,7 +37,7 @@ def text_of(who: str, plan: Plan) -> str:
 
 
 async def text(world: World, *, only_actions: bool = False) -> str:
-    """The plans of all controllers for all objects as they are now; nothing is executed."""
+    """The plans of all controllers for the current state of all objects; nothing is executed."""
     await world.stop()
     found = []
     for controller in looking():
@@ -57,7 +57,7 @@ async def fresh():
 
 
 async def services_asked_for():
-    """The cloud controller was first; all others come now."""
+    """The cloud controller has run; all others follow."""
     world = await fresh()
     world.kubelet.start = 1e6
     (cloud,) = [controller for controller in looking() if controller.name == "cloud"]

@@ -1,4 +1,4 @@
-"""What a plan says of databases and virtual machines when their services are deleted."""
+"""The lines of a plan about databases and virtual machines whose services are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confirmation by `apply` before it deletes parts of an existing cloud."""
+"""`apply` asks for confirmation before it deletes parts of an existing cloud."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from stackwright.cli.confirm import foreseen_losses, losses
 from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.calls import REMOVALS
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TransientError
 from stackwright.forecast import simulate
 from stackwright.forecast.entries import CUT_OFF, Entry
 from stackwright.forecast.plan import forecast
@@ -53,7 +53,7 @@ async def test_losses_of_a_paused_cloud_are_reported_before_it_is_resumed() -> N
 
 
 async def test_a_forecast_that_is_cut_off_may_have_lost_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if the forecast without the change is cut off: the losses of the two may differ."""
+    """The same if the forecast without the change is cut off: the losses of the two may differ."""
     cluster = await deployed()
     changed = manifests(public_domain_name="other.example")
     assert await foreseen_losses(cluster, changed) == []
@@ -64,7 +64,7 @@ async def test_a_forecast_that_is_cut_off_may_have_lost_anything(monkeypatch: py
 
 @pytest.mark.parametrize("anyway", [True, False])
 async def test_a_step_that_fails_in_the_forecast_may_hide_a_loss(monkeypatch: pytest.MonkeyPatch, anyway: bool) -> None:
-    """Unless it fails as well without the change."""
+    """No loss is reported if the step fails without the change, too."""
     cluster = await deployed()
     real = simulate.execute
 
@@ -201,7 +201,7 @@ async def test_floating_ips_that_a_pool_releases_are_losses(monkeypatch: pytest.
 
 @pytest.mark.looptime
 async def test_a_plan_shows_deletions_at_once_that_the_operator_does_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a plan of a large pool ends within its rounds."""
+    """Deletions in one round let a plan of a large pool end within its rounds."""
     world = await pools()
     names = [f"c{number}" for number in range(3 * REMOVALS)]
     for name in names:

@@ -19,10 +19,10 @@ from stackwright.cli.confirm import losses
 from stackwright.cli.ui.steps import lines
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import kind_of
+from stackwright.core.errors import TerminalError
 from stackwright.core.openstack.errors import TransientCloudError
 from stackwright.core.openstack.resources import CloudResource, ProjectView
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.forecast.entries import FAIL, NOTE, Entry, summary
 from stackwright.forecast.plan import forecast
@@ -58,7 +58,7 @@ def empty() -> MemoryCluster:
 
 
 async def deployed(**spec: Any) -> MemoryCluster:
-    """A cluster in which the cloud is ready: the end of a forecast of its own installation."""
+    """A cluster in which the cloud is ready: the result of a forecast of its installation."""
     return await installed(empty, SETTINGS, cloud(**spec))
 
 
@@ -66,7 +66,7 @@ _INSTALLED: dict[str, MemoryCluster] = {}
 
 
 async def installed(nodes: Callable[[], MemoryCluster], settings: Settings, wanted: dict[str, Any]) -> MemoryCluster:
-    """The same of any cloud; each is forecast once, and every caller has a copy."""
+    """The same for any cloud; each is forecast once, and every caller gets a copy."""
     name = json.dumps([nodes.__name__, wanted], sort_keys=True)
     if name not in _INSTALLED:
         result = await simulate(nodes(), settings, applied(wanted), NOW)
@@ -343,7 +343,7 @@ async def test_a_missing_storage_class_is_named_with_the_releases_that_need_it()
 
 
 def manifests(**workloads: int) -> str:
-    """Deployments by name, with something in their templates that differs."""
+    """Manifests of Deployments with these names, each with a different value in its template."""
     return yaml.safe_dump_all(
         {
             "kind": "Deployment",
@@ -399,7 +399,7 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
 
 
 class Empty:
-    """An OpenStack in which nothing is, and no flavor or image has a name."""
+    """An OpenStack without resources, flavors and images."""
 
     async def subscribe(self, *_: Any) -> None:
         pass

@@ -11,10 +11,11 @@ from stackwright.api.meta import Kind
 from stackwright.cli import foresee
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.pull_secrets import FIELD, TYPE
+from stackwright.core.errors import TerminalError
 from stackwright.core.kubernetes import precache
 from stackwright.core.objects import OWNER, owner_label
 from stackwright.core.plan import Delete, Key, Object
-from stackwright.core.ports import Reader, TerminalError
+from stackwright.core.ports import Reader
 from stackwright.core.secrets.writes import GatherSecret
 from stackwright.core.settings import Settings
 from stackwright.forecast.simulate import Forecast, Request, simulate
@@ -33,7 +34,7 @@ class WithoutRights(MemoryCluster):
 
 @pytest.mark.parametrize("copied", [True, False])
 async def test_the_plan_needs_no_right_to_read_them(monkeypatch: pytest.MonkeyPatch, copied: bool) -> None:
-    """All pods name them nevertheless, and a copy that is there stays."""
+    """All pods refer to them nevertheless, and an existing copy is kept."""
     cluster, told, plans = WithoutRights(), list[str](), list[Forecast]()
     cluster.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
     place = {"namespace": foresee.OPERATOR_NAMESPACE, "name": foresee.IMAGES}

@@ -1,4 +1,4 @@
-"""A floating IP in use elsewhere, or created by another object, is reported and not moved."""
+"""A floating IP that another port uses or another object created is reported and not moved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def at(world: Clusters, ip: CloudResource) -> Any:
 
 
 async def elsewhere(name: str, **spec: Any) -> tuple[Clusters, CloudResource]:
-    """A cluster with a machine of the control plane, and the address at which its API is."""
+    """A cluster with a machine of the control plane, and the floating IP of its API."""
     world = Clusters()
     world.make(name, **spec)
     await world.ready(name=name)
@@ -97,7 +97,7 @@ async def test_an_address_on_a_vip_of_the_user_is_kept_and_the_cluster_becomes_r
 
 
 async def test_a_machine_with_an_unknown_server_adds_no_foreign_address_to_the_endpoint() -> None:
-    """Cluster API keeps it for ever."""
+    """Cluster API never removes an address from the endpoint."""
     world = Clusters()
     ip, port = used(world)
     world.machine("cp", control_plane=True, providerID="openstack:///00000000-0000-4000-9000-0000000000ff")

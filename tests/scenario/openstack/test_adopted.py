@@ -1,4 +1,4 @@
-"""A machine with only a providerID: its server is adopted, or the machine reports why not."""
+"""A machine with only a providerID: its server is adopted, or the machine reports the reason of the refusal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_MACHINE = ("server", "port", "trunk", "volume")
 
 
 def bare(obj: Object) -> Object:
-    """Without the origin, by which marks are found."""
+    """Remove the origin, by which marks are found."""
     if obj["spec"].get("providerID"):
         obj["metadata"]["annotations"] = {}
     return obj
@@ -34,7 +34,7 @@ def things(world: Clusters) -> set[tuple[str, str]]:
 
 
 async def unknown(**spec: Any) -> Clusters:
-    """As another provider leaves it: a machine without status and origin, and a server without marks."""
+    """Objects as another provider leaves them: a machine without status and origin, and a server without marks."""
     old = Clusters()
     old.make()
     await old.ready()
@@ -73,7 +73,7 @@ async def test_an_adoption_killed_at_every_write_ends_with_one_server() -> None:
 
 
 async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_mark() -> None:
-    """Otherwise a tenant who guesses an id, a name and the ids of its ports could have a foreign server deleted."""
+    """Otherwise a tenant who guesses an id, a name and the ids of its ports could have another's server deleted."""
     world = await unknown()
     lent = {"secretRef": {"name": "clouds", "namespace": "admins"}}
     world.cluster.put(OpenStackClusterIdentity.KIND, {"metadata": {"name": "lent"}, "spec": lent})
@@ -90,7 +90,7 @@ async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_m
 
 async def test_a_machine_deleted_before_the_adoption_reports_what_remains() -> None:
     world = await unknown()
-    world.delete(CLUSTERS, "c")  # so it creates no server
+    world.delete(CLUSTERS, "c")  # prevents the creation of a server
     await world.run(30)
     known, before = (world.get(MACHINES, "m") or {})["spec"]["providerID"], things(world)
     world.delete(MACHINES, "m")

@@ -1,6 +1,6 @@
 """Objects are restored without status while the first list of a login lacks items; nothing may be created twice.
 
-A replica of an API that has just started may answer a list with 200 and too few items.
+A replica of an API that has just started may respond to a list with 200 and too few items.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 from stackwright.core.plan import Object
-from tests.scenario.capi_world import CLUSTERS, MACHINES
+from tests.scenario.capi_world import CLUSTERS, MACHINES, SERVERS
 from tests.scenario.openstack.test_moved import KEPT, KINDS, POOLS, restored, small
 from tests.scenario.pool_world import pools
 from tests.scenario.real_port import Connection, real_port
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.looptime, pytest.mark.usefixtures("real_port")]
 
 @pytest.fixture
 def shortened(monkeypatch: pytest.MonkeyPatch) -> Shorten:
-    """Makes the next lists of a type have as many items as given, and all later ones all."""
+    """Limits the next lists of a type to these numbers of items; later lists are complete."""
 
     def shorten(what: str, *counts: int) -> None:
         real, left = Connection.fetch, list(counts)
@@ -45,7 +45,7 @@ def shortened(monkeypatch: pytest.MonkeyPatch) -> Shorten:
 
 
 async def removed(**spec: Any) -> tuple[Servers, Object]:
-    """A world whose server object vanished with its operator, and the object as a backup contains it."""
+    """A world whose server object was lost with its operator, and the object as a backup contains it."""
     world = await made(**VOLUMES, **spec)
     await world.run(400)
     await world.stop()
@@ -60,7 +60,7 @@ def marked(world: World) -> set[tuple[str, str]]:
 
 
 def changes(world: World, before: int) -> list[str]:
-    """Creations and deletions, except of rules: a request for an existing one creates none."""
+    """Creations and deletions, without rules: a request for an existing rule creates none."""
     calls = world.clouds.calls[before:]
     return [str(call) for call in calls if call.do != "update" and call.slot[0] != "security-group-rule"]
 
@@ -164,6 +164,39 @@ async def test_a_server_restored_and_deleted_while_the_first_list_lacks_items_le
     assert not world.get()
 
 
+async def test_a_server_object_that_is_recreated_while_the_first_list_lacks_its_port_adopts_everything(
+    shortened: Shorten,
+) -> None:
+    """Its machine, which stayed, has a providerID."""
+    old = await small()
+    await old.run(100)
+    await old.stop()
+    world = old.again()
+    world.cluster._objects = {key: obj for key, obj in world.cluster._objects.items() if key[0] != SERVERS}
+    before, calls = marked(world), len(world.clouds.calls)
+    shortened("port", 0)
+    await world.run(300)
+    assert (marked(world), changes(world, calls)) == (before, [])
+    assert world.told(kind=MACHINES, name="m") == ("Ready", "")
+
+
+async def test_a_server_that_is_moved_here_adopts_what_began_after_the_last_list() -> None:
+    """The last requests of another cluster may take effect after the move."""
+    world, backup = await removed(trunk=True)
+    before = marked(world)
+    things = {key: thing for key, thing in world.clouds.things.items() if thing.mark}
+    world.clouds.things = {key: thing for key, thing in world.clouds.things.items() if not thing.mark}
+    world.server("other")
+    await world.run(40)
+    calls, there = len(world.clouds.calls), marked(world)
+    world.cluster.put(KIND, backup)
+    await world.run(2)
+    world.clouds.things |= things
+    await world.run(300)
+    assert (marked(world), changes(world, calls)) == (before | there, [])
+    assert world.told() == ("Ready", "")
+
+
 async def test_a_pool_restored_while_the_first_list_lacks_items_adopts_its_addresses(shortened: Shorten) -> None:
     old = await pools(reclaimPolicy="Delete")
     old.claim("a")
@@ -180,7 +213,7 @@ async def test_a_pool_restored_while_the_first_list_lacks_items_adopts_its_addre
 
 
 async def test_new_objects_need_no_second_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also the server of a new machine, which inherits the machine's origin."""
+    """Includes the server of a new machine, which inherits the machine's origin."""
     asked: dict[str, Subscription] = {}
     real = OpenStackClouds.subscribe
 

@@ -22,7 +22,7 @@ def set_back(world: World) -> list[str]:
 
 
 async def put_right(world: Any, thing: CloudResource, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
-    """Edits a resource; one request of the id `by` reverts it, and additions remain."""
+    """Edit a resource; one request for the id `by` must revert it, and keep additions."""
     before, calls = world.clouds.things[thing.what, thing.id], len(world.clouds.calls)
     world.clouds.edit(thing, **facts)
     await world.run(600)
@@ -332,7 +332,7 @@ async def test_deleted_resources_of_a_cluster_are_reported_and_recreated_by_poli
     world = await cluster()
     lost, calls = world.one(what, name), len(world.clouds.calls)
     taken = {"network": ("port", "subnet", "network"), "subnet": ("port", "subnet")}.get(what, (what,))
-    for each in taken:  # Neutron has it go from the inside outwards
+    for each in taken:  # Neutron requires it to be detached from the inside outwards
         world.clouds.remove(each, world.one(each, name).id)
     await world.run(600)
     assert world.told()[0] == "BlockedResourceNotFound"

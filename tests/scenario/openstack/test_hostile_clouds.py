@@ -1,4 +1,4 @@
-"""Clouds that report success without doing it, permanently: no object sends requests in a hot loop."""
+"""Clouds that permanently report success without an effect: no object sends requests in a hot loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.scenario.faulty_clouds import FaultyClouds
 from tests.scenario.pool_world import Pools
 
 pytestmark = pytest.mark.looptime
-EACH = 4  # requests of one look and what follows at most: the look, questions, a request
+EACH = 4  # most requests of one look and its consequences: the look, queries, a request
 
 
 class Hostile(Pools):
@@ -32,19 +32,19 @@ class Hostile(Pools):
         async def noted(cloud: CloudRef) -> None:
             self.at.append(asyncio.get_running_loop().time())
             if len(self.at) > 2000:
-                await asyncio.Event().wait()  # that is enough to fail
+                await asyncio.Event().wait()  # stops here, because the test has failed already
             await answer(cloud)
 
         self.clouds._answer = noted  # type: ignore[method-assign]
         odd(self.clouds)
 
     def most(self) -> int:
-        """Requests of one minute."""
+        """The largest number of requests in one minute."""
         return max(sum(1 for at in self.at if begin <= at < begin + 60) for begin in self.at[::10])
 
 
 def _deaf(clouds: FaultyClouds) -> None:
-    """Nothing is ever attached."""
+    """Attachments have no effect."""
     update = clouds._update
 
     def deaf(thing: CloudResource, body: Any, made: str) -> None:
@@ -55,7 +55,7 @@ def _deaf(clouds: FaultyClouds) -> None:
 
 
 def _stubborn(clouds: FaultyClouds) -> None:
-    """Deletions have no effect, and each creation happens twice."""
+    """Deletions have no effect, and each creation is executed twice."""
     clouds._delete = lambda key: None  # type: ignore[method-assign]
     create = clouds._create
 
@@ -67,7 +67,7 @@ def _stubborn(clouds: FaultyClouds) -> None:
 
 
 def _made(change: Callable[[FaultyClouds, CloudResource], CloudResource | None]) -> Callable[[FaultyClouds], None]:
-    """Each created resource becomes another one, or disappears, at once."""
+    """Each created resource is immediately replaced by another one, or disappears."""
 
     def odd(clouds: FaultyClouds) -> None:
         create = clouds._create

@@ -1,4 +1,4 @@
-"""Objects that are recreated without status and with other UIDs adopt everything, as after `clusterctl move`."""
+"""Objects that are recreated without status and with other UIDs adopt all resources, as after `clusterctl move`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEPT = ("name", "namespace", "labels", "annotations")
 
 
 async def whole(given: str = "") -> Clusters:
-    """A cluster with a bastion, two machines, one with disks, and an address of a pool, which may be the user's."""
+    """A cluster with a bastion and two machines, one with a disk, and a pool with an address, maybe the user's."""
     world = Clusters(core=True)
     pool: Object = {"identityRef": IDENTITY, "reclaimPolicy": "Delete"}
     if given:
@@ -55,7 +55,7 @@ async def make_small(world: Clusters) -> None:
 
 
 async def make_another(world: Clusters) -> None:
-    """A cluster of the same names besides one that this operator does not know; it is deleted again."""
+    """Create and delete a cluster with the same names as another one, which this operator does not know."""
     await make_small(world)
     assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
     world.delete(MACHINES, "m")
@@ -93,7 +93,7 @@ async def test_a_backup_that_is_restored_into_another_cluster_adopts_everything_
     before = len(world.clouds.calls)
     await world.run(200)
     assert {(t.what, t.id) for t in world.clouds.all()} == things
-    # The rules that Neutron itself adds to each group have no mark; a request for an existing one creates none.
+    # Rules that Neutron adds to each group have no mark; a request for an existing rule creates none.
     calls = [call for call in world.clouds.calls[before:] if call.slot[0] != "security-group-rule"]
     assert [str(call) for call in calls if call.do != "update"] == []
     for name in ("cp", "m"):
@@ -111,7 +111,7 @@ async def test_a_backup_that_is_restored_into_another_cluster_adopts_everything_
 
 @pytest.mark.parametrize("first", KINDS, ids=lambda kind: kind.kind)
 async def test_the_kinds_of_a_backup_may_be_restored_one_after_the_other_in_any_order(first: Kind) -> None:
-    """In between the operator sees the ones and not the others."""
+    """In between, the operator observes only some of the kinds."""
     old = await whole()
     await old.stop()
     things = {(t.what, t.id) for t in old.clouds.all()}
@@ -206,7 +206,7 @@ async def test_a_restored_pool_adopts_its_remaining_addresses(left: tuple[str, .
 async def test_users_addresses_stay_on_the_same_machines_after_a_restore(
     first: Kind, lacking: tuple[Kind, ...]
 ) -> None:
-    """Be the one that the address of the API leads to restored last."""
+    """This includes the address of the API, if its machine is restored last."""
     old = Clusters()
     for ip in ("198.51.100.1", "198.51.100.2"):
         old.foreigner("floating-ip", floating_ip_address=ip)
@@ -245,7 +245,7 @@ async def test_a_machine_without_its_moved_server_object_finds_its_server() -> N
 
 
 async def test_a_machine_that_is_known_by_an_id_never_gets_another_server() -> None:
-    """Without the origin its resources cannot be distinguished from those of a machine of the same name in another
+    """Without the origin, its resources cannot be distinguished from those of a machine with the same name in another
     cluster.
     """
 
@@ -307,7 +307,7 @@ async def test_a_machine_with_another_server_in_its_server_object_keeps_its_prov
 async def test_a_later_cluster_of_the_same_name_adopts_nothing_of_a_moved_one() -> None:
     old = await small()
     await old.stop()
-    moved = {(t.what, t.id) for t in old.clouds.all()}  # of another Kubernetes cluster now
+    moved = {(t.what, t.id) for t in old.clouds.all()}  # these belong to another Kubernetes cluster now
     world = old.again()
     world.cluster._objects = {at: obj for at, obj in world.cluster._objects.items() if at[0] not in KINDS}
     await make_another(world)
@@ -315,7 +315,7 @@ async def test_a_later_cluster_of_the_same_name_adopts_nothing_of_a_moved_one() 
 
 
 async def of_earlier(monkeypatch: pytest.MonkeyPatch) -> Clusters:
-    """Its resources have the UIDs of its objects as marks, and this version has observed it."""
+    """A cluster whose resources have the UIDs of its objects as marks, observed once by this version."""
 
     async def none(reader: Any, obj: Any) -> str:
         return ""
@@ -348,7 +348,7 @@ async def test_a_cluster_of_an_earlier_version_is_adopted_where_it_is(monkeypatc
 async def test_a_machine_of_an_earlier_version_that_is_moved_gets_no_other_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its origin is a former UID, which any user could write."""
+    """The machine's origin is an earlier UID, which any user could write."""
     old = await of_earlier(monkeypatch)
     world = restored(old)
     await world.run(300)

@@ -1,4 +1,4 @@
-"""Credentials for another project than that of the resources: reported; nothing is created there or left behind."""
+"""Credentials of another project than that of the resources: reported; nothing is created there or left behind."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def told(world: World, kind: Kind, name: str) -> tuple[str, str]:
 
 
 def lead_away(world: World) -> dict[tuple[str, str], CloudResource]:
-    """Move to a project that has the resources named in the specs, and none of ours. Returns the resources of the
-    first.
+    """Switch to a project with the resources that the specs name, and without ours. Returns the resources of the former
+    project.
     """
     there = world.clouds.things
     ours = {id_ for (_, id_), thing in there.items() if thing.mark}
@@ -79,7 +79,7 @@ def lead_back(world: World, there: dict[tuple[str, str], CloudResource]) -> None
 
 
 def delete(world: World, kind: Kind, name: str) -> None:
-    if kind == POOLS:  # its address is no longer in use
+    if kind == POOLS:  # its address is unused now
         world.delete(CLAIM, "a")
     world.delete(kind, name)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from stackwright.api.kinds import SECRET, STATEFULSET
+from stackwright.core.errors import TerminalError
 from stackwright.core.objects import EXPIRES, annotation, key_of
-from stackwright.core.ports import TerminalError
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, record, with_memory
@@ -16,7 +16,7 @@ steps = pytest.mark.parametrize("step", [HOUR_BACK, FORWARD])
 
 
 def touched(world):
-    """All HelmBundles are queued, as after an event."""
+    """Queue all HelmBundles, as after an event."""
     for name in ("memcached", "mariadb"):
         if obj := world.get(STATEFULSET, f"{name}-server" if name == "mariadb" else name):
             obj["metadata"].setdefault("annotations", {})["example.org/touched"] = str(world.clock.now())
@@ -124,7 +124,7 @@ async def test_a_rejected_chart_is_retried_despite_jumps_of_the_clock():
 
 
 async def test_certificates_from_a_clock_that_was_ahead_are_reissued_without_an_event():
-    """Certificates were not valid yet, and keys did not turn, until the clock had come there again."""
+    """Certificates were not valid yet, and keys were not rotated, until the clock had reached that time again."""
     world = await ready_world(whole=True)
     step = 40 * 24 * 3600.0
     world.clock.step(step)

@@ -1,4 +1,4 @@
-"""Pull Secrets of the operator in the namespaces of clouds: copied, followed, deleted, and used by all pods."""
+"""Pull Secrets of the operator in the namespaces of clouds: copied, updated, deleted, and used by all pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helm releases that go wrong: refused, never ready, interrupted, removed."""
+"""Faults of Helm releases: refused, never ready, interrupted, removed."""
 
 import asyncio
 import dataclasses
@@ -7,8 +7,8 @@ import pytest
 
 from stackwright.api.kinds import STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import releases
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.services.memcached.kind import Memcached
 from tests.scenario.world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
@@ -177,7 +177,7 @@ async def test_a_rollback_that_could_not_reach_the_api_is_retried(monkeypatch):
     await failing_upgrade(world)
     real = world.helm.rollback
 
-    async def cannot(release, revision):
+    async def cannot(release, revision, manifest):
         raise TransientError("helm rollback: Kubernetes cluster unreachable")
 
     monkeypatch.setattr(world.helm, "rollback", cannot)
@@ -194,7 +194,7 @@ async def test_a_rollback_of_a_helm_that_was_killed_is_done_again(monkeypatch):
     good = record(world).digest
     await failing_upgrade(world, seconds=598)
     with monkeypatch.context() as killed:
-        killed.setattr(world.helm, "rollback", lambda release, revision: asyncio.Event().wait())
+        killed.setattr(world.helm, "rollback", lambda release, revision, manifest: asyncio.Event().wait())
         await world.run(30)
         assert (told(world)[1], world.helm.calls) == ("RollingBack", [("upgrade", RELEASE)])
         await world.stop()
@@ -228,7 +228,7 @@ async def test_a_failed_release_does_not_prevent_the_rollback_of_another():
 
 
 async def test_each_of_many_upgrades_in_a_row_that_fail_is_rolled_back():
-    """Helm forgets the oldest revisions, so the first one is no longer there for the last of them."""
+    """Helm deletes the oldest revisions, so the first one no longer exists when the last upgrade fails."""
     world = await ready_world(features=MEMCACHED)
     good = record(world).digest
     for turn in range(8):
@@ -244,7 +244,7 @@ async def test_an_operator_killed_between_helm_and_its_report_still_rolls_back_i
     world = await ready_world(features=MEMCACHED)
     world.kubelet.broken["memcached"] = UNREADY
     await world.stop()
-    # As if helm had run for the new values and the operator had died before it wrote the status.
+    # As if helm had run for the new values and the operator had been killed before it wrote the status.
     world.cloud(**with_memory(99))
     await world.run(0.01)
     status = world.bundle("memcached")["status"]

@@ -1,9 +1,9 @@
-"""Rollouts that take long, or have unavailable nodes: progress is awaited, a stop leads to a rollback."""
+"""Rollouts that take long, or have unavailable nodes: progress is awaited, a stop causes a rollback."""
 
 import pytest
 
 from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
-from stackwright.core.ports import UndeclaredStatus
+from stackwright.core.errors import UndeclaredStatus
 from tests.scenario.releases.test_releases import MEMCACHED, RELEASE, with_memory
 from tests.scenario.world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
@@ -79,7 +79,7 @@ async def test_a_restarted_operator_knows_the_earlier_progress_and_counts_new_pr
         await world.stop()
     assert calls(world) == ["upgrade"]
     world.kubelet.broken.clear()
-    world.kubelet.sync(DAEMONSET, "nova-compute")  # the first node is done, and the second begins
+    world.kubelet.sync(DAEMONSET, "nova-compute")  # the first node is updated, and the second one begins
     world.kubelet.broken["nova-compute"] = UNREADY
     for _ in range(5):
         await world.run(100)
@@ -108,7 +108,7 @@ async def test_the_status_of_a_ready_release_has_no_progress_and_is_not_rewritte
 
 
 def starting(restarts=0):
-    """A server of MariaDB that receives its data: its startup probe has not succeeded yet."""
+    """The status of a MariaDB server that receives its data: its startup probe has not succeeded yet."""
     container = {"name": "mariadb", "state": {"running": {}}, "started": False, "restartCount": restarts}
     return {**UNREADY, "containerStatuses": [container]}
 
@@ -168,7 +168,7 @@ async def test_an_absent_node_does_not_count_and_a_ready_release_names_it():
 
 
 async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_the_node_returns():
-    """Kubernetes replaces one pod at a time, and the unavailable one counts."""
+    """Kubernetes replaces one pod at a time, and the unavailable pod is counted."""
     world = await with_a_node_away(rolling=15.0)
     world.cloud(whole=True, services=DEBUG)
     await world.run(1500)
@@ -179,7 +179,7 @@ async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_
     waits = "DaemonSet nova-compute: 1 of 2 pods ready; waits for node node-2, which is not ready"
     assert told(world) == ("False", "NotReady", waits)
     assert calls(world) == ["upgrade"] and world.writes == writes
-    world.kubelet.start = 200.0  # it has to start first
+    world.kubelet.start = 200.0  # it must start first
     world.node("node-2", EVERY_ROLE)
     await world.run(600)
     assert world.ready() and calls(world) == ["upgrade"]
@@ -219,7 +219,7 @@ async def test_it_is_retried_only_once():
 
 
 async def test_it_is_retried_only_once_for_a_flapping_node():
-    """Each time that it was rolled back with the node away again, it was tried again when the node was back."""
+    """Each rollback during an absence of the node must not cause another upgrade when the node returns."""
     world = await with_a_node_away(nodes=3)
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)

@@ -8,8 +8,8 @@ import pytest
 
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.core.conditions import find
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.errors import TerminalCloudError
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.services.glance.kind import Glance
 from stackwright.services.keystone.kind import Keystone
 from tests.scenario.capi_world import BASTION, MACHINES, SERVERS, Clusters
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.looptime
 WEBHOOK = 'failed calling webhook "v.example": failed to call webhook: Post "https://v.example.svc:443/v": '
 SERVICES = {"services": ["image"]}
 SECONDS = 60
-# Backoff from 0.5 s, doubled: seven attempts a minute. Each of two services may be woken a few times besides.
+# Backoff from 0.5 s, doubled: seven attempts a minute. Each of two services may be woken a few more times.
 MOST = 2 * 10
-# What no pattern knows, and no list of patterns will ever know in full.
+# Messages that no pattern matches; a list of patterns can never be complete.
 MESSAGES = (
     "read tcp [fd00::5]:{0}->[fd00::9]:443: read: connection reset by peer",
     "http2: server sent GOAWAY and closed the connection; LastStreamID={0}, ErrCode=NO_ERROR",
@@ -31,7 +31,7 @@ MESSAGES = (
 
 
 def failing(world: World, refused, fail) -> list[tuple[str, float]]:
-    """From now on, writes of a kind fail; returns the writers with their times."""
+    """Let writes of a kind fail from now on. Returns the writers with their times."""
     attempts: list[tuple[str, float]] = []
     real = world.cluster.apply
 
@@ -100,7 +100,7 @@ async def test_a_machine_that_repeats_a_message_of_its_cluster_does_not_wake_it(
 
 
 async def test_a_failed_service_is_retried_at_once_when_another_reports_a_new_reason():
-    """Its own delay is half a minute by then."""
+    """The delay of its own retry is half a minute by then."""
     world = await ready_world(features=SERVICES)
     mended: list[float] = []
 

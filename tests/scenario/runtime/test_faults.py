@@ -1,6 +1,6 @@
-"""The operator is killed at every write, and each write fails the first time: the outcome is the same.
+"""The operator is killed at every write, and each write fails the first time: the result is the same.
 
-A kill leaves only what was written, so a snapshot of the world before and after each write equals the state after a
+A kill leaves only the written state, so a snapshot of the world before and after each write equals the state after a
 kill at that write. A new operator must bring each snapshot to the state of an undisturbed one. A commit tries a
 sample of the snapshots, and `make sweep` all of them (see `sweep`).
 """
@@ -9,7 +9,7 @@ import pytest
 
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import CONTRACT_KINDS
-from stackwright.core.ports import Conflict, TransientError
+from stackwright.core.errors import Conflict, TransientError
 from stackwright.services.keystone.kind import Keystone
 from support.faults import Crash, Fuse
 from sweep import ALL, parts, sampled
@@ -18,15 +18,15 @@ from tests.scenario.world import World, ready_world
 pytestmark = pytest.mark.looptime
 # Without policies, which are long and cause no additional writes.
 SMALL = {"services": ["~memcached", "~messaging"], "network_policies": {"enabled": False}}
-# With messaging, and with something in each foreign system.
+# With messaging, and with a resource in each external system.
 AUDIT = {**SMALL, "services": ["~memcached"], "logging": {"cadf": {"enabled": True}}}
 # Every service but Ceph itself.
 WHOLE = {"services": ["block-storage", "object-storage"], "network_policies": {"enabled": False}}
-OFTEN = 9  # a Ceph is checked more often than other objects, so such a cloud is idle for seconds only
+OFTEN = 9  # a Ceph is checked more often than other objects, so such a cloud is only idle for seconds
 
 
 class Camera(Fuse):
-    """Takes a picture of the world before and after each write, once of each state."""
+    """Copies the world before and after each write, each state once."""
 
     def __init__(self, world):
         super().__init__()
@@ -50,7 +50,7 @@ class Camera(Fuse):
 
 
 class Kill(Fuse):
-    """Like a fuse; after the kill nothing is written: other workers of the process end too."""
+    """A fuse that prevents all writes after the kill, because other workers of the process end, too."""
 
     async def write(self, what):
         if self.count >= self.crash_at:
@@ -60,7 +60,7 @@ class Kill(Fuse):
 
 
 class Failing(Fuse):
-    """The first try of each write fails, before it is done or (the answer is lost) after."""
+    """Lets the first attempt of each write fail, before it is executed or after (a lost response)."""
 
     def __init__(self, error, after):
         super().__init__()
@@ -89,7 +89,7 @@ class Failing(Fuse):
 
 
 def difference(here, there, path=""):
-    """Where two states differ; pytest's own answer would be pages long."""
+    """Paths at which two states differ; pytest's own output would be pages long."""
     if isinstance(here, dict) and isinstance(there, dict):
         return [
             line
@@ -107,7 +107,7 @@ def start(features=SMALL, **more):
 
 
 async def pictures_of(world, patience=30):
-    """A run from here to the end, with a picture of each state between two writes; and the state at the end."""
+    """Run until the end. Returns a copy of each state between two writes, and the final state."""
     camera = Camera(world)
     await world.start(camera)
     await world.settle(patience)
@@ -116,7 +116,7 @@ async def pictures_of(world, patience=30):
 
 
 async def all_end_like(pictures, wanted, patience=30, every=8, part=ALL):
-    """A new operator brings each picture, of which a commit takes a sample, to the state that is wanted."""
+    """A new operator brings each copy to the wanted state; a commit tries a sample of the copies."""
     for name, world in sampled(pictures.items(), every, part):
         await world.settle(patience)
         assert difference(world.state(), wanted) == [], f"killed {name}"

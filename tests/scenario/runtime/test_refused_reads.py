@@ -1,4 +1,4 @@
-"""The API server refuses to read what an object needs: each object says so, and goes on when it may be read."""
+"""The API server refuses a read: each object that needs it reports the reason, and continues when it is permitted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 from tests.scenario.capi_world import CLUSTERS, MACHINES, SERVERS, Clusters
 
 pytestmark = pytest.mark.looptime
@@ -16,7 +16,7 @@ TEXT = "list Cluster: the operator lacks the RBAC permission to list clusters"
 
 
 def refuse(world: Clusters, error: type[Exception]) -> list[bool]:
-    """Refuse to read Clusters until the list returned has an item."""
+    """Refuse reads of Clusters until the returned list has an item."""
     allowed: list[bool] = []
     reads = {name: getattr(world.cluster, name) for name in ("get", "list")}
 
@@ -44,7 +44,7 @@ async def test_what_may_not_be_read_is_in_ready_until_it_may(error: type[Excepti
     assert [write.verb for write in world.cluster.writes if write.kind in (CLUSTERS, MACHINES)] == ["apply_status"] * 2
     assert len(world.reconciles) < 60
     allowed.append(True)
-    await world.run(90)  # a retry is at most a minute away
+    await world.run(90)  # the next retry is at most a minute later
     await world.ready(MACHINES, "m")
     assert world.told() == ("Ready", "")
     assert world.told(kind=SERVERS, name="m") == ("Ready", "")

@@ -13,7 +13,7 @@ from support.registry.memory import digest
 def built(
     cache: Path, name: str, *layers: bytes, known: int = 0, architecture: str = "amd64", tag: str = "1"
 ) -> BuiltImage:
-    """Write an archive in which the first `known` layers are missing, as its base has them."""
+    """Write an archive without the first `known` layers, which its base contains."""
     folder = cache / "images" / f"{name}-{tag}"
     folder.mkdir(parents=True)
     diffs = [digest(layer) for layer in layers]

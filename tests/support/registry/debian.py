@@ -1,7 +1,7 @@
 """Debian's docker-registry with TLS and a password, as a child of this process, for one test.
 
-If the package is not installed, it is downloaded by the machine's own apt and unpacked in the cache: its installation
-would start a service. Apt's lists are those of the machine, or new ones in a folder of the test, without apt's locks.
+If the package is not installed, the machine's own apt downloads it to the cache, where it is unpacked: an installation
+would start a service. Apt uses the lists of the machine, or new ones in a folder of the test, without apt's locks.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Server:
 
 
 def auth_file(path: Path, host: str, password: str = PASSWORD) -> Path:
-    """Write what `podman login` writes."""
+    """Write the file that `podman login` writes."""
     auth = base64.b64encode(f"{USER}:{password}".encode()).decode()
     path.write_text(json.dumps({"auths": {host: {"auth": auth}}}))
     return path

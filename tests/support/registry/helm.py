@@ -1,4 +1,4 @@
-"""Helm of a user without Stackwright."""
+"""Helm as a user runs it, without Stackwright."""
 
 from __future__ import annotations
 

@@ -31,10 +31,9 @@ def digest(content: bytes) -> str:
 
 @dataclass
 class MemoryRegistry:
-    """login  `none`, `basic` or `bearer`. hook  is called before each request; it may answer, or raise
-
+    """login  `none`, `basic` or `bearer`. hook  is called before each request; may return a response, or raise
     referrers  whether it has the API that lists artifacts
-    immutable  the status and the code of the answer to a push to a tag that exists, whatever its content
+    immutable  status and code of the response to a push to an existing tag, whatever its content
     """
 
     login: str = "none"
@@ -53,22 +52,22 @@ class MemoryRegistry:
     _generation: int = 0
 
     def transport(self) -> httpx2.MockTransport:
-        """Of one process."""
+        """The transport of one process."""
         return httpx2.MockTransport(partial(self._handle, self._generation))
 
     def disconnect(self) -> None:
-        """All processes are killed: requests that they did not finish have no effect."""
+        """Kill all processes: their unfinished requests have no effect."""
         with self._lock:
             self._generation += 1
 
     def methods(self) -> list[str]:
-        """Of the requests since the last call."""
+        """Methods of the requests since the last call."""
         found = [request.method for request in self.requests if request.url.host == HOST]
         self.requests.clear()
         return found
 
     def cut_first_put(self, *, done: bool) -> None:
-        """Let the connection of the first PUT end without an answer. done  whether the registry has handled it"""
+        """End the connection of the first PUT without a response. done  whether the registry has processed it"""
 
         def cut(request: httpx2.Request, body: bytes) -> None:
             if request.method == "PUT" and self.requests_of("PUT") == 1:

@@ -14,7 +14,7 @@ from support.registry.memory import MemoryRegistry
 
 @contextmanager
 def served(registry: MemoryRegistry, largest: int | None = None) -> Iterator[str]:
-    """Give the host and the port. largest  bytes of a chunk; a larger one is refused before it is read, and cut"""
+    """Yield host and port. largest  bytes of a chunk; a larger one is refused unread, and the connection ends"""
     transport = registry.transport()
 
     class Handler(BaseHTTPRequestHandler):

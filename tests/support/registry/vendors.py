@@ -1,4 +1,4 @@
-"""Registries in memory that behave as those of vendors do, where these differ from the specification.
+"""Registries in memory with the deviations of vendors from the specification.
 
 Sources: GHCR, github.com/oras-project/rust-oci-client/issues/35. ECR, github.com/aws/containers-roadmap/issues/2831 and
 github.com/moby/buildkit/issues/3776. Quay, `endpoints/v2/blob.py` of github.com/quay/quay. Harbor,
@@ -16,7 +16,7 @@ from support.registry.memory import Answer, MemoryRegistry, error
 
 @dataclass
 class Ghcr(MemoryRegistry):
-    """It refuses chunks of more than 4 MiB, with the status of a wrong range, and takes a whole blob of any size."""
+    """Refuses chunks of more than 4 MiB, with the status of a wrong range; accepts a whole blob of any size."""
 
     largest: int = 4 << 20
 
@@ -29,7 +29,7 @@ class Ghcr(MemoryRegistry):
 
 @dataclass
 class Ecr(MemoryRegistry):
-    """It answers chunks with 201, forgets all but the first one, and tells no state of an upload. Tags may be fixed."""
+    """Responds to chunks with 201, keeps only the first one, and reports no state of an upload. Tags may be fixed."""
 
     immutable: tuple[int, str] | None = (400, "TAG_INVALID")
 
@@ -45,7 +45,7 @@ class Ecr(MemoryRegistry):
 
 @dataclass
 class Quay(MemoryRegistry):
-    """Its addresses are absolute. The state of an upload has no address, and names one byte more than it has."""
+    """Uses absolute addresses. The state of an upload has no address, and reports one byte more than was received."""
 
     def _upload(self, method: str, repository: str, upload: str, request: httpx2.Request, body: bytes) -> Answer:
         had = len(self.uploads.get(upload, b""))
@@ -63,7 +63,7 @@ class Quay(MemoryRegistry):
 
 @dataclass
 class Harbor(MemoryRegistry):
-    """It lists artifacts, and fixes tags by rules."""
+    """Lists artifacts, and fixes tags by rules."""
 
     referrers: bool = True
     immutable: tuple[int, str] | None = (412, "PRECONDITION")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
@@ -13,8 +14,8 @@ import pytest_asyncio
 from aiohttp import web
 
 from stackwright.adapters.rabbitmq import RabbitBroker
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import BrokerAccount
-from stackwright.core.ports import TerminalError, TransientError
 
 ADMIN = {"username": "admin", "password": "root-pw"}
 
@@ -25,13 +26,16 @@ class Server:
         self.status = 204
         self.body = '{"reason":"bad"}'
         self.port = 0
+        self.pause = 0.0
 
     async def answer(self, request: web.Request) -> web.Response:
         if request.headers["Authorization"] != f"Basic {base64.b64encode(b'admin:root-pw').decode()}":
             return web.Response(status=401)
         body = await request.json() if request.can_read_body else None
+        await asyncio.sleep(self.pause)
         self.seen.append((request.method, request.raw_path, body))
-        return web.Response(status=self.status, text="" if self.status == 204 else self.body)
+        headers = {"Location": "/elsewhere"} if 300 <= self.status < 400 else {}
+        return web.Response(status=self.status, text="" if self.status == 204 else self.body, headers=headers)
 
 
 @pytest_asyncio.fixture
@@ -137,6 +141,17 @@ async def test_errors(server: Server, status: int, kind: type[Exception]) -> Non
     assert "pw-x" not in str(raised.value)
 
 
+@pytest.mark.parametrize("status", [301, 307])
+async def test_no_redirect_is_followed(server: Server, status: int) -> None:
+    """It could lead to any address that the operator reaches, with the method and the password."""
+    server.status = status
+    with pytest.raises(TransientError, match=f"HTTP {status}$"):
+        await RabbitBroker(server.port).account(account(), ADMIN, "pw")
+    with pytest.raises(TransientError, match=f"HTTP {status}$"):
+        await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
+    assert [method for method, _, _ in server.seen] == ["PUT", "GET"]
+
+
 async def test_a_wrong_password_names_the_secret(server: Server) -> None:
     with pytest.raises(TerminalError, match="openstack/rabbitmq-admin"):
         await RabbitBroker(server.port).account(account(), {"password": "other"}, "pw")
@@ -145,3 +160,25 @@ async def test_a_wrong_password_names_the_secret(server: Server) -> None:
 async def test_a_closed_port_is_not_yet() -> None:
     with pytest.raises(TransientError, match="does not respond"):
         await RabbitBroker(1).account(account(), ADMIN, "pw")
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_a_huge_response_is_aborted(server: Server, status: int) -> None:
+    server.status, server.body = status, json.dumps({"more": "a" * (300 << 10)})
+    with pytest.raises(TransientError, match="a response exceeds 256 KiB"):
+        await RabbitBroker(port=server.port).missing(account(), ADMIN, "pw")
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000, "nothing"])
+async def test_json_that_cannot_be_decoded_is_a_transient_error(server: Server, body: str) -> None:
+    server.status, server.body = 200, body
+    with pytest.raises(TransientError, match="invalid JSON"):
+        await RabbitBroker(port=server.port).missing(account(), ADMIN, "pw")
+
+
+async def test_all_requests_of_a_call_have_one_deadline(server: Server) -> None:
+    """Each response comes in time."""
+    server.pause = 0.3
+    with pytest.raises(TransientError, match="does not respond: TimeoutError"):
+        await RabbitBroker(port=server.port, timeout=0.5).account(account(), ADMIN, "pw")
+    assert len(server.seen) < 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stackwright.adapters.directories import LocalDirectories
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 
 UID = "11111111-2222-4333-8444-555555555555"
 OTHER = "99999999-2222-4333-8444-555555555555"

@@ -11,7 +11,7 @@ import typer
 
 from stackwright.cli import cluster, common
 from stackwright.cli.cluster import CliError, connected, kubeconfig, run
-from stackwright.core.ports import Unreachable
+from stackwright.core.errors import Unreachable
 
 CONFIG = """\
 current-context: one

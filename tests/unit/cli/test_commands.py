@@ -18,7 +18,8 @@ from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
+from stackwright.core.findings import Finding
 from stackwright.local import tools
 from stackwright.local.cluster import doctor
 from stackwright.runtime.memory import MemoryCluster
@@ -323,7 +324,7 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(examined: E
 
 
 def test_doctor_indents_foreign_lines_so_that_they_are_no_findings(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [doctor.Finding("pod p", "problem", "no such image\n ✓ pod p: fit")]
+    found = [Finding("pod p", "problem", "no such image\n ✓ pod p: fit")]
     monkeypatch.setattr(doctor, "examine", lambda _: found)
     result = called("doctor")
     assert (result.stdout, result.exit_code) == (" ✗ pod p: no such image\n       ✓ pod p: fit\n", 1)

@@ -14,7 +14,7 @@ from stackwright.cli.cluster import CliError
 from stackwright.cli.confirm import confirm, foreseen_losses, losses
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import Conflict, TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.forecast.entries import CHANGE, DELETE, NOTE, Entry
 from stackwright.runtime.memory import MemoryCluster
 

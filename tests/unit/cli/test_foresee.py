@@ -11,8 +11,8 @@ from stackwright.api.kinds import SECRET
 from stackwright.cli import foresee
 from stackwright.cli.cluster import explained
 from stackwright.cli.manifests.load import Manifest, load
+from stackwright.core.errors import NotServed
 from stackwright.core.objects import secret_data
-from stackwright.core.ports import NotServed
 from stackwright.forecast.entries import BUILT, Entry, source_of
 from stackwright.runtime.memory import MemoryCluster
 

@@ -1,10 +1,13 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from stackwright.cli.app import COMMANDS, app
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
+from stackwright.local.tools import kubernetes_versions
 
 
 def test_help_imports_no_command() -> None:
@@ -38,6 +41,33 @@ def test_published_images_are_for_existing_clusters(monkeypatch: pytest.MonkeyPa
     result = CliRunner().invoke(app, ["up", "--images", "registry.example.org/stackwright"])
     assert result.exit_code == 2
     assert "--images: a local cluster uses images that are built here" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--kubernetes", "1.31"], f"'1.31' is not one of {', '.join(kubernetes_versions())}"),
+        (
+            ["--kubernetes", OLDEST_TEXT],
+            f"the local cluster has Kubernetes {kubernetes_versions()[0]}; `stackwright down",
+        ),
+        (
+            ["--kubernetes", OLDEST_TEXT, "--kubeconfig", "FILE", "--images", "r.example/x"],
+            "an existing cluster has its",
+        ),
+    ],
+)
+def test_a_version_of_kubernetes_is_for_a_new_local_cluster(
+    words: list[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
+    monkeypatch.setattr("stackwright.local.lock.exclusive", lambda cluster: pytest.fail("it begins"))
+    (tmp_path / "nodes/node1").mkdir(parents=True)
+    (tmp_path / "kubeconfig.yaml").touch()
+    words = [str(tmp_path / "kubeconfig.yaml") if word == "FILE" else word for word in words]
+    result = CliRunner().invoke(app, ["up", *words])
+    assert result.exit_code == 2
+    assert f"--kubernetes: {text}" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("argv", [["nonsense"], ["up", "--nodes", "0"], ["down", "--cache"]])

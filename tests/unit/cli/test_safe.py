@@ -20,7 +20,7 @@ from stackwright.cli.show.status import Answer, _changed_lines
 from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.forecast.entries import DELETE, Entry
 from stackwright.forecast.simulate import Cause
 from support.commands import connect

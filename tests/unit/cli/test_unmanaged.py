@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from stackwright.api.kinds import DEPLOYMENT, NAMESPACE
 from stackwright.cli.app import app
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.local import tools
 from support.commands import connect
 from support.paths import ROOT

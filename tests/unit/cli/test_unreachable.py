@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,34 @@ def test_doctor_has_a_finding_for_a_cluster_that_cannot_be_examined(kubeconfig: 
     [finding] = json.loads(result.stdout)
     assert (finding["subject"], finding["level"]) == ("cluster", "problem")
     assert TOLD in finding["text"]
+
+
+class Refusing(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        text = b'{"kind": "Status", "code": 401, "message": "Unauthorized"}'
+        self.send_response(401)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+def test_refused_credentials_are_another_finding_of_doctor(kubeconfig: Path) -> None:
+    server = HTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    given = yaml.safe_load(kubeconfig.read_text())
+    given["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{server.server_port}"
+    kubeconfig.write_text(yaml.safe_dump(given))
+    try:
+        result = called("doctor", "--kubeconfig", str(kubeconfig), "-o", "json")
+    finally:
+        server.shutdown()
+        server.server_close()
+    [finding] = json.loads(result.stdout)
+    assert (finding["subject"], finding["level"]) == ("credentials", "problem")
+    assert "refuses the credentials: HTTP 401 Unauthorized" in finding["text"]
+    assert finding["remedy"].startswith("Log in again")
 
 
 def test_a_kubeconfig_that_is_none_is_a_finding_of_doctor(kubeconfig: Path) -> None:

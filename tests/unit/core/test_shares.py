@@ -78,3 +78,14 @@ def test_limits_hold_and_nothing_is_lost_in_any_order() -> None:
         for item in [*waiting, *held]:
             shares.leave(item)
         assert shares.unused and shares.begin() is None
+
+
+def test_without_a_fixed_share_each_user_has_a_quarter_of_what_the_others_leave() -> None:
+    shares: Shares[str] = Shares(32)
+    held = dict[str, int]()
+    for user in "abcdefgh":
+        for number in range(32):
+            shares.wait(user, f"{user}{number}")
+        while (turn := shares.begin()) is not None:
+            held[turn[0]] = held.get(turn[0], 0) + 1
+    assert held == {"a": 8, "b": 6, "c": 4, "d": 3, "e": 2, "f": 2, "g": 1, "h": 1}

@@ -11,7 +11,7 @@ from keystoneauth1.exceptions import ConnectFailure
 from openstack.exceptions import SDKException
 from polling import eventually, until
 
-from stackwright.core.ports import NotServed
+from stackwright.core.errors import NotServed
 
 
 def answers(*found: Any) -> Callable[[], Any]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from tempest import conf, exclusions, job
 from tempest.facts import Facts
+from tempest.inventory import differences
 from tempest.report import parse
 
 from support.paths import ROOT
@@ -144,6 +145,24 @@ def test_a_test_is_skipped_for_a_known_reason_only() -> None:
     assert report.reasons["Less than 2 nodes"] == 2
     assert report.unexpected([r"Less than \d nodes"]) == ["Less than 2 nodes today", "router extension not enabled."]
     assert report.unexpected([r"Less than \d nodes.*", r"\w+ extension not enabled\."]) == []
+
+
+def test_remains_of_an_interrupted_run_of_tempest_may_disappear() -> None:
+    before = {"projects": {"admin", "tempest-ServersTest-12"}, "networks": {"public", "tempest-net-3"}}
+    assert differences(before, {"projects": {"admin"}, "networks": {"public"}}) == []
+    assert differences(before, before) == []
+
+
+def test_all_else_that_was_left_or_is_gone_is_named() -> None:
+    before = {"networks": {"public", "tempest-net-3"}, "images": {"guest", "tempestuous"}, "volumes": set[str]()}
+    after = {"networks": {"tempest-net-3", "tempest-net-4"}, "images": {"guest"}, "volumes": {"a"}, "snapshots": {"b"}}
+    assert differences(before, after) == [
+        "images: tempestuous is gone",
+        "networks: tempest-net-4 was left",
+        "networks: public is gone",
+        "snapshots: b was left",
+        "volumes: a was left",
+    ]
 
 
 def said(name: str, status: str, seconds: float, reason: str = "", text: str = "") -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from versions import versions
+import pytest
+
+from tests.e2e.core.versions import versions
 
 
 def made(kind: str, version: str, generation: int = 1, owner: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -32,3 +34,19 @@ def test_a_new_version_a_new_object_and_a_changed_schedule_are_writes() -> None:
     assert versions([made("Deployment", "1"), made("CronJob", "4", generation=2)]) != before
     assert versions([made("Deployment", "1"), made("CronJob", "2"), made("Job", "5")]) != before
     assert versions([made("CronJob", "2")]) != before
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"labels": {"a": "b"}},
+        {"annotations": {"a": "b"}},
+        {"finalizers": ["a"]},
+        {"ownerReferences": [{"kind": "Deployment", "uid": "another"}]},
+    ],
+)
+def test_changed_metadata_of_a_schedule_is_a_write(field: dict[str, Any]) -> None:
+    """The generation of an object does not count changes of its metadata."""
+    before, after = made("CronJob", "2"), made("CronJob", "3")
+    after["metadata"] |= field
+    assert versions([after]) != versions([before])

@@ -7,7 +7,7 @@ from typing import Any
 
 from stackwright.api.kinds import NODE, SERVICE, STORAGE_CLASS
 from stackwright.api.meta import Kind
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.forecast.impact import DEFAULT_CLASS
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.registry import SERVICES

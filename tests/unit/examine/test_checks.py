@@ -22,13 +22,13 @@ from stackwright.api.kinds import (
     VALIDATING_WEBHOOK,
 )
 from stackwright.api.meta import Kind
+from stackwright.core.findings import Finding
 from stackwright.examine import images, nodes
 from stackwright.examine.checks import check
 from stackwright.examine.demand import Demand, Pods
 from stackwright.examine.observe import Observed
 from stackwright.examine.probe import pod
 from stackwright.examine.rights import Right, needed
-from stackwright.local.cluster.doctor import Finding
 from stackwright.local.image.published.verify import State, Verified
 from support.paths import ROOT
 from tests.unit.examine.examined import dns, node, storage_class
@@ -114,7 +114,7 @@ def busy(cpu: str, **more: Any) -> dict[str, Any]:
 TAINT = {"key": "dedicated", "value": "db", "effect": "NoSchedule"}
 CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
     # name: (seen, demand, level, subject, a part of text and remedy)
-    "old server": (replace(FIT, version="v1.34.9"), DEMAND, "problem", "Kubernetes", "1.35 or later is required"),
+    "old server": (replace(FIT, version="v1.31.9"), DEMAND, "problem", "Kubernetes", "1.32 or later is required"),
     "odd version": (replace(FIT, version="main"), DEMAND, "note", "Kubernetes", "'main' is not understood"),
     "no image volumes": (
         replace(FIT, image_volumes="refused"), DEMAND, "note", "image volumes",
@@ -148,7 +148,12 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
     ),
     "arm": (on(NODE, node(info={"architecture": "arm64"})), DEMAND, "problem", "node node1", "for amd64 only"),
     "old kubelet": (
-        on(NODE, node(info={"kubeletVersion": "v1.34.1"})), DEMAND, "problem", "node node1", "kubelet is v1.34.1",
+        on(NODE, node(info={"kubeletVersion": "v1.31.9"})), DEMAND, "problem", "node node1", "kubelet is v1.31.9",
+    ),
+    "kubelet without image volumes": (
+        on(NODE, node(info={"kubeletVersion": "v1.34.1"})), DEMAND, "note", "node node1",
+        "v1.34.1, which does not mount image volumes. Upgrade it to the version of the API server, or install the "
+        "operator's chart with images.volumes: false.",
     ),
     "old containerd": (
         on(NODE, node(info={"containerRuntimeVersion": "containerd://1.7.29"})), DEMAND, "note", "node node1",
@@ -198,6 +203,7 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
     ),
     "no helm": (FIT, replace(DEMAND, pods=None), "note", "capacity", "helm was not found"),
     "no pods known": (on(POD, None), DEMAND, "note", "capacity", "may not list pods"),
+    "pods refused": (replace(on(POD, None), refused={POD: "a webhook"}), DEMAND, "note", "capacity", "pods: a webhook"),
     "no DNS": (on(SERVICE), DEMAND, "problem", "cluster DNS", "k8s-app=kube-dns"),
     "DNS unknown": (on(SERVICE, None), DEMAND, "note", "cluster DNS", "may not list Services"),
     "other domain": (
@@ -251,6 +257,13 @@ CASES: dict[str, tuple[Observed, Demand, str, str, str]] = {
 def test_a_fit_cluster_has_no_finding() -> None:
     assert found(FIT) == []
     assert found(FIT, Demand()) == []
+
+
+def test_before_kubernetes_1_35_nothing_needs_image_volumes() -> None:
+    """The operator's chart then uses init containers."""
+    info = {"kubeletVersion": "v1.34.1", "containerRuntimeVersion": "containerd://1.7.29"}
+    seen = replace(on(NODE, node(info=info)), version="v1.34.9", image_volumes="refused")
+    assert found(seen) == []
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from stackwright.adapters.kubernetes.errors import MissingRight
 from stackwright.api.kinds import CONFIGMAP, NODE, POD
 from stackwright.api.meta import Kind
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError, Unavailable
+from stackwright.core.errors import TerminalError, TransientError, Unavailable
 from stackwright.core.settings import Settings
 from stackwright.examine.checks import check
 from stackwright.examine.demand import Demand, of_services
@@ -82,7 +83,7 @@ class Forbidding(ExaminedCluster):
     """A user who may read nothing, and whose rights the server does not tell."""
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Any]:
-        raise TerminalError("not allowed")
+        raise MissingRight("not allowed")
 
     async def get(self, kind: Kind, key: Any) -> Any:
         raise TerminalError("not allowed")
@@ -97,6 +98,19 @@ async def test_what_may_not_be_read_is_a_finding() -> None:
     subjects = {each.subject for each in check(seen, of_services(SERVICES)) if each.level != "ok"}
     assert subjects == {"permissions", "StorageClass", "nodes", "cluster DNS"}
     assert check(seen, Demand())
+
+
+@pytest.mark.parametrize("error", [TerminalError("a webhook denied it"), TransientError("conversion webhook failed")])
+async def test_a_refusal_for_another_reason_needs_no_administrator(error: Exception) -> None:
+    class Refusing(ExaminedCluster):
+        async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Any]:
+            raise error
+
+    seen = await observe(fit(Refusing()), [RIGHT])
+    found = [each for each in check(seen, of_services(SERVICES)) if each.level != "ok"]
+    assert {each.subject for each in found} == {"StorageClass", "nodes", "cluster DNS"}
+    for each in found:
+        assert str(error) in each.text and "administrator" not in each.remedy
 
 
 async def test_a_server_that_does_not_answer_is_an_error() -> None:

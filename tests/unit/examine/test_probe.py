@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from stackwright.adapters.kubernetes.errors import MissingRight
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.findings import Finding
 from stackwright.examine.demand import Demand
 from stackwright.examine.probe import pod, script
 from stackwright.examine.probe.reports import Report, findings, reported
 from stackwright.examine.probe.run import PREFIX, Pace, examine
-from stackwright.local.cluster.doctor import Finding
 from stackwright.runtime.memory import MemoryCluster
 from tests.unit.examine.examined import node
 
@@ -251,6 +252,37 @@ async def test_a_refusal_is_a_finding(kind: Any) -> None:
     [one] = await examined(cluster)
     assert one.level == "problem" and "not allowed" in one.text
     assert left(cluster) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (MissingRight("a right"), "Use a cluster administrator."),
+        (TerminalError("admission webhook denied it"), "Repeat the command after that was corrected."),
+    ],
+)
+@pytest.mark.parametrize("kind", [NAMESPACE, DAEMONSET])
+async def test_only_a_missing_right_needs_an_administrator(kind: Any, error: Exception, remedy: str) -> None:
+    class Refusing(Kubelets):
+        async def apply(self, given: Any, obj: Any, manager: str) -> Any:
+            if given == kind:
+                raise error
+            return await super().apply(given, obj, manager)
+
+    [one] = await examined(Refusing())
+    assert one.remedy == remedy
+
+
+@pytest.mark.parametrize("error", [TransientError("no answer"), Conflict("it was changed", DAEMONSET, ("space", "x"))])
+async def test_what_may_succeed_next_time_is_repeated(error: Exception) -> None:
+    class Failing(Kubelets):
+        async def apply(self, kind: Any, obj: Any, manager: str) -> Any:
+            if kind == DAEMONSET:
+                raise error
+            return await super().apply(kind, obj, manager)
+
+    [one] = await examined(Failing())
+    assert (one.remedy, str(error) in one.text) == ("Repeat the command.", True)
 
 
 @pytest.mark.parametrize("kind", [NAMESPACE, DAEMONSET])

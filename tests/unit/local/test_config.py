@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.local import config
 from stackwright.local.config import LocalCluster
+from stackwright.local.steps.context import Context, remember, remembered_nodes
 
 
 def test_folders_are_set_by_the_environment() -> None:
@@ -25,6 +27,31 @@ def test_the_cache_follows_the_usual_conventions(environ: dict[str, str], cache:
     cluster = LocalCluster.discover(environ)
     assert cluster.cache == Path(cache)
     assert cluster.state == Path("/var/lib/stackwright")
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (None, ""),
+        ("", ""),
+        ("{", ""),
+        ("[]", ""),
+        ('{"nodes": 1}', ""),
+        ('{"nodes": 1, "kubernetes": "../x"}', ""),
+        (f'{{"nodes": 1, "kubernetes": "{OLDEST_TEXT}"}}', OLDEST_TEXT),
+    ],
+)
+def test_a_cluster_keeps_its_version_of_kubernetes(tmp_path: Path, text: str | None, version: str) -> None:
+    if text is not None:
+        (tmp_path / "cluster.json").write_text(text)
+    assert LocalCluster.discover({"STACKWRIGHT_HOME": str(tmp_path)}).kubernetes == version
+
+
+def test_the_version_is_remembered_with_the_nodes(tmp_path: Path) -> None:
+    cluster = LocalCluster(tmp_path, tmp_path, kubernetes=OLDEST_TEXT)
+    remember(Context(cluster, 2))
+    assert LocalCluster.discover({"STACKWRIGHT_HOME": str(tmp_path)}).kubernetes == OLDEST_TEXT
+    assert remembered_nodes(cluster) == 2
 
 
 def test_nodes_have_addresses_of_their_own() -> None:

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import SECRET
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.ports import CHECK_SECONDS
 from stackwright.runtime import accounts
-from stackwright.runtime.accounts import FEW, KEPT, LONGEST, QUIET, SHARES, AccountChecks
+from stackwright.runtime.accounts import FEW, KEPT, QUIET, SHARES, AccountChecks
 from stackwright.runtime.memory import FrozenClock, MemoryBroker, MemoryCluster, MemoryIdentity, MemorySql
 from support.ports import memory_ports
 
@@ -71,10 +72,10 @@ async def test_a_hanging_provider_occupies_each_worker_once_and_later_one_at_a_t
     sql, now = Sql(), asyncio.get_running_loop().time
     made, start = checks(sql), now()
     assert await looks(made) == 8
-    assert now() - start == pytest.approx(LONGEST)
+    assert now() - start == pytest.approx(CHECK_SECONDS)
     for _ in range(20):
         assert await looks(made) == 8
-    assert now() - start == pytest.approx(LONGEST), "nobody waits for it again"
+    assert now() - start == pytest.approx(CHECK_SECONDS), "nobody waits for it again"
     assert len(sql.asked) == 8
     await asyncio.sleep(QUIET)
     assert await looks(made) == 8

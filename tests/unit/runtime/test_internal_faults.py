@@ -11,9 +11,9 @@ from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.conditions import done
 from stackwright.core.controller import Watch
+from stackwright.core.errors import Conflict
 from stackwright.core.helm import merge
 from stackwright.core.plan import Plan
-from stackwright.core.ports import Conflict
 from stackwright.core.settings import Settings
 from stackwright.runtime import faults
 from stackwright.services.keystone.kind import Keystone

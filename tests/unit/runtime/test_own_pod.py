@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from stackwright.adapters.openstack.tenant.snapshot import SETTLE
 from stackwright.api.kinds import POD
-from stackwright.core.ports import TerminalError, TransientError, Unreachable
+from stackwright.core.errors import TerminalError, TransientError, Unreachable
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.runtime.own_pod import EVERY, GRACE, until_deleted
 from support.empty_api import Server

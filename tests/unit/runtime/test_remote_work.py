@@ -27,7 +27,7 @@ from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.cycle.cycle import SOON, bounded
 from stackwright.runtime.events import Item
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import REMOTE, SHARE, Runtime
+from stackwright.runtime.reconcile import OPENSTACK, SHARE, Runtime
 from stackwright.services.mariadb.kind import MariaDB
 
 SLOW = 60.0  # seconds for a request, as much as an answer may take
@@ -146,7 +146,7 @@ async def test_slow_clouds_of_many_namespaces_do_not_delay_other_work() -> None:
     for each in slow:
         operator.add(each, 20)
     await asyncio.sleep(1)
-    assert sum(operator.at_once.values()) == REMOTE
+    assert sum(operator.at_once.values()) == OPENSTACK
     others = [*operator.add("openstack", 20, name="cloud"), *operator.add("openstack", name="primary")]
     other = operator.add("other")[0]
     await asyncio.sleep(0.01)

@@ -12,9 +12,9 @@ import pytest
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Plan
-from stackwright.core.ports import TerminalError, TransientError
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.runtime.queue import KeyedQueue

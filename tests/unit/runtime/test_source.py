@@ -15,9 +15,9 @@ from kopf._cogs.structs.references import Resource
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.controller import ByOwner, Watch
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError
 from stackwright.runtime import reconcile
 from stackwright.runtime.cluster import watches
 from stackwright.runtime.cluster.cache import CachedReader, Store

@@ -6,8 +6,7 @@ import itertools
 import pytest
 
 from stackwright.core.conditions import done
-from stackwright.core.plan import Plan
-from stackwright.core.ports import (
+from stackwright.core.errors import (
     Conflict,
     NotServed,
     TerminalError,
@@ -16,6 +15,7 @@ from stackwright.core.ports import (
     UnmanagedNamespace,
     Unreachable,
 )
+from stackwright.core.plan import Plan
 from stackwright.services.memcached.kind import Memcached
 from tests.unit.runtime.test_runtime import KEY, Operator, Seen, controller, plan, put
 

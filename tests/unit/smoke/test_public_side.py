@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.public_api import Endpoint, Live, check_endpoints
+from stackwright.adapters.openstack.public_api import Endpoint, Live, check_endpoints
 from stackwright.cli.ui.public import nodes
 from stackwright.cli.ui.tree import lines
 from stackwright.core.openstack.access import Access

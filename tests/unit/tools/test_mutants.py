@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import mutants
@@ -64,3 +65,33 @@ def test_the_copy_is_a_separate_repository(tmp_path: Path, monkeypatch: pytest.M
     )
     assert asked.stdout.split() == ["link", "tracked"]
     assert not (to / "other").exists()
+
+
+MUTMUT = """#!{python}
+import sys
+print("\\r⠋ Generating mutants", end="")
+print("\\r⠙ Generating mutants", end="")
+print("\\n    done")
+for number in range(1001):
+    sys.__stdout__.write(f"\\r⠹ {{number}}/1000  🎉 {{number}}   ")
+    sys.__stdout__.flush()
+print()
+print("9.99 mutations/second", sys.argv[1:])
+raise SystemExit(3)
+"""
+
+
+def test_without_a_terminal_the_output_has_plain_lines_and_no_spinner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "mutmut"
+    program.write_text(MUTMUT.format(python=sys.executable))
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert mutants.mutmut(tmp_path, "a", "b") == 3
+    told = capsys.readouterr().out
+    lines = [line for line in told.splitlines() if line]
+    assert lines[:3] == ["Generating mutants", "    done", "0/1000  🎉 0"]
+    assert lines[-2:] == ["1000/1000  🎉 1000", "9.99 mutations/second ['run', 'a', 'b']"]
+    assert len(lines) == 2 + 21 + 1
+    assert "\r" not in told

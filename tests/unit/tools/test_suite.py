@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import packs
 import pytest
 import suite
 from packs import Pack, Run
+
+from support.paths import ROOT
 
 pytestmark = pytest.mark.usefixtures("interruptible")
 
@@ -41,6 +44,13 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def git(folder: Path, *words: str) -> str:
     who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false")
     return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture(autouse=True)
+def nothing_selected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are the same if the environment of their run selects tests."""
+    for name in suite.SELECTING:
+        monkeypatch.delenv(name, raising=False)
 
 
 def commit(folder: Path, path: str) -> str:
@@ -69,6 +79,15 @@ def test_a_pack_that_never_passed_is_as_old_as_its_declaration(history: Path) ->
     assert suite.report() == 0
 
 
+def test_a_declaration_that_was_renamed_is_new_there(history: Path) -> None:
+    git(history, "config", "diff.renames", "copies")
+    git(history, "mv", "tests/e2e/packs/one", "tests/e2e/packs/two")
+    git(history, "commit", "--quiet", "--message", "rename")
+    commit(history, "docs/1")
+    (renamed,) = packs.load()
+    assert suite.ages([renamed], {}) == {"two": 1}
+
+
 def test_changes_since_a_pack_passed_include_uncommitted_ones(history: Path) -> None:
     at = commit(history, "src/old.py")
     passed(at)
@@ -76,6 +95,38 @@ def test_changes_since_a_pack_passed_include_uncommitted_ones(history: Path) -> 
     (history / "first").write_text("changed")
     assert suite.changes([one()], suite.read_record()) == {"one": ["first", "src/new.py", "tests/e2e/record.json"]}
     assert suite.ages([one()], suite.read_record()) == {"one": 1}
+
+
+def test_a_renamed_file_is_a_change_of_its_former_path_too(history: Path) -> None:
+    """git shows a rename as its new path alone."""
+    passed(commit(history, "src/old.py"))
+    git(history, "commit", "--quiet", "--all", "--message", "record")
+    git(history, "config", "diff.renames", "copies")
+    (history / "docs").mkdir()
+    git(history, "mv", "src/old.py", "docs/new.md")
+    git(history, "commit", "--quiet", "--message", "rename")
+    changed = suite.changes([one()], suite.read_record())
+    assert changed == {"one": ["docs/new.md", "src/old.py", "tests/e2e/record.json"]}
+    assert packs.selects(one(), changed["one"])
+    assert suite.unproven([one()], suite.read_record()) == [one()]
+
+
+@pytest.mark.parametrize(
+    "path", ["src/ä.py", "src/a b.py", 'src/"a".py', "src/a\nb.py", "src/a\tb.py", "src/\udcff.py"]
+)
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_path_with_special_characters_is_a_change(history: Path, path: str, committed: bool) -> None:
+    """git quotes it, unless each path ends with a NUL."""
+    at = git(history, "rev-parse", "HEAD")
+    passed(at)
+    if committed:
+        commit(history, path)
+    else:
+        (history / "src").mkdir()
+        (history / path).write_text("x")
+    changed = suite.changes([one()], suite.read_record())["one"]
+    assert path in changed
+    assert packs.selects(one(), changed)
 
 
 def test_a_complete_run_continues_with_packs_that_did_not_pass_on_this_code(history: Path) -> None:
@@ -223,13 +274,50 @@ def test_a_pack_that_fails_keeps_the_commit_at_which_it_last_passed(
     assert (run.result, run.passed) == ("failed", at)
 
 
-def test_a_run_with_other_tests_than_the_packs_own_is_not_recorded(
-    history: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", suite.SELECTING)
+def test_a_run_whose_environment_selects_tests_is_not_recorded(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
-    monkeypatch.setenv("TEMPEST", "tempest.api.identity")
-    assert suite.Suite().pack(one())
+    monkeypatch.setenv(name, "x")
+    made = suite.Suite()
+    assert made.pack(one()) and made.core() and made.end()
     assert suite.read_record() == {}
+    assert f"one is not recorded: {name} may select other tests" in capsys.readouterr().out
+    monkeypatch.setenv(name, "")
+    assert made.pack(one())
+    assert set(suite.read_record()) == {"one"}
+
+
+def test_what_changes_during_a_run_does_not_change_what_ran(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = git(history, "rev-parse", "HEAD")
+
+    def run(*words: object, env: object = None) -> int:
+        commit(history, "src/new.py")
+        (history / "first").write_text("changed")
+        return 0
+
+    monkeypatch.setattr(suite, "run", run)
+    assert suite.Suite().pack(one())
+    assert suite.read_record()["one"].commit == at
+
+
+def test_every_variable_that_tests_read_selects_tests_or_does_not() -> None:
+    """Of the end-to-end tests, and of those that packs run elsewhere: the functional ones."""
+    found = set[str]()
+    folders = (ROOT / "tests/e2e", ROOT / "tests/functional", ROOT / "tests/support")
+    for path in [*(ROOT / "tests").glob("*.py"), *(each for folder in folders for each in folder.rglob("*.py"))]:
+        found |= set(re.findall(r"""(?:environ(?:\.get)?|getenv)[\[(]["'](\w+)""", path.read_text()))
+    assert {"TEMPEST", "STACKWRIGHT_TEST_KUBECONFIG", "SWEEP"} <= found
+    assert found - set(suite.SELECTING) == {"PATH", "TEMPEST_REPORT"}
+
+
+def test_the_variable_of_make_does_not_prevent_the_record(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make e2e PACK=one` sets it for the program, too."""
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
+    monkeypatch.setenv("PACK", "one")
+    assert suite.Suite().pack(one())
+    assert set(suite.read_record()) == {"one"}
 
 
 def test_a_tree_unknown_to_git_does_not_count_as_clean(history: Path) -> None:
@@ -279,6 +367,7 @@ def started(history: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.write_text("")
     monkeypatch.setattr(suite, "CLOUDS", program)
     monkeypatch.setattr(suite, "UP_LOG", history / "out/up.log")
+    monkeypatch.setattr(suite, "JUNIT", history.parent / "junit")
     monkeypatch.setattr(suite.state, "cluster_state", lambda: SimpleNamespace(state="ready"))
     return program
 
@@ -312,6 +401,33 @@ def test_without_a_cloud_no_end_to_end_test_runs_and_the_run_fails(
     monkeypatch.setattr(suite, "run", steps)
     assert suite.whole(("unit",), PACKS) == 1
     assert steps.ran == ["unit"]
+
+
+@pytest.mark.parametrize("selecting", [False, True])
+def test_a_run_takes_the_pack_of_a_renamed_source_and_records_it_and_the_core(
+    started: Path, history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], selecting: bool
+) -> None:
+    for name, glob in (("one", "src/**"), ("two", "charts/**"), ("three", "images/**")):
+        declared = packs.PACKS / name / "pack.toml"
+        declared.parent.mkdir(exist_ok=True)
+        declared.write_text(f'minutes = 1\ncloud = "none"\npaths = ["{glob}"]\n')
+    (history / ".gitignore").write_text("out/\n")
+    at = commit(history, "charts/a")
+    before = {name: Run("passed", at, "", 1.1 if name == "three" else 1.0, at) for name in ("one", "two", "three")}
+    packs.RECORD.write_text(packs.write(before))
+    git(history, "mv", "charts/a", "moved")
+    here = commit(history, "docs/1")
+    monkeypatch.setattr(suite, "run", Steps())
+    if selecting:
+        monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing")
+    assert suite.test() == 0
+    told, record = capsys.readouterr().out, suite.read_record()
+    assert "packs: two\n" in told
+    assert [line.split()[0] for line in told.splitlines() if line.endswith("LATE")] == ["three"]
+    if selecting:
+        assert record == before
+    else:
+        assert {name for name, run in record.items() if run.passed == here} == {"core", "core_end", "two"}
 
 
 @pytest.mark.parametrize(
@@ -370,7 +486,7 @@ def test_the_core_or_one_pack_fails_by_its_tests(
     assert [step for step in steps.ran if step in ("core", "core_end", "one")] == ran
 
 
-def test_the_core_does_not_end_before_the_packs_on_its_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_core_does_not_end_before_the_packs_on_its_cloud(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Steps()
     monkeypatch.setattr(suite, "run", steps)
     made = suite.Suite()
@@ -446,11 +562,52 @@ def test_a_step_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPat
     assert made.summary() == 1
 
 
-def test_a_pack_that_far_exceeds_its_declared_minutes_is_marked(
+@pytest.mark.parametrize(("code", "result"), [(0, "passed"), (1, "failed")])
+def test_the_core_and_its_end_are_recorded_and_never_chosen(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], code: int, result: str
+) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: code)
+    at = git(history, "rev-parse", "HEAD")
+    made = suite.Suite()
+    assert [made.core(), made.end()] == [not code, not code]
+    record = suite.read_record()
+    assert [(name, run.result, run.commit) for name, run in sorted(record.items())] == [
+        ("core", result, at),
+        ("core_end", result, at),
+    ]
+    assert packs.choose([one()], record, {}, {"one": 0}, 0) == [one()]
+    assert suite.unproven([one()], record) == [one()]
+    capsys.readouterr()
+    suite.report()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    ago = ["0", at[:12]] if result == "passed" else ["unknown", "-"]
+    assert ["core", result, "0.0", "25", *ago] in rows
+    assert ["core_end", result, "0.0", "5", *ago] in rows
+
+
+def test_the_core_of_uncommitted_code_is_not_recorded(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
+    (history / "first").write_text("changed")
+    assert suite.Suite().core() and suite.Suite().end()
+    assert suite.read_record() == {}
+
+
+def test_a_core_that_passed_long_ago_fails_no_run(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run has it."""
+    at = git(history, "rev-parse", "HEAD")
+    monkeypatch.setattr(packs, "MOST_COMMITS", 1)
+    for number in range(3):
+        here = commit(history, f"docs/{number}")
+    record = {name: Run("passed", at, "", 1.0, at) for name in ("core", "core_end")}
+    packs.RECORD.write_text(packs.write({**record, "one": Run("passed", here, "", 1.0, here)}))
+    assert suite.report() == 0
+
+
+def test_a_pack_that_exceeds_its_declared_minutes_is_marked(
     history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
-    clock = iter([0.0, 89.0, 100.0, 191.0])
+    clock = iter([0.0, 62.0, 100.0, 167.0])
     monkeypatch.setattr("suite.time", SimpleNamespace(monotonic=lambda: next(clock)))
     made = suite.Suite()
     made.pack(one())
@@ -458,10 +615,24 @@ def test_a_pack_that_far_exceeds_its_declared_minutes_is_marked(
     assert "LATE" not in capsys.readouterr().out
     made.pack(one())
     assert made.summary() == 0
-    assert "1.5  one   LATE: its pack declares 1 minutes" in capsys.readouterr().out
+    assert "1.1  one   LATE: 1 minutes are declared" in capsys.readouterr().out
+    suite.report()
+    assert capsys.readouterr().out.splitlines()[-1].split()[:4] == ["one", "passed", "1.1", "1"]
 
 
-def test_the_core_installs_its_browser_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_core_that_exceeds_its_minutes_is_marked(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
+    clock = iter([0.0, 0.0, 0.0, 26 * 60.0])
+    monkeypatch.setattr("suite.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    made = suite.Suite()
+    assert made.core()
+    assert made.summary() == 0
+    assert "26.0  core   LATE: 25 minutes are declared" in capsys.readouterr().out
+
+
+def test_the_core_installs_its_browser_first(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[tuple[object, ...]] = []
 
     def run(*words: object, env: object = None) -> int:

@@ -1,4 +1,4 @@
-"""The `helm` program: one process per release, several in parallel, none of them waits for pods.
+"""Runs the `helm` program: one process per release, several in parallel, without waiting for pods.
 
 Each process gets its values in a file that only its owner can read, and the cache, config and data folders of this
 object, so the user's Helm settings have no effect. Helm's error output is reduced to the lines that name the cause.
@@ -22,30 +22,32 @@ from typing import Any
 import yaml
 
 from stackwright.adapters.helm import rendered
+from stackwright.adapters.helm.output import output
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
-from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, error_message, is_transient
+from stackwright.core.errors import TerminalError, TransientError
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, HISTORY, bundle_label, error_message, is_transient
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import Fence, Reader, TerminalError, TransientError, unfenced
+from stackwright.core.ports import HELM_SECONDS, Fence, Reader, unfenced
 from stackwright.slots import FairSlots
 
-HISTORY = "10"
-KUBERNETES = "1.35.0"  # the oldest that the charts are for; without a cluster, Helm assumes another one, such as 1.20
+KUBERNETES = f"{OLDEST_TEXT}.0"  # without a cluster, Helm assumes another one, such as 1.20
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
 _KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
-_POST_RENDER = "error while running post render"  # without _REFUSED, such as a process that was killed
+_POST_RENDER = "error while running post render"  # without _REFUSED, for example of a killed process
 _REFUSED = re.compile(f"^{re.escape(rendered.REFUSED)}(.*)$", re.MULTILINE)
 Check = Callable[[], Awaitable[None]]
 
 LIBRARY = "\ntype: library"  # in Chart.yaml
 PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
-# The watch of Secrets sees only those with our label.
+# The watch of Secrets selects our label.
 WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
 class ConcurrencyLimit:
-    """At most `parallel` at once, and `share` of one namespace, in fair shares of the namespaces (`slots`)."""
+    """At most `parallel` concurrent calls, `share` of them for one namespace, shared fairly by namespaces (`slots`)."""
 
     def __init__(self, parallel: int, share: int) -> None:
         self._slots = FairSlots(parallel, share)
@@ -74,12 +76,12 @@ class HelmCli:
         binary: str = "helm",
         parallel: int = 4,
         share: int | None = None,
-        timeout: float = 300,
+        timeout: float = HELM_SECONDS,
         records: Reader | None = None,
         fence: Fence = unfenced,
     ) -> None:
         """share: how many of the `parallel` processes may be for one namespace; None for all
-        records: reads, without a cache, the records of releases to check them; None where these and charts are trusted
+        records: reads the records of releases, without a cache, for checks; None if records and charts are trusted
         fence: called before each start of Helm, which may have waited long for its slot
         """
         self._charts = charts
@@ -100,14 +102,14 @@ class HelmCli:
         async with _values_file(action.values) as values:
             await self._run(
                 namespace, "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
-                "--namespace", namespace, "--values", values, "--reset-values", "--history-max", HISTORY,
+                "--namespace", namespace, "--values", values, "--reset-values", "--history-max", str(HISTORY),
                 "--labels", labels, *self._guard(namespace, action.chart), check=self._check(action.release),
             )  # fmt: skip
 
-    async def rollback(self, release: Key, revision: int) -> None:
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
         namespace, name = release
-        words = ("rollback", name, str(revision), "--no-hooks", "--namespace", namespace, "--history-max", HISTORY)
-        await self._run(namespace, *words, check=self._check(release, revision))
+        words = ("rollback", name, str(revision), "--no-hooks", "--namespace", namespace, "--history-max", str(HISTORY))
+        await self._run(namespace, *words, check=self._check(release, revision, manifest))
 
     async def uninstall(self, release: Key) -> None:
         namespace, name = release
@@ -135,7 +137,7 @@ class HelmCli:
         return str(folder / name)
 
     def _guard(self, namespace: str, chart: str) -> tuple[str, ...]:
-        """Options by which Helm applies only objects that may belong to the release, and runs no hooks."""
+        """Options with which Helm applies only objects that may belong to the release, and runs no hooks."""
         if self._records is None:
             return ()
         rights = rendered.PRIVILEGED if chart in self._privileged else rendered.PLAIN
@@ -146,15 +148,15 @@ class HelmCli:
     def _privileged(self) -> frozenset[str]:
         return privileged_charts(self._charts)
 
-    def _check(self, release: Key, revision: int = 0) -> Check:
+    def _check(self, release: Key, revision: int = 0, manifest: str | None = None) -> Check:
         async def check() -> None:
             if self._records is not None:
-                await check_records(self._records, release, revision)
+                await check_records(self._records, release, revision, manifest)
 
         return check
 
     async def _run(self, namespace: str, *arguments: str, check: Check | None = None) -> str:
-        """check: must hold when Helm starts, so it runs after the wait for a slot."""
+        """check: runs after the wait for a slot, directly before Helm starts; raises an error to prevent the start."""
         async with self._slots.of(namespace, self._timeout):
             if check is not None:
                 await check()
@@ -168,7 +170,7 @@ class HelmCli:
                 stderr=asyncio.subprocess.PIPE,
             )
             try:
-                out, err = await asyncio.wait_for(process.communicate(), self._timeout)
+                out, err = await asyncio.wait_for(output(process), self._timeout)
             except TimeoutError:
                 raise TransientError(
                     f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was terminated"
@@ -176,7 +178,8 @@ class HelmCli:
             finally:  # also if this task is cancelled: an orphaned process would continue to write
                 if process.returncode is None:
                     process.kill()
-                    await process.wait()
+                    with contextlib.suppress(TerminalError):
+                        await output(process)
         if process.returncode != 0:
             raise failure(arguments[0], err.decode(errors="replace"))
         return out.decode()

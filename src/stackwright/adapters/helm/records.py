@@ -11,23 +11,29 @@ from __future__ import annotations
 import asyncio
 
 from stackwright.api.kinds import INGRESS_CLASS, SECRET
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.manifests import KINDS, OF_CLUSTER, Unreadable, document_headers, kind_of
-from stackwright.core.helm.records import PAYLOAD, SELECTOR, record_of
+from stackwright.core.helm.records import PAYLOAD, SELECTOR, manifest_digest, record_name, record_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Reader, TerminalError
+from stackwright.core.ports import Reader
 
 
-async def check_records(reader: Reader, release: Key, revision: int = 0) -> None:
+async def check_records(reader: Reader, release: Key, revision: int = 0, manifest: str | None = None) -> None:
     """Raise TerminalError unless all records of a release hold only objects that may belong to it.
 
-    reader    without a cache, since it must read what Helm will read
+    reader    without a cache, since it must read the same records as Helm
     revision  target of a rollback, if any; Helm finds it by the name of its Secret, and the other ones by labels
+    manifest  digest that the target must have
     """
     namespace, name = release
     secrets = await reader.list(SECRET, namespace, {**SELECTOR, "name": name})
-    if revision:
-        target = await reader.get(SECRET, (namespace, f"sh.helm.release.v1.{name}.v{revision}"))
-        secrets = [*secrets, *([target] if target else [])]
+    if revision and (target := await reader.get(SECRET, (namespace, record_name(name, revision)))):
+        if manifest is not None and manifest != await asyncio.to_thread(manifest_digest, target):
+            raise TerminalError(
+                f"Secret {namespace}/{target['metadata']['name']}, a record of release {name}, is not what Helm "
+                f"installed as revision {revision}, so it is not rolled back to; find out who wrote that Secret"
+            )
+        secrets = [*secrets, target]
     for secret in secrets:
         try:
             classes = await asyncio.to_thread(_classes, secret, release)

@@ -1,8 +1,8 @@
-"""The post-renderer of Helm: passes the rendered manifest on if all its objects may belong to the release.
+"""The post-renderer of Helm: returns the rendered manifest unchanged if all its objects may belong to the release.
 
-Helm runs this program after it rendered a chart and before it writes anything, and applies what this program prints. If
-it fails, Helm stops. So the checked text is the applied one, and nothing is rendered twice. Hooks are no part of it:
-Helm is called with `--no-hooks`.
+Helm runs this program after it rendered a chart and before it writes any object, and applies the output of this
+program. If it fails, Helm stops. So the checked text is the applied one, and nothing is rendered twice. Hooks are not
+checked: Helm is called with `--no-hooks`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PRIVILEGED, PLAIN = "privileged", "plain"  # the chart: see `command.privileged_
 
 
 def main(namespace: str, rights: str) -> int:
-    """Exit code: 0 if the manifest was passed on; otherwise the error output is REFUSED and the cause."""
+    """Exit code: 0 if the manifest is accepted; otherwise the error output is REFUSED and the cause."""
     manifest = sys.stdin.buffer.read()
     try:
         problem = foreign(manifest.decode(), namespace, rights == PRIVILEGED)

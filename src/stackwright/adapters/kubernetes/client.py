@@ -26,8 +26,9 @@ from stackwright.api.fields.naming import GROUP, NAMESPACE, OBJECT, RESOURCE
 from stackwright.api.kinds import ACCESS_REVIEW, EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Fence, Labels, TerminalError, TransientError, unfenced
+from stackwright.core.ports import Fence, Labels, unfenced
 from stackwright.core.prune import without_empties
 
 log = structlog.get_logger(__name__)
@@ -77,7 +78,7 @@ class KubernetesCluster:
         tell: Tell | None = None,
         fence: Fence = unfenced,
     ) -> KubernetesCluster:
-        """By the kubeconfig at a path; None: the pod's service account."""
+        """A client with the kubeconfig at a path; None means the pod's service account."""
         return cls(kubeconfig(path), context, on_call, tell, fence)
 
     async def close(self) -> None:
@@ -121,7 +122,7 @@ class KubernetesCluster:
         return _object(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
 
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
-        """Raise what `apply` would raise, without a change."""
+        """Raise the error that `apply` would raise, without a change."""
         await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")
 
     async def version(self) -> str:

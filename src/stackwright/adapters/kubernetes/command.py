@@ -1,7 +1,7 @@
 """Run the command that a kubeconfig names (`exec`), as client-go does.
 
-If a user can read it, the standard error of the command is passed on at once: it may be the address of the log-in page.
-Otherwise it becomes part of the error.
+If a user can read the standard error of the command, it is shown at once: it may contain the address of the log-in
+page. Otherwise it becomes part of the error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ API = "client.authentication.k8s.io"
 VERSIONS = tuple(f"{API}/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 INFO = "KUBERNETES_EXEC_INFO"
 READ, LONGEST, LINES = 1 << 14, 1 << 12, 20  # bytes per read; characters per line; lines in an error
-PAUSE = 0.2  # seconds after which an unfinished line is passed on, too: it may be a question
+PAUSE = 0.2  # seconds after which an unfinished line is shown, too: it may be a question
 EXIT_POLL = 0.02  # seconds between checks whether a command that closed its output has ended
 FOR_COMMANDS = ("tls-server-name", "proxy-url", "disable-compression")
 Tell = Callable[[str], None]  # shows a text to the user, on a terminal or not
@@ -139,7 +139,7 @@ class _Said:
     def __init__(self, tell: Tell | None) -> None:
         self._tell = tell
         self._lines = deque[str](maxlen=LINES)
-        self._line, self._told = "", ""  # the unfinished line; what of it was shown
+        self._line, self._told = "", ""  # the unfinished line; its shown part
 
     @property
     def all(self) -> str:

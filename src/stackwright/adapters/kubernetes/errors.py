@@ -1,7 +1,7 @@
 """Errors of the Kubernetes API as the operator's three classes: TransientError, TerminalError, Conflict.
 
 The Status object of the API has all causes of a refusal; authors of manifests need all of them at once, so none is
-dropped. An error that passes by itself (a namespace that is being created, an API server that starts) is
+dropped. An error that resolves by itself (a namespace that is being created, an API server that starts) is
 TransientError.
 """
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable, UndeclaredStatus
 from stackwright.core.plan import Key
-from stackwright.core.ports import Conflict, NotServed, TerminalError, TransientError, Unavailable, UndeclaredStatus
 
 _RBAC = re.compile(
     r'(?:User "(?P<user>[^"]+)" )?cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" '
@@ -26,6 +26,14 @@ _OUR_FAULT = ("field not declared in schema", "failed to create typed patch obje
 _UNDECLARED = re.compile(r"\bstatus\.([^\s:]+): field not declared in schema")
 # Some refusals quote the whole object, which may hold a Secret's data.
 _QUOTED = ('Invalid value: "{', '}": ')
+
+
+class Unauthenticated(Unavailable):
+    """The API server refuses the credentials of the request, which may be renewed."""
+
+
+class MissingRight(TerminalError):
+    """The user of the request lacks a right, unlike other refusals, such as those by admission."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Call:
 
 
 def error_of(call: Call, code: int, body: bytes) -> Exception:
-    """The exception for a response that is no success."""
+    """The exception for an error response."""
     status = _status(body)
     message = str(status.get("message") or f"HTTP {code}")
     if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # another object has its name
@@ -55,7 +63,9 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
         return _absent(call, status, message)
     if code == 403:
         return _forbidden(call, status, message)
-    if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
+    if code == 401:
+        return Unauthenticated(f"{call}: the Kubernetes API refuses the credentials: HTTP {code} {message}")
+    if code in (408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
         # An internal error of the API server may concern this object only, as of its conversion webhook.
         kind = TransientError if code == 500 and status.get("kind") == "Status" else Unavailable
         return kind(f"{call}: the Kubernetes API returned {code}: {message}")
@@ -74,7 +84,9 @@ def _status(body: bytes) -> Mapping[str, Any]:
 
 
 def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
-    """Conflict if the object itself is gone, TransientError if its namespace is missing, NotServed if its kind is."""
+    """Conflict if the object does not exist; if its namespace does not, TransientError; if its kind is not served,
+    NotServed.
+    """
     details = status.get("details") or {}
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
         return TransientError(f"{call}: namespace {details.get('name')} does not exist")
@@ -94,7 +106,7 @@ def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception
     group = found["group"] or "core"
     missing = f"{found['verb']} {found['resource']} of the API group {group}{found['where']}"
     account = (found["user"] or "this user").removeprefix("system:serviceaccount:")
-    return TerminalError(f"{call}: {account} lacks the RBAC permission to {missing}")
+    return MissingRight(f"{call}: {account} lacks the RBAC permission to {missing}")
 
 
 def _causes(status: Mapping[str, Any], message: str) -> str:

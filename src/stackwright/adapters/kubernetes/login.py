@@ -28,7 +28,7 @@ from yaml import YAMLError
 from stackwright.adapters.kubernetes.command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
 from stackwright.api.wording import choices
-from stackwright.core.ports import TransientError, Unreachable
+from stackwright.core.errors import TransientError, Unreachable
 
 # Timeout in seconds for a command of a kubeconfig; users may have to log in with a browser.
 LOGIN = 120.0
@@ -91,12 +91,12 @@ def wrong_with(error: Exception) -> str:
 
 
 def kubeconfig(path: StrOrPath | None) -> KubeConfig:
-    """The kubeconfig at a path; None: the pod's service account."""
+    """The kubeconfig at a path; None means the pod's service account."""
     return Kubeconfig.from_service_account() if path is None else Kubeconfig.from_file(path)
 
 
 class _Command(httpx2.Auth):
-    """Replaces lightkube's log-in by a command, whose standard error goes to `tell`, or else into the exception."""
+    """Replaces lightkube's log-in with a command; `tell` gets its standard error, or else the exception contains it."""
 
     def __init__(self, client: httpx2.AsyncClient, config: SingleConfig, tell: Tell | None) -> None:
         self._client, self._config, self._tell = client, config, tell
@@ -187,7 +187,8 @@ def _address(config: SingleConfig) -> str:
 
 
 def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
-    """Cluster and user of a context, None for the current one. Raises ConfigError with the known ones for another.
+    """Cluster and user of a context; None means the current one. Raises ConfigError with the known contexts if it is
+    unknown.
 
     As for kubectl, relative paths of files, and of a command with a slash, start at the kubeconfig's folder.
     """

@@ -15,7 +15,7 @@ from lightkube.resources.core_v1 import PodLog
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.kubernetes.login import explained
-from stackwright.core.ports import TransientError
+from stackwright.core.errors import TransientError
 
 
 @dataclass(frozen=True)

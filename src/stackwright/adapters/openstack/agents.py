@@ -1,8 +1,8 @@
-"""Agents of nodes, by openstacksdk: what uses them, and the deletion of their records.
+"""Agents of nodes, by openstacksdk: their uses, and the deletion of their records.
 
-With a compute service, Nova deletes its resource provider in Placement, its host's mapping to a cell and its entries in
-aggregates; it refuses while servers or migrations need the host. With an agent, Neutron deletes what is scheduled to
-it, and does not schedule that elsewhere, so routers and networks are moved before.
+With a compute service, Nova also deletes its resource provider in Placement, its host's mapping to a cell and its
+entries in aggregates; it refuses the deletion while servers or migrations need the host. With an agent, Neutron deletes
+the assignments of its routers and networks and does not reschedule them, so they are moved before.
 """
 
 from __future__ import annotations
@@ -10,22 +10,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
-from stackwright.adapters.openstack.transport.deadline import after, left, within
-from stackwright.adapters.threads import in_thread
+from stackwright.adapters.openstack.transport.shapes import answering
+from stackwright.adapters.threads import LibraryFailed, Workers, left
+from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import ForgetAgents
-from stackwright.core.ports import TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
+T = TypeVar("T")
 Use = tuple[str, str]  # name of an agent, and what uses it
 # States of a migration that no longer needs its hosts, for Nova when it deletes a compute service.
 ENDED = ("confirmed", "reverted", "error", "failed", "completed", "cancelled", "done")
+RECEIVED = 64 << 20  # bytes of all responses of a call
+# Those of an agent that are read: the others are most of a list, which is not paged, while a response is bounded.
+FIELDS = ["id", "binary", "host", "alive", "admin_state_up"]
 CONFIRM = 10.0  # seconds until the second answer that lacks an agent
 L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 
@@ -33,38 +38,49 @@ L3_AGENT, DHCP_AGENT = "neutron-l3-agent", "neutron-dhcp-agent"
 class CloudAgents:
     """core.ports.Agents as the administrator, over the internal endpoints."""
 
+    def __init__(self) -> None:
+        self._workers = Workers()
+
     async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
         demand(admin, action.look.admin_secret)
-        until = after(LONGEST)
-        errors = await in_thread(within, until, lambda: _forget(action, admin))
+        errors = await self._call(action, lambda: _forget(action, admin))
         if set(action.agents) <= errors.keys():
             return errors
         await asyncio.sleep(CONFIRM)
-        return await in_thread(_still_listed, action, admin) | errors
+        return await self._call(action, lambda: _still_listed(action, admin)) | errors
+
+    async def _call(self, action: ForgetAgents, what: Callable[[], T]) -> T:
+        try:
+            return await self._workers.call(action.look.key[0], LONGEST, what, RECEIVED)
+        except TimeoutError:
+            raise _late() from None
 
 
 def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
     cloud = _connected(admin)
-    failures: tuple[type[Exception], ...] = (*sdk_errors(), TransientError)
+    failures = sdk_errors(LibraryFailed, TransientError)
     errors = {}
     for name in action.agents:
         try:
             _check_time()
-            FORGET[action.look.service](cloud, name, action.look.holders)
+            with answering():
+                APIS[action.look.service].forget(cloud, name, action.look.holders)
         except failures as error:  # the other agents do not wait
             errors[name] = message_of(error)
     return errors
 
 
 def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
-    """Agent → error, of those that a second answer does not prove to be forgotten.
+    """Agent → error, for agents whose deletion a second list does not confirm.
 
-    A replica of an API that has just started may answer a list with 200 and no items. So the answer is that to another
-    client, which another replica may give, and a list without any agent proves nothing.
+    A replica of an API that has just started may return an empty list with 200. So the list is requested over a new
+    connection, which may reach another replica, and an empty list proves nothing.
     """
     try:
-        found = {registered(str(each.binary), str(each.host)) for each in EVERY[action.look.service](_connected(admin))}
-    except sdk_errors() as error:
+        with answering():
+            listed = APIS[action.look.service].every(_connected(admin))
+            found = {registered(str(each.binary), str(each.host)) for each in listed}
+    except sdk_errors(LibraryFailed) as error:
         return dict.fromkeys(action.agents, message_of(error))
     if not found:
         return dict.fromkeys(action.agents, f"{action.look.service} lists no agents at all")
@@ -72,7 +88,7 @@ def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, s
 
 
 def _connected(admin: Mapping[str, str]) -> Connection:
-    return connect(admin, admin.get("region_name") or "RegionOne", interface="internal")
+    return connect(admin, admin.get("region_name") or "RegionOne", interface="internal", bounded=True)
 
 
 def compute_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
@@ -100,7 +116,7 @@ def _services(cloud: Connection, name: str) -> list[Any]:
 
 
 def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
-    """What uses these agents, which all leave: none of them takes over what another one hosts."""
+    """Uses of these agents. All of them leave, so none takes over routers or networks of another."""
     for name in names:
         for agent in _agents(cloud, name):
             if agent.is_alive:
@@ -112,7 +128,7 @@ def network_uses(cloud: Connection, names: Collection[str]) -> Iterator[Use]:
 
 
 def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] = ()) -> None:
-    """Delete an agent after what it hosts was moved to others, of which none is `leaving`."""
+    """Delete an agent after its routers or networks were moved to agents that are not `leaving`."""
     for agent in _agents(cloud, name):
         if agent.is_alive:
             raise TransientError("it reports again")
@@ -125,21 +141,21 @@ def forget_network_agent(cloud: Connection, name: str, leaving: Collection[str] 
 
 def _agents(cloud: Connection, name: str) -> list[Any]:
     binary, _, host = name.partition("@")
-    return _only(name, cloud.network.agents(binary=binary, host=host))
+    return _only(name, cloud.network.agents(binary=binary, host=host, fields=FIELDS))
 
 
 def _only(name: str, listed: Iterable[Any]) -> list[Any]:
-    """The agents of that name, whatever the filters of the request left."""
+    """The agents of that name, because the API may ignore the filters of the request."""
     return [each for each in listed if registered(str(each.binary), str(each.host)) == name]
 
 
 def _others(cloud: Connection, agent: Any) -> list[Any]:
-    listed = cloud.network.agents(binary=agent.binary)
+    listed = cloud.network.agents(binary=agent.binary, fields=FIELDS)
     return [each for each in listed if each.binary == agent.binary and each.id != agent.id]
 
 
 def _successors(agents: list[Any], leaving: Collection[str]) -> list[Any]:
-    """Those that can take over what another agent hosts: an agent that leaves may be alive for a moment."""
+    """The agents that can take over resources of another. A leaving agent, which may be alive briefly, cannot."""
     stay = [each for each in agents if registered(str(each.binary), str(each.host)) not in leaving]
     return [each for each in stay if each.is_alive and each.is_admin_state_up]
 
@@ -155,8 +171,8 @@ def _networks(network: Any, agent: Any) -> list[Any]:
 def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all routers to successors of their agent, each to the one with the fewest.
 
-    Neutron requires that a router is removed from its agent before another one gets it, unless it is in high
-    availability. A crash in between leaves it without one, so all routers without an agent are scheduled.
+    Neutron requires that a router is removed from its agent before it is added to another, unless it is an HA router. A
+    crash in between leaves it without an agent, so all routers without an agent are scheduled.
     """
     own = {router.id: router for router in _routers(network, agent)}
     if not successors:
@@ -182,7 +198,7 @@ def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[
         remove(router)
         try:
             add(router)
-        except Exception:  # back to its agent, which may return: no other one would serve it
+        except Exception:  # restore it on its agent, which may return: no other agent would serve it
             with suppress(*sdk_errors()):
                 _send(network.post, f"/agents/{agent.id}/l3-routers", json={"router_id": router.id})
             raise
@@ -193,8 +209,8 @@ def _move_routers(network: Any, agent: Any, others: list[Any], successors: list[
 def _move_networks(network: Any, agent: Any, others: list[Any], successors: list[Any]) -> None:
     """Move all networks to successors of their agent that do not have them, each to the one with the fewest.
 
-    When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next one; when the
-    agent is deleted, it does not.
+    When a network is removed from its agent, Neutron reserves the port of the DHCP server for the next agent. When the
+    agent is deleted, Neutron does not.
     """
     own = _networks(network, agent)
     if not successors:
@@ -211,7 +227,7 @@ def _move_networks(network: Any, agent: Any, others: list[Any], successors: list
 
 
 def _fewest(successors: Iterable[Any], hosted: Mapping[str, Collection[str]], moved: str) -> Any | None:
-    """The agent that hosts the fewest of those that do not host this one; None if all do."""
+    """The agent with the fewest resources among those that do not host this one; None if all do."""
     free = [each for each in successors if moved not in hosted[each.id]]
     return min(free, key=lambda each: len(hosted[each.id]), default=None)
 
@@ -222,9 +238,9 @@ def _refuse_to_strand(hosted: Collection[Any], what: str) -> None:
 
 
 def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None:
-    """Move each thing by itself, while there is time: one that Neutron refuses to move does not hold up the others.
+    """Move each resource separately until the deadline, and continue after a refusal.
 
-    Raises TransientError that names those, and the error of a Neutron that does not respond, which ends all moves.
+    Raises TransientError with the refused resources, and at once the error of a Neutron that does not respond.
     """
     from openstack.exceptions import SDKException
 
@@ -241,7 +257,7 @@ def _each(what: str, things: Iterable[Any], move: Callable[[Any], None]) -> None
 
 
 def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
-    """The SDK's own methods for these requests ignore errors."""
+    """Send a request and raise its error, which the SDK's own methods for these requests ignore."""
     from openstack.exceptions import raise_from_response
 
     raise_from_response(method(path, **body))
@@ -249,7 +265,11 @@ def _send(method: Callable[..., Any], path: str, **body: Any) -> None:
 
 def _check_time() -> None:
     if left() <= 0:
-        raise TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
+        raise _late()
+
+
+def _late() -> TransientError:
+    return TransientError(f"it takes longer than {LONGEST:.0f} s and will be continued")
 
 
 Move = Callable[[Any, Any, list[Any], list[Any]], None]
@@ -258,12 +278,23 @@ HOSTED: Mapping[str, tuple[str, Callable[[Any, Any], list[Any]], Move]] = {
     DHCP_AGENT: ("network", _networks, _move_networks),
 }
 """Program → what its agents host, how that is listed, and how it is moved to others."""
-FORGET: Mapping[str, Callable[[Connection, str, Collection[str]], None]] = {
-    "compute": forget_compute,
-    "networking": forget_network_agent,
+
+
+@dataclass(frozen=True)
+class AgentApi:
+    """What the API of a service does with the agents on nodes.
+
+    every   all that it lists
+    uses    what uses those of these names
+    forget  deletes the record of one; none of the names leaving takes over what it hosts
+    """
+
+    every: Callable[[Connection], Iterable[Any]]
+    uses: Callable[[Connection, Collection[str]], Iterable[Use]]
+    forget: Callable[[Connection, str, Collection[str]], None]
+
+
+APIS: Mapping[str, AgentApi] = {  # by service: those that declare `Service.agents`
+    "compute": AgentApi(lambda cloud: cloud.compute.services(), compute_uses, forget_compute),
+    "networking": AgentApi(lambda cloud: cloud.network.agents(fields=FIELDS), network_uses, forget_network_agent),
 }
-EVERY: Mapping[str, Callable[[Connection], Iterable[Any]]] = {
-    "compute": lambda cloud: cloud.compute.services(),
-    "networking": lambda cloud: cloud.network.agents(),
-}
-"""Service → the list of all that it knows."""

@@ -1,6 +1,6 @@
-"""Images of users in a Glance store, volumes of users in a Cinder back end, and what uses agents of nodes.
+"""Images of users in a Glance store, volumes of users in a Cinder back end, and uses of agents of nodes.
 
-All requests are sent by openstacksdk in a thread.
+All requests are sent by openstacksdk in a thread. Threads are not those of other adapters: a large cloud may take long.
 """
 
 from __future__ import annotations
@@ -9,15 +9,21 @@ import tempfile
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.agents import compute_uses, network_uses
+from stackwright.adapters.openstack.agents import APIS
 from stackwright.adapters.openstack.transport.client import connect, demand, message_of, sdk_errors
-from stackwright.adapters.threads import in_thread
+from stackwright.adapters.openstack.transport.shapes import answering
+from stackwright.adapters.threads import LibraryFailed, Workers
+from stackwright.core.errors import TransientError
 from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import Inventory
-from stackwright.core.ports import TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
+
+RECEIVED = 256 << 20  # bytes of all responses of an inventory; they are read one by one
+PAGE = 500  # volumes of a response, which is bounded
+NAMES = 1 << 20  # characters of all names; the ConfigMap of the result takes no more
 
 
 class CloudContents:
@@ -25,22 +31,33 @@ class CloudContents:
 
     def __init__(self, interface: str = "internal", ca_file: str = "") -> None:
         self._interface, self._ca_file = interface, ca_file
+        self._workers = Workers()
 
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         demand(admin, action.admin_secret)
-        return await in_thread(self._held, action, admin)
+        try:
+            return await self._workers.call(action.key[0], LONGEST, lambda: self._held(action, admin), RECEIVED)
+        except TimeoutError:
+            raise _waiting(action, f"it takes longer than {LONGEST:.0f} s") from None
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         region = admin.get("region_name") or "RegionOne"
-        cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface)
+        cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface, bounded=True)
         try:
-            return gathered(action.holders, LISTS[action.service](cloud, action.holders))
-        except sdk_errors() as error:
-            raise TransientError(f"Waiting for {action.service} to list its content: {message_of(error)}") from None
+            with answering():
+                return gathered(action.holders, LISTS[action.service](cloud, action.holders))
+        except sdk_errors(LibraryFailed) as error:
+            raise _waiting(action, message_of(error)) from None
+
+
+def _waiting(action: Inventory, why: str) -> TransientError:
+    return TransientError(f"Waiting for {action.service} to list its content: {why}")
 
 
 class PublicContents:
-    """The same from outside the cluster. `ask` returns the cloud's access data and is called only when needed."""
+    """core.ports.Contents from outside the cluster. `ask` returns the cloud's access data and is called only when
+    needed.
+    """
 
     def __init__(self, ask: Callable[[], Awaitable[Access]]) -> None:
         self._ask = ask
@@ -54,18 +71,26 @@ class PublicContents:
             return await CloudContents("public", ca.name).held(action, auth)
 
 
-def images(cloud: Connection) -> Iterable[tuple[str, str]]:
-    """(store, image) pairs; an image in several stores survives the loss of one, so it is left out."""
-    for image in cloud.image.images():
-        # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
-        stores = [name.strip() for name in str((image.properties or {}).get("stores", "")).split(",") if name.strip()]
-        if len(stores) == 1:
-            yield stores[0], _name(image)
+def images(cloud: Connection, lost: Collection[str]) -> Iterable[tuple[str, str]]:
+    """(store, image) pairs of the images that no store keeps; an image survives in a store that is not `lost`.
+
+    An image still names a store that was removed earlier, so only stores that Glance has now keep it. By default Glance
+    lists neither hidden images nor community images of other projects.
+    """
+    glance: Any = cloud.image  # of version 2
+    kept = {str(store.id) for store in glance.stores()} - set(lost)
+    for hidden in (False, True):
+        for image in glance.images(visibility="all", is_hidden=hidden):
+            # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
+            names = str((image.properties or {}).get("stores", "")).split(",")
+            stores = {name.strip() for name in names if name.strip()}
+            if not stores & kept:
+                yield from ((store, _name(image)) for store in stores)
 
 
 def volumes(cloud: Connection) -> Iterable[tuple[str, str]]:
     """(back end, volume) pairs; the host of a volume is <service>@<back end>#<pool>."""
-    for volume in cloud.block_storage.volumes(details=True, all_projects=True):
+    for volume in cloud.block_storage.volumes(details=True, all_projects=True, limit=PAGE):
         _, _, where = str(volume.host or "").partition("@")
         yield where.partition("#")[0], _name(volume)
 
@@ -76,15 +101,18 @@ def _name(thing: Any) -> str:
 
 def gathered(holders: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {name: [] for name in holders}
+    size = 0
     for holder, thing in pairs:
         if holder in found:
             found[holder].append(thing)
+            size += len(thing)
+        if size > NAMES:
+            raise TransientError(f"The names of what {', '.join(found)} hold exceed {NAMES >> 20} MiB")
     return {name: sorted(things) for name, things in found.items()}
 
 
 LISTS: Mapping[str, Callable[[Connection, Collection[str]], Iterable[tuple[str, str]]]] = {
-    "image": lambda cloud, stores: images(cloud),
+    "image": images,
     "block-storage": lambda cloud, backends: volumes(cloud),
-    "compute": compute_uses,
-    "networking": network_uses,
+    **{service: api.uses for service, api in APIS.items()},
 }

@@ -7,25 +7,24 @@ is set only when a log-in with it fails: setting it again would end the tokens o
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.transport.client import bound, connect, demand, message_of, sdk_errors, status_of
-from stackwright.adapters.openstack.transport.deadline import after, within
-from stackwright.adapters.threads import in_thread
+from stackwright.adapters.openstack.transport.shapes import answering
+from stackwright.adapters.threads import LibraryFailed, Workers
 from stackwright.core.digest import digest
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import TerminalError, TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
-GRACE = 30.0  # seconds for the last request to end
+RECEIVED = 16 << 20  # bytes of all responses of a call
 PROJECT = "service"
 DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 
@@ -33,31 +32,29 @@ DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 class KeystoneIdentity:
     """core.ports.Provider of CatalogEntry; connections are cached by a digest of their credentials."""
 
-    def __init__(self, parallel: int = 4) -> None:
-        self._slots = asyncio.Semaphore(parallel)
+    def __init__(self) -> None:
+        self._workers = Workers()
         self._connections: dict[str, Connection] = {}
         self._lock = threading.Lock()
 
     async def account(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         demand(admin, action.admin_secret)
-        await self._asked(admin, lambda: self._entry(action, admin, password))
+        await self._asked(action, admin, lambda: self._entry(action, admin, password))
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         demand(admin, action.admin_secret)
-        return await self._asked(admin, lambda: self._looked(action, admin, password))
+        return await self._asked(action, admin, lambda: self._check(action, admin, password))
 
-    async def _asked(self, admin: Mapping[str, str], what: Callable[[], T]) -> T:
-        """Call `what` in a thread. All its requests, and the wait for a slot, have LONGEST together."""
-        until = after(LONGEST)
+    async def _asked(self, action: CatalogEntry, admin: Mapping[str, str], what: Callable[[], T]) -> T:
+        """Call `what` in a thread. All its requests, and the wait for a thread, have LONGEST together."""
         try:
-            async with asyncio.timeout(LONGEST + GRACE), self._slots:
-                return await in_thread(within, until, what)
+            return await self._workers.call(action.secret[0], LONGEST, what, RECEIVED)
         except TimeoutError:
             raise TransientError(
                 f"Keystone at {admin['auth_url']} takes longer than {LONGEST:.0f} s to answer"
             ) from None
 
-    def _looked(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+    def _check(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         with self._administrator(action, admin) as identity:
             return _missing(identity, action.spec, admin["auth_url"], password)
 
@@ -73,8 +70,9 @@ class KeystoneIdentity:
     def _administrator(self, action: CatalogEntry, admin: Mapping[str, str]) -> Iterator[Any]:
         """Keystone's API with the administrator's connection; SDK errors become errors of the port (`error_of`)."""
         try:
-            yield self._connection(admin).identity
-        except sdk_errors() as error:
+            with answering():
+                yield self._connection(admin).identity
+        except sdk_errors(LibraryFailed) as error:
             with self._lock:  # a recreated Keystone has another catalog and other tokens
                 self._connections.pop(_credentials(admin), None)
             raise error_of(action, admin["auth_url"], error) from None
@@ -99,7 +97,7 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
     name = spec["username"]
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    # Without this option, a client who knows the name could lock the service out by failed logins.
+    # Without this option, a client that knows the name could lock the service out by failed logins.
     options = {"ignore_lockout_failure_attempts": True}
     if user is None:
         user = identity.create_user(
@@ -216,6 +214,8 @@ def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception
         secret = "/".join(action.admin_secret)
         return TerminalError(f"{where} refuses the administrator's password: check the password in Secret {secret}")
     message = message_of(error)
+    if isinstance(error, LibraryFailed):
+        return TransientError(f"{where}: {message}")
     if status == 409:  # another service created a shared entry first; the next try finds it
         return TransientError(f"{where}: another client created it at the same time: {message}")
     if 400 <= status < 500 and status not in (404, 408, 429):

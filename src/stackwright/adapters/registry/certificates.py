@@ -1,4 +1,4 @@
-"""Whom to trust: the machine's CAs, those of a registry as for podman and Docker, and those of `--ca`."""
+"""Trusted CAs: those of the machine, those of a registry as for podman and Docker, and those of `--ca`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SYSTEM = (Path("/etc/containers/certs.d"), Path("/etc/docker/certs.d"))
 
 
 def folders(environ: Mapping[str, str]) -> list[Path]:
-    """Return the folders of containers-certs.d(5), the first one that knows a registry is used."""
+    """Return the folders of containers-certs.d(5). The first one that contains a registry is used."""
     config = environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME") or "/root", ".config")
     return [Path(config, "containers/certs.d"), *_SYSTEM]
 

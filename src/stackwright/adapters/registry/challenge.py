@@ -1,4 +1,4 @@
-"""The header WWW-Authenticate: how a registry wants to be logged in to."""
+"""Parser of the header WWW-Authenticate: the log-in method of a registry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _PARAMETER = re.compile(r'([a-z_]{1,40})[ \t]{0,9}=[ \t]{0,9}(?:"([^"]{0,2000})"
 
 @dataclass(frozen=True)
 class Challenge:
-    """scheme  `basic` or `bearer`. realm  the address of the server that issues tokens. service  its name for us"""
+    """scheme   `basic` or `bearer`
+    realm    address of the server that issues tokens
+    service  name of the registry for that server
+    """
 
     scheme: str
     realm: str

@@ -13,11 +13,11 @@ from stackwright.adapters.registry.upload import CHUNK, Blob, Manner, Upload
 
 __all__ = ["Blob", "Registry"]
 
-_IMMUTABLE = (400, 403, 405, 409, 412)  # statuses of the answers to a change of an immutable tag
+_IMMUTABLE = (400, 403, 405, 409, 412)  # statuses of responses to a change of an immutable tag
 
 
 class Registry:
-    """The calls that we need. All raise RegistryError."""
+    """Calls of the registry's API. All raise RegistryError."""
 
     def __init__(self, session: Session, chunk: int = CHUNK) -> None:
         self._session = session
@@ -31,7 +31,7 @@ class Registry:
             return False
 
     def _named(self, repository: str, tag: str, media_types: str) -> str | None:
-        """Return the digest of what a tag names, or None."""
+        """Return the digest of the manifest with this tag, or None."""
         target, accept = f"{repository}/manifests/{tag}", {"Accept": media_types}
         answer = self._session.request("HEAD", target, [repository], headers=accept, expected=(200, 404))
         if answer.status == 404:
@@ -42,7 +42,7 @@ class Registry:
         return None if answer.status == 404 else f"sha256:{hashlib.sha256(answer.body).hexdigest()}"
 
     def get_manifest(self, repository: str, tag: str, media_types: str) -> tuple[str, bytes] | None:
-        """Return the digest and the content of what a tag or digest names, or None."""
+        """Return the digest and the content of the manifest with this tag or digest, or None."""
         target, accept = f"{repository}/manifests/{tag}", {"Accept": media_types}
         answer = self._session.request("GET", target, [repository], headers=accept, expected=(200, 404))
         if answer.status == 404:
@@ -78,9 +78,9 @@ class Registry:
         return Upload(self._session, repository, blob, advanced, self._manner).run(source)
 
     def put_manifest(self, repository: str, tag: str, content: bytes, media_type: str) -> str | None:
-        """Put a manifest, unless its tag names it, and return the digest of the subject that the registry notes.
+        """Upload a manifest, unless its tag names it, and return the digest of the subject if the registry reports it.
 
-        The registry must then have it: what answers any request is no registry.
+        Raises RegistryError if the registry then lacks the manifest, as a server that accepts any request does.
         """
         digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
         if not is_digest(tag) and self.has_manifest(repository, tag, digest, media_type):

@@ -15,7 +15,7 @@ from typing import Any
 from stackwright.adapters.registry.errors import RegistryError
 from stackwright.adapters.registry.reference import DOCKER_HUB, Prefix
 
-_HUB_KEY = "https://index.docker.io/v1/"  # of Docker Hub, for Docker and for its helpers
+_HUB_KEY = "https://index.docker.io/v1/"  # key of Docker Hub for Docker and its helpers
 _HELPER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}")
 _HELPER_LIMIT = 60  # seconds
 _IDENTITY = "<token>"  # the user name of a helper whose secret is an identity token
@@ -68,7 +68,7 @@ def _files(environ: Mapping[str, str]) -> list[Path]:
 
 
 def _in_file(path: Path, content: dict[str, Any], prefix: Prefix, environ: Mapping[str, str]) -> Credentials | None:
-    """The registry's own helper, then the longest key, then the helper for all registries."""
+    """Credentials by the registry's own helper, then by the longest key, then by the helper for all registries."""
     helper = _mapping(content, "credHelpers").get(prefix.host)
     if helper is not None:
         return _from_helper(path, helper, prefix, environ)
@@ -86,7 +86,7 @@ def _mapping(content: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _keys(prefix: Prefix) -> Iterator[str]:
-    """The longest first: registry/a/b, registry/a, registry."""
+    """Keys of a prefix, the longest first: registry/a/b, registry/a, registry."""
     key = str(prefix)
     while key:
         yield key
@@ -94,7 +94,7 @@ def _keys(prefix: Prefix) -> Iterator[str]:
 
 
 def _normal(key: str) -> str:
-    """Docker's keys may be addresses, of which only the host counts."""
+    """A key as podman writes it. Docker's keys may be URLs, of which only the host is used."""
     without = re.sub(r"^https?://", "", key)
     normal = without.partition("/")[0] if without != key else key.rstrip("/")
     return DOCKER_HUB if normal == "index.docker.io" else normal
@@ -120,7 +120,7 @@ def _from_entry(path: Path, key: str, entry: Any) -> Credentials | None:
 
 
 def _from_helper(path: Path, name: Any, prefix: Prefix, environ: Mapping[str, str]) -> Credentials | None:
-    """Ask a helper, whose output is never shown: it may contain the secret."""
+    """Run a helper. Its output is never shown, because it may contain the secret."""
     if not isinstance(name, str) or not _HELPER.fullmatch(name):
         raise RegistryError(f"{path} names a credential helper that is not valid.")
     program = f"docker-credential-{name}"

@@ -1,4 +1,4 @@
-"""Messages for users: what failed, why, and what to do. Texts of a registry are shortened, without secrets."""
+"""Errors with messages for users: failure, cause and remedy. Texts of a registry are shortened, without secrets."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from stackwright.api.errors import printable, shortened
 from stackwright.api.secrecy import HIDDEN, hidden
 
 _LONGEST = 200
-_PAUSE = 300  # seconds for which we wait if a registry asks for a pause
+_PAUSE = 300  # longest pause in seconds that a registry may request
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL")
 
 
 class RegistryError(Exception):
     """An error that the user can fix, or report to the registry's administrator.
 
-    status  of the answer that caused it, or 0
+    status  HTTP status of the response that caused it, or 0
     """
 
     status = 0
 
 
 class Stopped(RegistryError):
-    """The end of a request, because the user or another failure ended the push."""
+    """A request was ended, because the user or another failure ended the push."""
 
 
 class Transient(RegistryError):
-    """A failure that may be gone in a moment: the connection was cut, or the registry is overloaded.
+    """A failure after which a retry may succeed: the connection was cut, or the registry is overloaded.
 
-    pause  seconds for which the registry asks
+    pause  seconds that the registry requests
     """
 
     def __init__(self, text: str, pause: float = 0) -> None:
@@ -44,19 +44,19 @@ class Transient(RegistryError):
 
 
 class Denied(RegistryError):
-    """No right, or a limit of the registry: the same in another form is refused, too."""
+    """A missing right, or a limit of the registry: an upload in another form is refused, too."""
 
 
 class TooLarge(RegistryError):
-    """An answer with more bytes than we read."""
+    """A response exceeds the limit of bytes."""
 
 
 class Corrupt(RegistryError):
-    """The registry has another content or size than a digest or manifest says. What it has, no push replaces."""
+    """Content or size in the registry differ from the digest or manifest. A push does not replace this content."""
 
 
 def connection(host: str, error: Exception, contacted: bool) -> RegistryError:
-    """The error for a request without an answer. It is transient if the registry answered before."""
+    """The error for a request without a response. It is transient if the registry responded before."""
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
@@ -80,7 +80,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _why(error: Exception, causes: Iterable[BaseException]) -> str:
-    """In our own words: the text of an error may contain an address with a password, such as that of a proxy."""
+    """The cause in our own words, because the text may contain an address with a password, such as that of a proxy."""
     if isinstance(error, httpx2.TimeoutException):
         return "it did not answer in time"
     if isinstance(error, httpx2.ProxyError):
@@ -96,7 +96,7 @@ def _why(error: Exception, causes: Iterable[BaseException]) -> str:
 
 
 def said(body: bytes, secrets: Iterable[str]) -> str:
-    """What a registry says about an error, as `CODE: message`, or nothing."""
+    """The registry's message about an error, as `CODE: message`, or an empty text."""
     try:
         first = json.loads(body)["errors"][0]
         text = ": ".join(part for part in (first.get("code"), first.get("message")) if isinstance(part, str) and part)
@@ -110,7 +110,7 @@ def said(body: bytes, secrets: Iterable[str]) -> str:
 def refused(
     host: str, repository: str, method: str, status: int, text: str, headers: httpx2.Headers | None = None
 ) -> RegistryError:
-    """The error for an answer that the request does not expect."""
+    """The error for a response that the request does not expect."""
     error = _refusal(host, repository, method, status, text, headers or httpx2.Headers())
     error.status = status
     return error
@@ -154,5 +154,5 @@ def corrupt(host: str, what: str) -> Corrupt:
 
 
 def invalid(host: str, what: str) -> RegistryError:
-    """The error for an answer that breaks the specification."""
+    """The error for a response that violates the specification."""
     return RegistryError(f"Registry {host} answered with {what}.")

@@ -1,8 +1,8 @@
-"""One request and its answer, with bounds on size and time. A stop ends it at once, whatever the server does.
+"""One request and its response, with limits of size and time. A stop ends it at once.
 
-Each request has a thread of its own, which is left behind when the request is given up: no timeout of httpx2 ends the
-resolution of a name, an answer of one byte per minute, or interim answers without end. It ends with the process at the
-latest.
+Each request has its own thread, which is abandoned when the request is cancelled: no timeout of httpx2 ends the
+resolution of a name, a response of one byte per minute, or endless interim responses. The thread ends with the process
+at the latest.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import httpx2
 from stackwright.adapters.registry import errors
 from stackwright.adapters.registry.errors import RegistryError, Stopped
 
-LONGEST = 600  # seconds of a request
-_SLOWEST = 28_000  # bytes in a second of a body that is sent in more seconds
-_BODY = 1 << 20  # bytes of an answer; all that we read are tokens, manifests and messages
+LONGEST = 600  # timeout in seconds of a request
+_SLOWEST = 28_000  # minimum bytes per second of a body that takes longer
+_BODY = 1 << 20  # maximum bytes of a response; only tokens, manifests and messages are read
 _PIECE = 256 << 10
 
 
@@ -35,7 +35,7 @@ class Answer:
 class Part:
     """A part of a file, as a body that is read while it is sent, again for each attempt.
 
-    passed  is called with the number of bytes of the body that were handed over
+    passed  called with the number of bytes of the body that the HTTP client took
     """
 
     path: Path
@@ -47,7 +47,7 @@ class Part:
         return self.size
 
     def pieces(self) -> Iterator[bytes]:
-        """Raises RegistryError for a file that is too short, or cannot be read."""
+        """The body in pieces. Raises RegistryError for a file that is too short, or cannot be read."""
         done = 0
         try:
             with self.path.open("rb") as file:
@@ -67,7 +67,7 @@ Body = bytes | Part
 
 
 class Exchanges:
-    """Requests of several threads. host  the registry, for messages"""
+    """Requests of several threads. host  host of the registry, for messages"""
 
     def __init__(self, host: str, client: httpx2.Client, longest: float = LONGEST) -> None:
         self._host, self._client, self._longest = host, client, longest
@@ -90,7 +90,7 @@ class Exchanges:
             self._changed.wait_for(lambda: self._stopped, seconds)
 
     def send(self, method: str, url: httpx2.URL, headers: Mapping[str, str], content: Body) -> Answer:
-        """Raises the errors of httpx2, RegistryError for an answer that is refused, and Stopped."""
+        """Send a request. Raises errors of httpx2, RegistryError for an invalid response, and Stopped."""
         self.check_stopped()
         ended: list[Answer | BaseException] = []
         left = threading.Event()
@@ -127,7 +127,7 @@ class Exchanges:
         response = self._client.send(request, stream=True, auth=None)
         try:
             encoding = response.headers.get("content-encoding", "identity")
-            if method != "HEAD" and encoding != "identity":  # unpacked, it may have any size
+            if method != "HEAD" and encoding != "identity":  # decompressed, it may have any size
                 raise errors.invalid(url.host, "a compressed answer")
             body = bytearray()
             for piece in response.iter_bytes():
@@ -141,7 +141,7 @@ class Exchanges:
 
 
 def _pieces(content: Part, left: threading.Event) -> Iterator[bytes]:
-    """A body that ends when its request is given up."""
+    """The pieces of a body; raises Stopped when its request is cancelled."""
     for piece in content.pieces():
         _check(left)
         yield piece

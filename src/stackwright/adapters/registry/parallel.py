@@ -1,4 +1,4 @@
-"""Calls of one function for many items, four at once."""
+"""Calls one function for many items, four of them concurrently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ T = TypeVar("T")
 
 
 def parallel(session: Session, function: Callable[[T], None], items: Iterable[T]) -> None:
-    """Raises the first failure. It, or Ctrl-C, stops the session, which ends the others."""
+    """Call a function for each item. Raises the first failure. A failure, or Ctrl-C, stops the session and so all
+    calls.
+    """
     failures: list[BaseException] = []
 
     def guarded(item: T) -> None:

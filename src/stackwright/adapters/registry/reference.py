@@ -1,4 +1,4 @@
-"""Names in registries. Everything is checked before it becomes part of a URL or of a path."""
+"""Names in registries. Each is checked before it becomes part of a URL or of a path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def is_digest(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Image:
-    """An image below a prefix. tag  or the digest, by which a registry is asked for it"""
+    """An image below a prefix. tag  the tag or digest with which it is requested"""
 
     name: str
     repository: str
@@ -35,7 +35,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Prefix:
-    """Where images are published. host  with the port, as in references; path  may be empty"""
+    """Location of images in a registry. host  with the port, as in references; path  may be empty"""
 
     host: str
     path: str
@@ -45,7 +45,7 @@ class Prefix:
         return "registry-1.docker.io" if self.host == DOCKER_HUB else self.host
 
     def repository(self, name: str) -> str:
-        """Raises ValueError for a name that no registry accepts."""
+        """The repository of an image. Raises ValueError for a name that no registry accepts."""
         repository = f"{self.path}/{name}" if self.path else name
         if len(repository) > _LONGEST or not _PATH.fullmatch(repository):
             raise ValueError(
@@ -54,7 +54,7 @@ class Prefix:
         return repository
 
     def image(self, title: str) -> Image:
-        """Parse what follows the prefix in a reference. Raises ValueError with the rule that it breaks."""
+        """Parse the part of a reference after the prefix. Raises ValueError with the violated rule."""
         name, at, digest = title.partition("@")
         name, colon, tag = name.partition(":")
         repository = self.repository(name)
@@ -72,7 +72,7 @@ class Prefix:
 
 
 def prefix(text: str) -> Prefix:
-    """Parse a prefix. Raises ValueError with the form that it must have."""
+    """Parse a prefix. Raises ValueError with the required form."""
     if "://" in text:
         raise ValueError(f"leave out the scheme: {_FORM}")
     host, _, path = text.rstrip("/").partition("/")

@@ -1,7 +1,7 @@
 """Artifacts that refer to a manifest, such as the bill of materials of an image, by OCI 1.1.
 
-A registry lists them by its API of referrers. For one without it, the client keeps the list itself, as the
-specification says: an index with a tag that is made from the digest of the manifest. What others listed there stays.
+A registry lists them by its referrers API. If it lacks this API, the client maintains the list, as the specification
+requires: an index with a tag derived from the digest of the manifest. Entries of other clients are kept.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PAGES = 32  # of a list, each of at most 1 MiB
 
 
 class Referrers:
-    """Artifacts of one registry. All raise RegistryError.
+    """Artifacts of one registry. All methods raise RegistryError.
 
     An artifact is given as its descriptor: `mediaType`, `digest`, `size`, `artifactType`.
     """
@@ -36,7 +36,7 @@ class Referrers:
     def has(self, repository: str, subject: str, artifact: Mapping[str, Any]) -> bool:
         """Whether the repository has an artifact and lists it for the manifest with the digest `subject`.
 
-        A list of which the end cannot be read counts as one with the artifact: others may have made it that long.
+        A list that cannot be read completely is treated as one with the artifact: other clients may have extended it.
         """
         digest = artifact["digest"]
         return self._lists(repository, subject, digest) is not False and self._registry.has_manifest(
@@ -44,7 +44,7 @@ class Referrers:
         )
 
     def attach(self, repository: str, subject: str, artifact: Mapping[str, Any], content: bytes) -> None:
-        """Put the manifest of an artifact, which names the subject, and list it."""
+        """Upload the manifest of an artifact, which names the subject, and list it."""
         digest, media_type = artifact["digest"], artifact["mediaType"]
         noted = self._registry.put_manifest(repository, digest, content, media_type)
         if noted != subject and self._lists(repository, subject, digest) is False:
@@ -55,7 +55,7 @@ class Referrers:
             )
 
     def _lists(self, repository: str, subject: str, digest: str) -> bool | None:
-        """Whether an artifact is listed for a manifest; None if the list goes on where we do not read it."""
+        """Whether an artifact is listed for a manifest; None if the list exceeds the part that is read."""
         target: str | httpx2.URL | None = f"{repository}/referrers/{subject}"
         for page in range(_PAGES):
             if target is None:
@@ -81,7 +81,7 @@ class Referrers:
         return None
 
     def _index(self, repository: str, subject: str) -> dict[str, Any]:
-        """The list that clients keep; an empty one if there is none."""
+        """The list that clients maintain; an empty one if it does not exist."""
         tag = subject.replace(":", "-")
         answer = self._registry.get_manifest(repository, tag, _INDEX)
         if answer is None:

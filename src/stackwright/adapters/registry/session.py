@@ -1,7 +1,7 @@
 """Requests to one registry: login, redirects, and retries.
 
-Credentials and tokens are sent to the registry's own origin only, and credentials to the token server that it names. No
-redirect and no address of an upload takes them to another host, or from HTTPS to HTTP.
+Credentials and tokens are sent only to the registry's own origin, and credentials to the token server that it names.
+They are not sent to the target of a redirect or upload on another host, or with HTTP instead of HTTPS.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REDIRECTS = 5
 _ADDRESS = 8192  # characters
 _TOKEN = 64 << 10
 _ENDLESS = 1e9  # seconds
-_DUE = 0.75  # of the seconds in which a token expires
+_DUE = 0.75  # part of a token's lifetime after which it is renewed
 _HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,20}|[0-9a-f.:]{2,45}", re.ASCII | re.IGNORECASE)
 _TIMEOUT = httpx2.Timeout(15, read=300, write=60)  # seconds; after the last byte, a registry may copy the whole blob
 _HEADERS = {"User-Agent": "stackwright", "Accept-Encoding": "identity"}
@@ -37,7 +37,7 @@ _HEADERS = {"User-Agent": "stackwright", "Accept-Encoding": "identity"}
 
 @dataclass(frozen=True)
 class _Token:
-    """wanted  the challenge that it answers. until  when a new one is due, by the clock of the session"""
+    """wanted  the challenge for which it was issued. until  time of its renewal, by the clock of the session"""
 
     text: str = field(repr=False)
     wanted: challenge.Challenge
@@ -45,7 +45,7 @@ class _Token:
 
 
 class Session:
-    """The requests of several threads to a registry. writes  whether rights to write are asked for"""
+    """The requests of several threads to a registry. writes  whether rights to write are requested"""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Session:
         self._exchanges.check_stopped()
 
     def pause(self, failures: int, least: float = 0) -> None:
-        """Wait before the next attempt: 1, 2, 4 seconds, or as long as the registry asks."""
+        """Wait before the next attempt: 1, 2, 4 seconds, or longer if the registry requests it."""
         self._sleep(max(2.0 ** (failures - 1), least))
 
     def request(
@@ -100,9 +100,9 @@ class Session:
         expected: Iterable[int] = (200,),
         attempts: int = ATTEMPTS,
     ) -> Answer:
-        """Send a request, again after a transient failure, and return an expected answer. Raises RegistryError.
+        """Send a request, with retries after transient failures, and return an expected response. Raises RegistryError.
 
-        target  a path below /v2/, or an address of an earlier answer
+        target  a path below /v2/, or an address of an earlier response
         repositories  those that the request uses; it writes to the first one
         """
         url = self._base.join(target)
@@ -112,7 +112,7 @@ class Session:
                 answer = self._redirected(method, url, names, dict(headers or {}), content)
                 if answer.status in expected:
                     return answer
-                raise errors.refused(self.host, names[0], method, answer.status, self._said(answer), answer.headers)
+                raise errors.refused(self.host, names[0], method, answer.status, self._message(answer), answer.headers)
             except Transient as error:
                 if failures == attempts:
                     raise
@@ -121,7 +121,7 @@ class Session:
         raise AssertionError("unreachable")
 
     def location(self, answer: Answer) -> httpx2.URL:
-        """Return the address in an answer. Raises RegistryError for one that must not be used."""
+        """Return the address in a response. Raises RegistryError for one that must not be used."""
         text = answer.headers.get("location", "")
         try:
             url = answer.url.join(text) if 0 < len(text) <= _ADDRESS else None
@@ -130,7 +130,7 @@ class Session:
         return self._checked(url, "an address")
 
     def own(self, answer: Answer, text: str) -> httpx2.URL | None:
-        """Return the address in a text of an answer, or None for one that is not of the registry's own origin."""
+        """Return the address in a text of a response, or None if it is not of the registry's own origin."""
         try:
             url = answer.url.join(text)
         except (httpx2.InvalidURL, ValueError, TypeError):
@@ -178,9 +178,9 @@ class Session:
     def _authorization(
         self, names: tuple[str, ...], refusal: Answer | None = None, sent: Mapping[str, str] | None = None
     ) -> dict[str, str]:
-        """Return the header of a login, a new one after a refusal of the header that was sent.
+        """Return the header of a login; after a refusal of the header `sent`, a new one.
 
-        A token is renewed before it expires, because a refusal may follow a long body only.
+        A token is renewed before it expires, because a registry may refuse it only after a long body.
         """
         with self._lock:
             token = self._tokens.get(names)
@@ -206,7 +206,7 @@ class Session:
         return {"Authorization": f"Basic {self._credentials.basic}"} if self._basic and self._credentials else {}
 
     def _token(self, wanted: challenge.Challenge, names: tuple[str, ...]) -> _Token:
-        """Get a token for these repositories. The rights are ours, not those that the challenge asks for."""
+        """Request a token for these repositories, with the rights that we need instead of those in the challenge."""
         try:
             realm = self._checked(httpx2.URL(wanted.realm), "an address of a token server")
         except httpx2.InvalidURL:
@@ -228,7 +228,7 @@ class Session:
             raise self._no_login(names[0])
         if found.status != 200:
             raise errors.refused(
-                realm.host, names[0], "the request of a token", found.status, self._said(found), found.headers
+                realm.host, names[0], "the request of a token", found.status, self._message(found), found.headers
             )
         try:
             document = json.loads(found.body)
@@ -261,7 +261,7 @@ class Session:
             f"{right} {repository}. Run `podman login {self.host}` or `docker login {self.host}`."
         )
 
-    def _said(self, answer: Answer) -> str:
+    def _message(self, answer: Answer) -> str:
         login = self._credentials
         own = [login.basic, login.password, quote(login.password, safe=""), login.identity_token] if login else []
         return errors.said(

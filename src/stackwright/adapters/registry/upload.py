@@ -1,8 +1,8 @@
 """Upload one blob: by a mount from another repository, in chunks, or as a whole.
 
-After a cut, the registry is asked what it has, and the upload continues there. An upload that it no longer knows, or
-about which it contradicts itself, begins again. A registry that refuses chunks, or loses them, gets this blob and all
-later ones as wholes.
+After an interruption, the upload continues after the bytes that the registry reports. An upload that the registry no
+longer knows, or reports inconsistently, is restarted. If a registry refuses or loses chunks, this blob and all later
+ones are uploaded as a whole.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _PIECE = 1 << 20
 _RANGE = re.compile(r"(?:bytes=)?0-([0-9]{1,15})")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _BYTES = {"Content-Type": "application/octet-stream"}
-_BUSY = (429, 503, 507)  # statuses of a registry that is overloaded or full, which a whole blob would be worse for
-_TAKEN = (200, 201, 202, 204)  # statuses for a chunk; the specification has 202, ECR answers 201, Pulp 204
+_BUSY = (429, 503, 507)  # statuses of a registry that is overloaded or full, for which a whole blob would be worse
+_TAKEN = (200, 201, 202, 204)  # statuses for a chunk; the specification has 202, ECR returns 201, Pulp 204
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Blob:
 
 @dataclass
 class Manner:
-    """How a registry takes blobs. chunk  bytes; whole  whether it refused chunks"""
+    """The form in which a registry accepts blobs. chunk  bytes; whole  whether it refused chunks"""
 
     chunk: int = CHUNK
     whole: bool = False
@@ -46,10 +46,12 @@ class Manner:
 
 @dataclass
 class _Progress:
-    """location  of the upload, None before it begins; offset  bytes that the registry has; sent  the most it had
-
-    tried  whether a chunk was sent; least  bytes of a chunk but the last, by the registry; asked  whether it told the
-    offset after a cut
+    """location  address of the upload; None before it begins
+    offset    bytes that the registry has
+    sent      maximum of `offset`
+    tried     whether a chunk was sent
+    least     minimum bytes of a chunk except the last, by the registry
+    asked     whether the offset is from a query after an interruption
     """
 
     location: httpx2.URL | None = None
@@ -104,24 +106,26 @@ class Upload:
                 return True
 
     def _send_whole(self) -> None:
-        """Begin again, without chunks."""
+        """Restart the upload without chunks."""
         self._whole = self._manner.whole = True
         self._state.location = None
 
     def _exists(self) -> bool:
-        """Whether the cut came after the last byte."""
+        """Whether the registry has the blob, because the interruption came after the last byte."""
         target = f"{self._repository}/blobs/{self._blob.digest}"
         return self._session.request("HEAD", target, [self._repository], expected=(200, 404)).status == 200
 
     def _mounted(self, source: str) -> bool:
-        """Whether the registry took the blob from another repository. If not, it may begin an upload instead."""
+        """Mount the blob from another repository. Returns False if the registry refuses; it may begin an upload
+        instead.
+        """
         query = httpx2.QueryParams({"mount": self._blob.digest, "from": source})
         target, names = f"{self._repository}/blobs/uploads/?{query}", [self._repository, source]
         try:
             answer = self._session.request("POST", target, names, expected=(201, 202))
         except (Stopped, Transient):
             raise
-        except RegistryError:  # such as no right to read the other repository; the upload tells what is wrong here
+        except RegistryError:  # such as a missing right to read the other repository; the upload reports other errors
             return False
         if answer.status == 201:
             self._compare(answer)
@@ -158,7 +162,7 @@ class Upload:
         if answer.status == 416 and not state.offset:
             raise self._refused("a chunk of this size")
         if answer.status == 404 or (answer.status == 416 and state.asked):
-            state.location = None  # it forgot the upload, or told another offset than it has
+            state.location = None  # it lost the upload, or reported a wrong offset
         if answer.status not in _TAKEN:
             raise self._interrupted()
         if "location" in answer.headers:
@@ -170,16 +174,16 @@ class Upload:
         self._passed(received)
 
     def _passed(self, count: int) -> None:
-        """Note bytes that were sent. A blob that is sent again passes them again."""
+        """Report the number of sent bytes. Bytes that are sent again are not reported again."""
         state = self._state
         if count > state.sent:
             self._advanced(count - state.sent)
             state.sent = count
 
     def _received(self, answer: Answer, default: int) -> int | None:
-        """Return the number of bytes that the registry says to have; None for a range that is not valid.
+        """Return the number of bytes that the registry reports; None for an invalid range.
 
-        `0-0` is also written for none.
+        Registries also return `0-0` for no bytes.
         """
         text = answer.headers.get("range")
         if text is None:
@@ -188,7 +192,7 @@ class Upload:
         return (int(found[1]) + 1 if int(found[1]) else 0) if found else None
 
     def _resumed(self) -> bool:
-        """Ask what the registry has. False if the upload begins again: the registry does not know it, or errs."""
+        """Query the received bytes. Returns False if the upload must restart: it is unknown or inconsistent."""
         state = self._state
         if state.location is None or self._whole:
             state.location = None
@@ -218,7 +222,7 @@ class Upload:
         content: Body = b"",
         expected: tuple[int, ...],
     ) -> Answer:
-        """Only requests without effect on an upload are repeated by the session."""
+        """Send a request. The session retries it only if it has no effect on an upload."""
         attempts = ATTEMPTS if method in ("GET", "POST") else 1
         names = [self._repository]
         return self._session.request(

@@ -18,7 +18,7 @@ FORMAT = Format(
     "must be five fields with one space between them (minute, hour, day of month, month, day of week), such as "
     "0 3 * * 1 for Mondays at 03:00, or @hourly, @daily, @weekly, @monthly or @yearly",
 )
-SHOWN = 21  # characters of a wrong part in an error, with the …
+SHOWN = 21  # maximum characters of an invalid part in an error, including the …
 
 
 def _numbered(names: str, first: int) -> Mapping[str, int]:
@@ -27,7 +27,7 @@ def _numbered(names: str, first: int) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One of the five fields: its range, and names for its numbers."""
+    """One of the five fields: its range, and the names of its numbers."""
 
     name: str
     lowest: int
@@ -35,7 +35,7 @@ class _Part:
     names: Mapping[str, int] = field(default_factory=dict)
 
     def problem(self, text: str) -> str:
-        """What is wrong with the field, and what is allowed; empty if nothing is wrong."""
+        """The problem of the field, with the allowed values; empty for a valid field."""
         found = ((item, why) for item in text.split(",") if (why := self._wrong(item)))
         item, why = next(found, ("", ""))
         if not why:

@@ -54,7 +54,7 @@ def _option(number: int, line: str) -> tuple[str, str]:
 
 def _together(where: str, before: str | list[str], value: str) -> list[str]:
     values = [*(before if isinstance(before, list) else [before]), value]
-    if any(each.startswith("~") for each in values):  # in lists of chart values, ~ removes an item
+    if any(each.startswith("~") for each in values):  # because ~ removes an item in lists of chart values
         raise ValueError(f"{where}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
     return values
 

@@ -1,7 +1,7 @@
 """Single-line texts: one definition for fields, for options of configuration files and for values from Secrets.
 
-Text after a line break would be interpreted as another option, variable or field. So each text of a spec is a `Line`,
-unless its field is intended for several lines; tests/unit/api/test_lines.py lists those.
+Text after a line break would be interpreted as another option, variable or field. Therefore each text of a spec is a
+`Line`, unless its field is intended for several lines; tests/unit/api/test_lines.py lists those.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from stackwright.api.errors import name_of
 from stackwright.api.fields.naming import Format
 
-# For use in [^…]: control characters except the tab, and all characters that some program treats as a line break.
+# For use in [^…]: control characters except the tab, and all characters that any program treats as a line break.
 BREAKS = r"\x00-\x08\n-\x1f\x7f\x85\u2028\u2029"
 LINE = Format(f"[^{BREAKS}]*", None, "must be one line, without control characters")
 LENGTH = 255  # maximum length of names, and of most other texts, in the databases of OpenStack
@@ -29,7 +29,7 @@ OptionName = Annotated[str, OPTION]
 
 
 def unlined(values: Any, path: str) -> Iterator[str]:
-    """Paths of all keys and texts in free-form values that are not single lines. Such a key, as ***, ends its path."""
+    """Paths of all keys and texts in free-form values that are not single lines. A path ends at such a key, as ***."""
     if isinstance(values, Mapping):
         for key, value in values.items():
             if LINE.matches(str(key)):

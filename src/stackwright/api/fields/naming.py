@@ -13,18 +13,18 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-# Regular expressions of the API server do not support \u2028; admission rejects these characters instead.
+# Regular expressions of the API server do not support \u2028; admission rejects these characters.
 _ESCAPED = re.compile(r"\\u[0-9a-f]{4}")
 
 
 @dataclass(frozen=True)
 class Format:
-    """The format of a text field. It adds pattern and length to the schema, and its own message to validation.
+    """The format of a text field: adds pattern and length to the schema, and its own message to validation.
 
     pattern   pattern of the whole text
     longest   maximum number of characters; None for no limit
     problem   error message
-    optional  the empty text is allowed too and means a default
+    optional  whether the empty text is allowed too; it means a default
     """
 
     pattern: str
@@ -103,12 +103,12 @@ NAMESPACE = Format("[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63, _DASHED)
 OBJECT = Format(r"[a-z0-9]+((-+|\.)[a-z0-9]+)*", 253, _DOTTED)
 SECRET_KEY = Format("[-._a-zA-Z0-9]+", 253, "must be letters, digits, '-', '_' and '.'")
 
-GROUP = OBJECT  # of an API
-RESOURCE = NAMESPACE  # a version of an API, and the plural of a kind
+GROUP = OBJECT  # group of an API
+RESOURCE = NAMESPACE  # version of an API, or plural of a kind
 
 ObjectName = Annotated[str, OBJECT]
 OptionalObjectName = Annotated[str, replace(OBJECT, optional=True)]
-# Name of an object that is also the name of a Service, and so part of a host name.
+# Name of an object that is also the name of a Service, and therefore part of a host name.
 InstanceName = Annotated[str, NAMESPACE]
 NamespaceName = Annotated[str, NAMESPACE]
 OptionalNamespaceName = Annotated[str, replace(NAMESPACE, optional=True)]

@@ -1,6 +1,6 @@
 """Types for addresses and names of networks and interfaces.
 
-`NeutronAddress` and the types after it accept what Neutron accepts, and the empty text, which means the default.
+`NeutronAddress` and the types after it accept the values of Neutron, and the empty text, which means the default.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _network(value: str) -> str:
 
 
 def unusable(address: str, network: str) -> str:
-    """Why no interface in a network can have an address, as Neutron decides it; empty if one can."""
+    """Why no interface in a network can have an address, as checked by Neutron; empty if one can."""
     ip, net = ipaddress.ip_address(address), ipaddress.ip_network(network, strict=False)
     if ip not in net:
         return f"is not in range {network}"
@@ -82,7 +82,7 @@ def _is_mac(value: str) -> bool:
 
 
 def protocol_number(value: str) -> int | None:
-    """The number of a protocol by name or number, in any notation that Neutron accepts; None for others."""
+    """The number of a protocol by name or number, in any notation that Neutron accepts; None if Neutron rejects it."""
     if value.isascii() and value.isdecimal() and len(value) < 4:
         return int(value)
     return PROTOCOLS.get(value.lower())

@@ -1,4 +1,4 @@
-"""Parts that features of several services have."""
+"""Parts that the features of several services share."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 The fields are those of Cluster API Provider OpenStack, so that its manifests apply unchanged; only the policies for
 lost resources and credentials are ours. Three of its kinds have two versions with different names for some fields
 (disablePortSecurity became enablePortSecurity). Here both versions share one schema with both names and conversion
-strategy None: objects read the same in any version, and no conversion webhook is needed. Using both names of a field
-is rejected; `parsed` returns a spec with the later names.
+strategy None: objects are the same in every version, and no conversion webhook is needed. A field may have only one
+of its names; `parsed` returns a spec with the later names.
 
 `flavor` of a machine is a text in one version and an object in the other, so it has no type in the schema, CEL cannot
 access it, and admission checks it. `flavor` of a server is a text in all versions.
@@ -31,7 +31,7 @@ CATEGORIES = ("cluster-api",)
 READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
-# Maximum lengths of lists: more than users need, and few enough for the CEL cost limit of the API server.
+# Maximum lengths of lists: more than users need, and few enough for the API server's limit of CEL costs.
 MOST = 64
 MANY = 256
 CLUSTER = Column("Cluster", r".metadata.labels.cluster\.x-k8s\.io/cluster-name")
@@ -149,8 +149,8 @@ def _unlike_marks(tags: list[str]) -> list[str]:
     return tags
 
 
-# Tags of created resources. They must not look like marks: Nova does not keep the order of tags, so of two marks the
-# operator could read that of another object.
+# Tags of created resources. They must not look like marks: Nova does not keep the order of tags, so the operator could
+# read the mark of another object instead of ours.
 Tags = Annotated[Texts, AfterValidator(_unlike_marks)]
 
 
@@ -165,7 +165,7 @@ class OwnerStatus(InfraStatus):
 
 
 class InfraResource(Resource):
-    """Base of the kinds of this group. CHANGES are update rules that need the status or parts besides the spec."""
+    """Base of the kinds of this group. CHANGES are update rules that need the status or other parts than the spec."""
 
     CHANGES: ClassVar[tuple[Change, ...]] = ()
 

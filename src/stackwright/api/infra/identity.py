@@ -15,7 +15,7 @@ from stackwright.api.rules import Change, Rule, fixed
 
 
 class IdentityReference(Part):
-    # Existing resources are in one region, and cannot be found from another.
+    # Existing resources are in one region and cannot be found from another.
     CHANGES: ClassVar[tuple[Change, ...]] = (
         fixed("region", "cannot change, be added or be removed; create another object"),
     )

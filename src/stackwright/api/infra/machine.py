@@ -1,7 +1,7 @@
 """OpenStackMachine and OpenStackMachineTemplate: a server as a machine of Cluster API, and a template for many.
 
-Ports, credentials and availability zone default to those of the cluster. A bastion has the same spec, without the rules
-for updates.
+Ports, credentials and availability zone default to those of the cluster. A bastion has the same spec, but no rules for
+updates.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class ServerFields(Part):
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 
 
-# Without ports, for which the rules of the kinds differ.
+# Without ports: their rules depend on the kind.
 SERVER_CHANGES: tuple[Change, ...] = tuple(
     fixed(name)
     for name in (

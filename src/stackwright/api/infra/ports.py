@@ -1,4 +1,4 @@
-"""Ports of a server: as the user specifies them, and as resolved, with ids instead of names."""
+"""Ports of a server: as specified by the user, and as resolved, with ids instead of names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """OpenStackServer: a server with its ports, trunks, volumes and floating IP.
 
-The spec is immutable except for the reference to credentials and the policies, because a server cannot be changed into
-another one. The status records all created resources by id, so that deletion needs nothing else.
+The spec is immutable except for the reference to credentials and the policies, because a server cannot become another
+one. The status records all created resources by id, so that deletion needs no other data.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The contract kinds: requests of one service to another, such as for a database, fulfilled by a Secret.
 
 They replace the db-init, rabbit-init, ks-service, ks-endpoints and ks-user Jobs that charts usually run: the operator
-creates the accounts, restores them if they are lost, and reports in conditions what it waits for.
+creates the accounts, restores them if they are lost, and reports in conditions why it waits.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
-# A new name would mean another account, and the account with the old name would be left behind.
+# A new name would request another account and leave the account with the old name behind.
 FIXED: dict[str, Any] = {"x-kubernetes-validations": [FIXED_RULE]}
 
-# Names of the providers' own databases and users; an account of such a name would replace or remove them.
+# Names of the providers' own databases and users; an account with such a name would replace or remove them.
 _DATABASES = ("mysql", "information_schema", "performance_schema", "sys")
 DatabaseName = Annotated[str, Account(_DATABASES)]
 FurtherDatabase = Annotated[str, Account(_DATABASES, fixed=False)]
@@ -31,7 +31,7 @@ BrokerUser = Annotated[str, Account(("admin", "guest"))]
 ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 VhostName = Annotated[str, Account()]
-# Users of Ceph's daemons and tools, and those that Rook makes.
+# Users of Ceph's daemons and tools, and those that Rook creates.
 CephUser = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$"),

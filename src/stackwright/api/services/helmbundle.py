@@ -1,6 +1,6 @@
 """HelmBundle: the Helm releases of one service, as an object.
 
-Other controllers and users create HelmBundles; only the helmbundle controller runs Helm. The group, the kind and
+Other controllers and users create HelmBundles; only the helmbundle controller runs Helm. Group, kind and
 `spec.releases[] = {name, chart, values}` are those of the systems whose manifests must apply unchanged.
 """
 
@@ -21,7 +21,7 @@ FreeForm = Annotated[
     Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}),
 ]
 
-RELEASES = 64  # of one HelmBundle; those of a service are a few
+RELEASES = 64  # maximum of one HelmBundle; a service has only a few
 
 
 class HelmRelease(Model):
@@ -69,7 +69,7 @@ class HelmBundleSpec(Model):
 
 
 class ReleaseStatus(Model):
-    """What is known of one release."""
+    """The status of one release."""
 
     namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
     digest: str = Field("", description="Deployed digest of chart and values.")
@@ -82,6 +82,11 @@ class ReleaseStatus(Model):
     rollbackRevision: int = Field(0, description="Revision to which the failed digest is or was rolled back.")
     rollbackCause: str = Field("", description="Cause of that rollback.")
     readyRevision: int = Field(0, description="Newest revision that became ready; the target of a rollback.")
+    manifests: dict[str, str] = Field(
+        default_factory=dict,
+        description="Revision → SHA-256 of the objects that Helm installed: of the newest and of the ready revision. "
+        "A release is rolled back only to exactly these. Empty for a revision that was there before the release.",
+    )
     readyVoters: int = Field(
         0, description="Voting servers of that revision; it is never rolled back to fewer. 0 if none vote."
     )

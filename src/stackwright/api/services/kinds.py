@@ -39,8 +39,8 @@ class ServiceSpec(CamelModel):
     storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes; empty for the default one."
     )
-    # Also in kinds that do not use Memcached: an OpenStackControlPlane writes it into all of its service objects, and
-    # manifests that set it would be rejected without the field.
+    # Also for kinds without Memcached: an OpenStackControlPlane writes it into all of its service objects, and
+    # manifests with it would be rejected without the field.
     memcached_replicas: int | None = Field(None, ge=1, le=32, description="Servers of the Memcached; default: by size.")
     log_level: LogLevel = Field("INFO", description="Log level of the service.")
     orphan: list[Line] = Field(
@@ -76,7 +76,7 @@ class ServiceResource(Resource):
 
 
 def service_kind(kind: str, plural: str, short: str) -> Kind:
-    """The identity of the kind of a service."""
+    """The identity of a service's kind."""
     return Kind(
         OURS, "v1alpha1", kind, plural, short=(short,),
         columns=(

@@ -1,4 +1,4 @@
-"""The number of voting servers never decreases: the remaining ones might have no majority and stop serving. Pure.
+"""The number of voting servers never decreases: the remaining ones might lose the majority and stop serving. Pure.
 
 MariaDB, etcd and Ceph vote. Their number is part of a size or of a chart's values (`services/voters.py`).
 """
@@ -9,11 +9,11 @@ from typing import Any
 
 from stackwright.api.rules import Change, at
 
-DEFAULT = 1  # default of the charts, and at size single; every other size has three
+DEFAULT = 1  # default of the charts, and of size single; every other size has three
 
 
 def voter_error(old: int, new: int) -> str:
-    """The error of a number of voting servers compared with the previous one; empty if none."""
+    """The error if the number of voting servers is less than the previous one; otherwise empty."""
     if new >= old or old <= DEFAULT:
         return ""
     return f"cannot be reduced to {new}: {new} of {old} voting servers may have no majority; allowed: {old} or more"

@@ -44,7 +44,8 @@ def apply(
     """Check manifests and apply them. All errors are reported at once; if one exists, nothing is applied.
 
     The API server validates each manifest in a dry run first, if the namespace exists. Several files are applied in
-    their order. A missing namespace is created only if a manifest names it.
+    their order; an object may be in several of them if it is equal in all. A missing namespace is created only if a
+    manifest names it.
 
     The command asks for confirmation before a Helm release is uninstalled, before a cloud, service, database or server
     is deleted, and before a server, volume or floating IP in an OpenStack is deleted. Without a terminal it fails,
@@ -87,7 +88,7 @@ def apply(
 
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
-    """Applies namespaces first, also those that other manifests only mention; then the rest in its order."""
+    """Applies first the namespaces, also those that manifests only refer to; then the manifests in their order."""
     from stackwright.cli.manifests.namespaces import ordered
 
     return [(manifest, await _one(cluster, manifest, tell)) for manifest in await ordered(cluster, manifests)]
@@ -100,22 +101,22 @@ async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
-    # The resourceVersion changes also by a status, and when the default of a status is stored.
+    # The resourceVersion also changes with the status, and when a default of the status is stored.
     result = "created" if before is None else "unchanged" if is_as_before(before, after) else "changed"
     tell(f"{manifest.name}: {result}")
     return result
 
 
 async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
-    """Names the namespaces that the operator does not manage, and the clouds that stay blocked, because their namespace
-    has an older one.
+    """Warns of namespaces that the operator does not manage, and of clouds that stay blocked by an older cloud in their
+    namespace.
     """
     from stackwright.cli.follow import unmanaged_by
     from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
     from stackwright.controllers.cloud.converge import another
     from stackwright.controllers.cloud.observe import older_clouds
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import TerminalError, TransientError
 
     ours = {resource.KIND for resource in RESOURCES if resource.KIND.namespaced}
     for namespace in sorted({each.obj["metadata"]["namespace"] for each in manifests if each.kind in ours}):
@@ -124,7 +125,7 @@ async def _warn(reader: Reader, manifests: list[Manifest]) -> None:
                 common.echo(f"Warning: {why}", err=True)
     kinds = {resource.KIND for resource in CLOUD_KINDS}
     for each in manifests:
-        with suppress(TransientError, TerminalError):  # everything is applied, and the object's status says the same
+        with suppress(TransientError, TerminalError):  # everything is applied, and the status contains the same cause
             obj = await reader.get(each.kind, key_of(each.obj)) if each.kind in kinds else None
             if obj and (others := await older_clouds(each.kind, reader, obj)):
                 common.echo(f"Warning: {each.name} stays blocked: {another(others).message}", err=True)

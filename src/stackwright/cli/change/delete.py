@@ -1,4 +1,4 @@
-"""`stackwright delete`: deletes a cloud, after listing what is deleted with it."""
+"""`stackwright delete`: deletes a cloud, after a list of everything that is deleted with it."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ async def _delete(cluster: Cluster, cloud: Object) -> None:
     """Deletes that object, but no object created under its name since it was listed."""
     from stackwright.cli.cluster import CliError
     from stackwright.cloud.registry import kind_of
+    from stackwright.core.errors import Conflict
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import Conflict
 
     try:
         await cluster.delete(kind_of(cloud["kind"]), key_of(cloud), cloud["metadata"]["uid"])

@@ -1,4 +1,4 @@
-"""`stackwright plan`: what the operator would do, computed by its own controllers on a copy in memory."""
+"""`stackwright plan`: the actions that the operator would execute, computed by its controllers on a copy in memory."""
 
 from __future__ import annotations
 
@@ -91,11 +91,10 @@ async def _work(
 ) -> tuple[list[Entry], dict[str, Cause]]:
     from stackwright.cli.cluster import connected
     from stackwright.cli.foresee import foresee
-    from stackwright.cli.manifests.load import check_changes
-    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
+    from stackwright.cli.manifests.checks import check_reads
+    from stackwright.cli.manifests.namespaces import ordered
 
     async with connected(kubeconfig) as cluster:
-        await check_namespaces(cluster, manifests)
-        await check_changes(cluster, manifests)
+        await check_reads(cluster, manifests)
         tell = partial(common.echo, err=True)
         return await foresee(cluster, await ordered(cluster, manifests), namespace, delete, tell=tell)

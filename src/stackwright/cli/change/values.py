@@ -86,7 +86,7 @@ def _cloud(files: list[Path], namespace: str | None) -> Object:
 
 
 async def _built(cloud: Object, chart: str) -> dict[str, Any]:
-    """Computed as by the operator: cloud, service object, values. Raises ValueError for an unknown chart."""
+    """Computes the values as the operator does: cloud, service object, chart. Raises ValueError for unknown charts."""
     from stackwright.api.wording import choices
     from stackwright.controllers.cloud.objects import service_object
     from stackwright.controllers.cloud.selection import wanted_services

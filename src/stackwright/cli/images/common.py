@@ -1,4 +1,4 @@
-"""What the commands of complete images share."""
+"""Shared by the commands of complete images."""
 
 from __future__ import annotations
 

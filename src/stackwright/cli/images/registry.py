@@ -148,7 +148,7 @@ def verify(
 def _remedies(
     lacking: Sequence[Verified], place: Prefix, ours: Collection[str], options: Sequence[str]
 ) -> Iterator[str]:
-    """What repairs the images: a push, if it can. ours  references of this version; options  of the connection"""
+    """Commands that repair the images. ours  references of this version; options  of the connection"""
     from shlex import join
 
     from stackwright.local.image.published.verify import State

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from stackwright.adapters.registry.reference import Prefix
     from stackwright.cli.manifests.load import Manifest
     from stackwright.cli.ui.progress import Phase
+    from stackwright.core.findings import Finding
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
     from stackwright.examine.demand import Given
-    from stackwright.local.cluster.doctor import Finding
 
 
 class Format(StrEnum):
@@ -101,7 +101,7 @@ def doctor(
         common.data(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for one in findings:
-            text = one.text.replace("\n", "\n      ")  # foreign text must not look like another finding
+            text = one.text.replace("\n", "\n      ")  # text of other programs must not look like another finding
             common.echo(f" {MARKS[one.level]} {one.subject}: {text}")
             if one.remedy:
                 common.echo(f"      → {one.remedy}")
@@ -112,11 +112,9 @@ def doctor(
 
 
 def _variable() -> list[Finding]:
-    """What is wrong with $KUBECONFIG, by which all other commands find their cluster, while this one examines the local
-    one.
-    """
+    """Errors of $KUBECONFIG: all other commands find their cluster by it, while this one examines the local cluster."""
     from stackwright.cli.cluster import CliError, is_local, named
-    from stackwright.local.cluster.doctor import Finding
+    from stackwright.core.findings import Finding
 
     try:
         path = named()
@@ -154,19 +152,23 @@ def _place(prefix: str) -> Prefix:
 
 async def _of_cluster(asked: Asked) -> list[Finding]:
     """Findings about any cluster; one that cannot be examined is a finding, too."""
+    from stackwright.adapters.kubernetes.errors import Unauthenticated
     from stackwright.cli.cluster import CliError, explained
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
-    from stackwright.local.cluster.doctor import Finding
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
+    from stackwright.core.findings import Finding
 
     try:
         return await _elsewhere(asked)
+    except Unauthenticated as error:
+        remedy = "Log in again, or name another user by --kubeconfig or --context."
+        return [Finding("credentials", "problem", str(error), remedy)]
     except (CliError, Conflict, TerminalError, TransientError) as error:
         common.trace()
         return [Finding("cluster", "problem", explained(error), "")]
 
 
 async def _elsewhere(asked: Asked) -> list[Finding]:
-    """Findings about any cluster: what it lacks, and its pods and objects."""
+    """Findings about any cluster: missing requirements, pods and objects."""
     from stackwright.adapters.helm.command import chart_digests, privileged_charts
     from stackwright.api.kinds import NODE, POD
     from stackwright.cli.cluster import connected
@@ -221,9 +223,10 @@ def _installed_image(operator: Object | None) -> str:
 
 async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
     """The objects of our kinds, or why they are not known."""
+    from stackwright.adapters.kubernetes.errors import MissingRight
     from stackwright.cloud.registry import RESOURCES
-    from stackwright.core.ports import NotServed, TerminalError
-    from stackwright.local.cluster.doctor import Finding
+    from stackwright.core.errors import NotServed, TerminalError
+    from stackwright.core.findings import Finding
 
     objects: list[Object] = []
     for kind in (resource.KIND for resource in RESOURCES):
@@ -233,5 +236,6 @@ async def _objects(cluster: Reader) -> tuple[list[Object], list[Finding]]:
             text = "Stackwright is not installed on this cluster."
             return [], [Finding("operator", "note", text, "`stackwright up --kubeconfig` installs it.")]
         except TerminalError as error:
-            return [], [Finding("objects", "note", str(error), "Use a user who may list the objects of Stackwright.")]
+            remedy = "Use a user who may list the objects of Stackwright." if isinstance(error, MissingRight) else ""
+            return [], [Finding("objects", "note", str(error), remedy)]
     return objects, []

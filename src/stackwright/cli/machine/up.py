@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +11,11 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.confirm import YesOption
+from stackwright.core.kubernetes.versions import OLDEST_TEXT
 
 if TYPE_CHECKING:
     from stackwright.cli.manifests.load import Manifest
+    from stackwright.local.config import LocalCluster
     from stackwright.local.steps.context import Context
 
 INTERRUPTED = (
@@ -25,6 +28,14 @@ def up(
     nodes: Annotated[
         int | None, typer.Option(min=1, max=20, help="Number of Kubernetes nodes on this machine; default: as before.")
     ] = None,
+    kubernetes: Annotated[
+        str,
+        typer.Option(
+            metavar="VERSION",
+            help="Version of a new local Kubernetes: the newest or the oldest supported one, such as "
+            f"{OLDEST_TEXT}; default: the newest.",
+        ),
+    ] = "",
     bare: Annotated[bool, typer.Option("--bare", help="Start only Kubernetes, without operator and cloud.")] = False,
     cloud: Annotated[bool, typer.Option(help="Create the example cloud.")] = True,
     vm: Annotated[bool, typer.Option(help="Start a virtual machine in the cloud and log in to it.")] = True,
@@ -76,6 +87,8 @@ def up(
 
       stackwright up --no-vm
 
+      stackwright up --bare --kubernetes 1.32
+
       stackwright up -f examples/storage.yaml
 
       stackwright up --kubeconfig ~/.kube/config --images registry.example.org/stackwright
@@ -98,6 +111,9 @@ def up(
         raise typer.BadParameter("--kubeconfig requires published images", param_hint="--images")
     if images and kubeconfig is None:
         raise typer.BadParameter("a local cluster uses images that are built here", param_hint="--images")
+    if kubernetes and kubeconfig is not None:
+        raise typer.BadParameter("an existing cluster has its version", param_hint="--kubernetes")
+    cluster = _with_version(cluster, kubernetes)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
         context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
@@ -112,6 +128,23 @@ def up(
     if lines := demo.summary(context):
         common.echo("\n" + "\n".join(lines))
     common.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
+
+
+def _with_version(cluster: LocalCluster, version: str) -> LocalCluster:
+    """The cluster with the wanted version of Kubernetes. Raises BadParameter if it is unknown or another one exists."""
+    from stackwright.local.steps.context import homes
+    from stackwright.local.tools import kubernetes_versions
+
+    if not version:
+        return cluster
+    newest, *others = versions = kubernetes_versions()
+    if version not in versions:
+        raise typer.BadParameter(f"{version!r} is not one of {', '.join(versions)}", param_hint="--kubernetes")
+    chosen = replace(cluster, kubernetes=version if version in others else "")
+    if homes(cluster) and chosen != cluster:
+        text = f"the local cluster has Kubernetes {cluster.kubernetes or newest}; `stackwright down --purge` deletes it"
+        raise typer.BadParameter(text, param_hint="--kubernetes")
+    return chosen
 
 
 def _ask_about_nodes(context: Context) -> None:
@@ -131,12 +164,11 @@ def _ask_about_nodes(context: Context) -> None:
 
 def _loaded(file: Path) -> list[Manifest]:
     """The manifests, read as by `apply`; default namespace: that of the commands. Raises LocalError."""
-    from stackwright.cli.cluster import NAMESPACE
-    from stackwright.cli.manifests.load import BadManifest, load
+    from stackwright.cli.manifests.load import BadManifest, load_all
     from stackwright.local.commands import LocalError
 
     try:
-        return load(file, NAMESPACE)
+        return load_all([file], None)
     except BadManifest as error:
         raise LocalError(str(error)) from None
 
@@ -152,8 +184,8 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
     from stackwright.cli.follow import operators_of
     from stackwright.cli.manifests.checks import check_all
     from stackwright.cli.manifests.load import BadManifest
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.core.kubernetes.operator import images_of
-    from stackwright.core.ports import TerminalError, TransientError
     from stackwright.local.commands import LocalError
     from stackwright.local.config import IMAGE_PREFIX
     from stackwright.local.image import images
@@ -172,7 +204,7 @@ def _check_early(context: Context, manifests: list[Manifest]) -> None:
     except (BadManifest, TerminalError) as error:
         raise LocalError(f"{error}\nNothing was changed.") from None
     except (CliError, TransientError):
-        return  # the steps repair a cluster that does not respond, or report it, and the last one checks again
+        return  # the steps repair or report a cluster that does not respond, and the last one checks again
 
 
 def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
@@ -186,17 +218,17 @@ def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
     from stackwright.cli import manifest_warnings
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests.load import BadManifest, check_changes
-    from stackwright.cli.manifests.namespaces import check_namespaces, ordered
-    from stackwright.core.ports import TerminalError, TransientError
+    from stackwright.cli.manifests.checks import check_reads
+    from stackwright.cli.manifests.load import BadManifest
+    from stackwright.cli.manifests.namespaces import ordered
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.local.commands import LocalError
 
     manifests = _loaded(file)
 
     async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
-            await check_namespaces(cluster, manifests)
-            await check_changes(cluster, manifests)
+            await check_reads(cluster, manifests)
             manifest_warnings.warn(manifests)
             lost = await foreseen_losses(cluster, manifests) if ask else []
             return await ordered(cluster, manifests), lost

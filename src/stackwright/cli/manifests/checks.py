@@ -7,16 +7,28 @@ from typing import TYPE_CHECKING
 from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
 from stackwright.cli.manifests.load import MANAGER, BadManifest, Manifest, check_changes
 from stackwright.cli.manifests.namespaces import check_namespaces
-from stackwright.core.ports import Conflict, NotServed, TerminalError
+from stackwright.core.errors import Conflict, NotServed, TerminalError
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
+    from stackwright.core.ports import Reader
+
+
+async def check_reads(reader: Reader, manifests: list[Manifest]) -> None:
+    """Raises BadManifest with all errors that reading the cluster shows: namespaces, changes of immutable fields."""
+    errors = []
+    for check in (check_namespaces, check_changes):
+        try:
+            await check(reader, manifests)
+        except BadManifest as error:
+            errors.append(str(error))
+    if errors:
+        raise BadManifest("\n".join(errors))
 
 
 async def check_all(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
-    """Raises BadManifest with what is wrong: namespaces, changes of immutable fields, rejections of the API server."""
-    await check_namespaces(cluster, manifests)
-    await check_changes(cluster, manifests)
+    """The same, then what the API server rejects, which repeats the errors of changes."""
+    await check_reads(cluster, manifests)
     await dry_run(cluster, manifests)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS, RESOURCES
+from stackwright.cloud.registry import BY_KIND, RESOURCES
 
 if TYPE_CHECKING:
     from stackwright.core.ports import Reader
@@ -25,7 +26,7 @@ COMPANIONS = {kind.kind: kind for kind in (NAMESPACE, SECRET, CONFIGMAP)}
 
 
 class BadManifest(Exception):
-    """One line an error."""
+    """One line for each error."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def load(path: Path, namespace: str) -> list[Manifest]:
 
 
 def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
-    """All documents of all files, in order. Raises BadManifest with every error of every file.
+    """All documents of all files, in order, equal ones once. Raises BadManifest with every error of every file.
 
     namespace  of all manifests; None: the default namespace for those that name none
     """
@@ -85,17 +86,34 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
         there = each.obj["metadata"].get("namespace")
         if namespace and there and there != namespace:
             errors.append(f"{each.where}metadata.namespace: {there!r} differs from --namespace {namespace!r}")
-    if errors:
+    single, different = without_repeats(found)
+    if errors := [*errors, *different]:
         raise BadManifest("\n".join(errors))
-    return found
+    return single
+
+
+def without_repeats(manifests: list[Manifest]) -> tuple[list[Manifest], list[str]]:
+    """The first manifest of each object, and an error for each later one that differs from it."""
+    from stackwright.core.objects import key_of
+
+    found: dict[tuple[Kind, tuple[str, str]], Manifest] = {}
+    errors: list[str] = []
+    for each in manifests:
+        identity = (each.kind, key_of(each.obj))
+        first = found.setdefault(identity, each)
+        if json.dumps(first.obj, sort_keys=True) != json.dumps(each.obj, sort_keys=True):
+            place = first.where.removesuffix(": ")
+            errors.append(f"{each.where}{each.name} is also in {place} with other content; remove one of them")
+        found[identity] = replace(first, placed=first.placed or each.placed)
+    return list(found.values()), errors
 
 
 async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     """Raises BadManifest with each change of an immutable field."""
     from stackwright.admission.validate import change_errors
     from stackwright.admission.voters import KINDS
+    from stackwright.core.errors import TerminalError
     from stackwright.core.objects import key_of
-    from stackwright.core.ports import TerminalError
     from stackwright.runtime.cluster.specs import replace_spec
     from stackwright.runtime.memory import MemoryCluster
 
@@ -154,7 +172,7 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     errors = envelope_errors(document, kind)
     if kind.kind in BY_KIND:
         document = _without_nulls(document, kind)
-        errors += _spec_errors(document, kind.kind)
+        errors += _spec_errors(document)
     else:
         errors += companion_errors(document, kind)
     if errors:
@@ -199,24 +217,14 @@ def _without_nulls(document: Object, kind: Kind) -> Object:
     return {**document, "spec": {} if spec is None else spec}
 
 
-def _spec_errors(document: Object, name: str) -> list[str]:
-    from pydantic import ValidationError
-
+def _spec_errors(document: Object) -> list[str]:
+    """Those that admission reports, but for what only the operator's settings forbid."""
     from stackwright.adapters.helm.command import chart_schemas
-    from stackwright.admission.validate import errors_of, values_errors_of
-    from stackwright.api.errors import messages
+    from stackwright.admission.validate import errors_of
     from stackwright.core.settings import Settings
 
-    spec = document["spec"]
-    if not isinstance(spec, dict):
+    if not isinstance(document["spec"], dict):
         return ["spec: must be a mapping of fields"]
-    if BY_KIND[name] in CLOUD_KINDS:
-        meta = document.get("metadata")
-        obj = {**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec}
-        return errors_of(obj, settings=Settings(schemas=chart_schemas()))
-    model: Any = BY_KIND[name].model_fields["spec"].annotation
-    try:
-        model.model_validate(spec)
-    except ValidationError as error:
-        return messages(error, model)
-    return values_errors_of(document, chart_schemas())
+    meta = document.get("metadata")
+    obj = {**document, "metadata": meta if isinstance(meta, dict) else {}}
+    return errors_of(obj, settings=Settings(schemas=chart_schemas(), unrestricted=True))

@@ -1,7 +1,7 @@
 """YAML text → documents as the Kubernetes API understands them. Any other text is refused.
 
 YAML allows more than an object may contain: dates, keys that are not strings, tags, recursive lists, and a few
-lines that expand to millions of values. PyYAML builds all of these or fails in its own ways, so each document is
+lines that expand to millions of values. PyYAML accepts these or fails with errors of its own, so each document is
 checked as a graph of nodes, before it is converted.
 """
 
@@ -30,7 +30,7 @@ _TEMPLATE = "a key must be a string; render templates such as {{ name }} first, 
 
 
 class BadDocument(ValueError):
-    """`line` and `column` begin at 1; 0 when the place is not known."""
+    """`line` and `column` begin at 1; 0 if the place is unknown."""
 
     def __init__(self, text: str, line: int = 0, column: int = 0) -> None:
         super().__init__(text)

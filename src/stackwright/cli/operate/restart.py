@@ -63,7 +63,7 @@ def restart(
 
 
 async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tuple[Kind, Object]]:
-    """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the known names."""
+    """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with the valid names."""
     from stackwright.api.kinds import WORKLOADS
     from stackwright.api.wording import meant
     from stackwright.cli.cluster import CliError
@@ -102,7 +102,7 @@ def _by_hand(obj: Object) -> bool:
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
     from stackwright.cli.cluster import CliError
-    from stackwright.core.ports import TransientError
+    from stackwright.core.errors import TransientError
 
     started = time.monotonic()
     waiting = {(kind, obj["metadata"]["name"]): obj for kind, obj in found if not _by_hand(obj)}
@@ -124,12 +124,12 @@ async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: f
 
 
 async def _done(cluster: Cluster, obj: Object) -> str | None:
-    """The message for a workload whose pods are new and ready, except on unavailable nodes; None while they are not."""
+    """A message if the workload's pods are new and ready, except on unavailable nodes; None until then."""
     from stackwright.api.kinds import NODE, POD
+    from stackwright.core.errors import TerminalError, TransientError
     from stackwright.core.helm.rollouts import is_as_wanted, lost, node_of
     from stackwright.core.kubernetes.nodes import are, away, named
     from stackwright.core.kubernetes.workload_health import workload_ready
-    from stackwright.core.ports import TerminalError, TransientError
 
     if workload_ready(obj):
         return ""

@@ -147,9 +147,9 @@ def _reader(cluster: KubernetesCluster) -> LogReader:
 
 
 async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
-    """Prints a log; whether it could be read to its end."""
+    """Prints a log. Returns whether it could be read to its end."""
     from stackwright.adapters.kubernetes.logs import Container, LogRange
-    from stackwright.core.ports import TransientError
+    from stackwright.core.errors import TransientError
 
     prefix = f"{stream.prefix} | " if stream.prefix else ""
     place = Container(stream.namespace, stream.pod, stream.container)

@@ -38,18 +38,18 @@ LINES = 2000
 MODE = 0o600
 FOLDER = "stackwright-report"  # in the archive
 MISSING = "missing.txt"  # in the archive
-NAMED = 10  # missing parts on the terminal
+NAMED = 10  # missing parts that are printed
 
 
 @dataclass
 class Report:
-    """files: name → content. missing: what could not be read → why"""
+    """files  name → content. missing  name of an unreadable part → reason"""
 
     files: dict[str, str] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
     def all(self) -> dict[str, str]:
-        """The files, and a list of what is missing."""
+        """The files, and a list of the missing parts."""
         lines = [f"{what}: {why}\n" for what, why in self.missing.items()]
         return {**self.files, **({MISSING: "".join(lines)} if lines else {})}
 
@@ -122,7 +122,7 @@ def bundle(path: Path, files: dict[str, str]) -> None:
 async def collected(reader: Reader, namespace: str, logs: ReadLog) -> Report:
     """Our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes; logs.
 
-    What cannot be read is missing. Raises the error of the first kind if none can be read.
+    Unreadable parts are listed as missing. Raises the error of the first kind if none can be read.
     """
     from stackwright.api.kinds import POD
 
@@ -146,10 +146,10 @@ async def collected(reader: Reader, namespace: str, logs: ReadLog) -> Report:
 
 
 async def _lists(reader: Reader, namespace: str) -> dict[tuple[Kind, str], list[Object] | Exception]:
-    """Kind and namespace (empty: of the cluster) → its objects, or why they cannot be read."""
+    """Kind and namespace (empty: cluster-scoped) → its objects, or the error of the read."""
     from stackwright.api import kinds
     from stackwright.cloud.registry import RESOURCES
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
 
     built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)
     asked = [(resource.KIND, namespace if resource.KIND.namespaced else "") for resource in RESOURCES]
@@ -172,7 +172,7 @@ def _json(found: list[Object]) -> str:
 
 
 def slim(value: Any) -> Any:
-    """A copy without fields that are long and of no use."""
+    """A copy without long fields that do not help a diagnosis."""
     if isinstance(value, list):
         return [slim(item) for item in value]
     if not isinstance(value, dict):
@@ -198,7 +198,7 @@ def _log_reader(cluster: KubernetesCluster) -> ReadLog:
 async def _add_logs(report: Report, pods: list[Object], logs: ReadLog) -> None:
     from stackwright.api.secrecy import hidden
     from stackwright.cli.pods import streams_of
-    from stackwright.core.ports import TransientError
+    from stackwright.core.errors import TransientError
 
     for stream in streams_of(pods, None)[0]:
         name = f"{stream.namespace}/{stream.pod}/{stream.container}"

@@ -1,4 +1,4 @@
-"""`stackwright servers`: clusters with bastions and machines, servers with their resources, and what they wait for."""
+"""`stackwright servers`: clusters with bastions and machines, servers with their resources, and causes of waits."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
-    from stackwright.adapters.public_api import Live
+    from stackwright.adapters.openstack.public_api import Live
     from stackwright.cli.ui.tree import Node
     from stackwright.core.plan import Object
 
@@ -117,7 +117,7 @@ class Answer:
 
 
 def _opened(node: Node) -> Node:
-    """A cloud shows all its services; below them, only objects that are not ready."""
+    """The node with all its children; below them, only objects that are not ready."""
     from stackwright.cli.ui.tree import folded
 
     return replace(node, children=tuple(map(folded, node.children)))
@@ -183,7 +183,7 @@ async def _watch(question: Question, shown: list[bool]) -> None:
         draw, end = _live() if sys.stdout.isatty() else (_changed_lines(), lambda: None)
         try:
             while True:
-                # Without the public side: a token every two seconds would be useless load.
+                # Without public endpoints: a token every two seconds would be useless load.
                 draw(await _answer(cluster, question, live=False))
                 shown.append(True)
                 await asyncio.sleep(EVERY)

@@ -45,12 +45,12 @@ def _table(versions: dict[str, Any]) -> str:
 
 
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
-    """The operator {version, image} or None; clouds; problem: why they are not known."""
+    """The operator {version, image} or None; clouds; problem: the reason why they are unknown."""
     from stackwright.api.kinds import DEPLOYMENT
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cloud.registry import CLOUD_KINDS
+    from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import label
-    from stackwright.core.ports import Conflict, TerminalError, TransientError
 
     unknown: dict[str, Any] = {"operator": None, "clouds": [], "problem": ""}
     try:

@@ -12,7 +12,7 @@ from stackwright.cli import common
 
 @contextmanager
 def explained(resume: str = "") -> Iterator[None]:
-    """Shows an expected failure as its message, and after Ctrl-C what remains and how to continue."""
+    """Prints the message of an expected failure, and after Ctrl-C the remains and how to continue."""
     from stackwright.local.commands import LocalError
 
     try:

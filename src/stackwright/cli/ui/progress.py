@@ -37,7 +37,7 @@ def skipped(title: str, reason: str) -> None:
 
 @contextmanager
 def _plain(title: str) -> Iterator[Report]:
-    """Details are shown only when a step is slow, so that a log stays short but a stuck step explains itself."""
+    """Details are printed only when a step is slow: a log stays short and still shows the cause of a stuck step."""
     start = time.monotonic()
     shown = start
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from stackwright.cli.ui.tree import BLOCKED, READY, Node
 
 if TYPE_CHECKING:
-    from stackwright.adapters.public_api import Live
+    from stackwright.adapters.openstack.public_api import Live
     from stackwright.core.openstack.agents import Agent
     from stackwright.core.ports import Reader
 
 
 async def read_live(reader: Reader, namespace: str) -> Live | None:
     """The public side; None for a cloud without public endpoints."""
-    from stackwright.adapters.public_api import Live, check_endpoints
+    from stackwright.adapters.openstack.public_api import Live, check_endpoints
     from stackwright.cli.access import read_access
     from stackwright.cli.cluster import CliError
-    from stackwright.core.ports import TerminalError
+    from stackwright.core.errors import TerminalError
 
     try:
         access = await read_access(reader, namespace)

@@ -73,7 +73,7 @@ def tree(world: World, obj: Object) -> Node:
 
 def cloud(world: World, obj: Object) -> Node:
     services = world.owned(obj, *(resource.KIND for resource in SERVICE_KINDS))
-    order = [declared.name for declared in SERVICES]  # requirements of others first
+    order = [declared.name for declared in SERVICES]  # a service follows the services that it requires
     services.sort(key=lambda each: order.index(each["metadata"]["name"]) if each["metadata"]["name"] in order else -1)
     return node(world, obj, tuple(service(world, each) for each in services))
 

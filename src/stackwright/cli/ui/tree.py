@@ -30,7 +30,7 @@ class Subject:
 class Node:
     """state     READY, BUSY, BLOCKED or UNKNOWN
     title     the text on the terminal: "Keystone openstack/keystone"
-    message   why it is not ready
+    message   reason why it is not ready
     facts     further short texts: progress, age, restarts
     subject   the object behind the line, for programs; None for a line without one
     """
@@ -94,7 +94,7 @@ def folded(node: Node) -> Node:
 
 
 def fitted(text: list[str], rows: int) -> list[str]:
-    """At most `rows` lines; the last one shows how many were cut."""
+    """At most `rows` lines; the last one shows the number of omitted lines."""
     if len(text) <= rows:
         return text
     kept = max(rows - 1, 0)

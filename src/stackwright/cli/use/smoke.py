@@ -97,7 +97,7 @@ def _run(stage: Stage, wanted: list[Check], output: Output, *, keep: bool) -> li
 
 
 def _line(result: Result) -> None:
-    """Details that the status line lacks: the cause, or the observation."""
+    """Details that the status line does not show: the cause, or the observation."""
     from stackwright.smoke.run import PASSED, SKIPPED
 
     if result.outcome == SKIPPED:

@@ -1,8 +1,8 @@
 """OpenStackControlPlane: the cloud in one object, with the fields of the openstack-k8s-operators.
 
 It is an alternative to OpenStackDeployment and results in the same service objects. An absent section is disabled; a
-section without `enabled` has the default of the reference. Unsupported fields are rejected by name. Sections of
-services that Stackwright does not have may only be disabled, as in the reference.
+section without `enabled` has the default of the reference. Unsupported fields are rejected by name. A section of a
+service that Stackwright does not have may only be disabled, as in the reference.
 """
 
 from __future__ import annotations

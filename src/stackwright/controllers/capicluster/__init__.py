@@ -22,9 +22,7 @@ def controller(clouds: Clouds) -> Controller:
 
 
 def _cluster(machine: Object, lookup: Lookup) -> Iterable[Key]:
-    """The cluster that a machine names: its deletion waits for the last machine, its floating IP for the first ready
-    one.
-    """
+    """The cluster that a machine names: its deletion waits for all machines, its floating IP for a ready one."""
     name = label(machine, CLUSTER_NAME)
     found = lookup(KIND, machine["metadata"].get("namespace", ""))
     return [key_of(each) for each in found if cluster_name(each) == name]

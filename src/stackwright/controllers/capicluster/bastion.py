@@ -1,6 +1,6 @@
 """The bastion: an OpenStackServer like that of a machine, replaced when an immutable field changes. Pure.
 
-The floating IP does not belong to the server: it is kept for the next bastion, and one of the user is never deleted.
+The floating IP does not belong to the server: it is kept for the next bastion. A user's floating IP is never deleted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def bastion(seen: Observed, owner: Owner, status: Mapping[str, Any]) -> Outcome:
-    """`status` are new fields of the cluster's status."""
+    """The bastion's actions, condition and status; `status` contains the new fields of the cluster's status."""
     server = seen.bastion
     if not has_bastion(seen.spec):
         return (
@@ -87,7 +87,7 @@ def _made(seen: Observed, desired: Object) -> Outcome:
 
 
 def gone(seen: Observed, server: Object) -> Outcome:
-    """The deletion of the bastion, and the cause of a wait."""
+    """The deletion of the bastion, with the cause of a wait."""
     ready = find(server)
     cause, reason = "", "Deleting"
     if is_deleting(server) and ready and ready["status"] != "True":
@@ -104,13 +104,13 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
             wait = copied(ready, BASTION_READY, SameAs(SERVER_KIND, key_of(server)))
         return Outcome(wait, (), _status(server))
     address, port, lacking = _address(seen), first_port(server), seen.found.lacking if seen.found else ()
-    if address is None and _looked(seen) and seen.spec["bastion"].get("floatingIP"):
+    if address is None and _knows_addresses(seen) and seen.spec["bastion"].get("floatingIP"):
         lacking = lacking or ("spec.bastion.floatingIP: not a floating IP of this project",)
     if lacking:
         return Outcome(waiting(BASTION_READY, "; ".join(lacking), "DependencyFailed"), (), _status(server))
     if address is None:
         before = (seen.status.get("bastion") or {}).get("floatingIP", "")
-        return Outcome(done(BASTION_READY), (), _status(server, "" if _looked(seen) else before))
+        return Outcome(done(BASTION_READY), (), _status(server, "" if _knows_addresses(seen) else before))
     made = is_of(address, seen.identity, record_of(seen.status))
     if why := why_unusable(address, made, {*ports_of(server)}, "bastion"):
         text = f"{why}, or set another one in spec.bastion.floatingIP"
@@ -122,12 +122,12 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     return Outcome(done(BASTION_READY), (call,), fields)
 
 
-def _looked(seen: Observed) -> bool:
+def _knows_addresses(seen: Observed) -> bool:
     return seen.look is not None and "floating-ip" not in seen.look.unseen
 
 
 def _address(seen: Observed) -> CloudResource | None:
-    """The floating IP of the bastion, the user's or ours, from the project view."""
+    """The floating IP of the bastion, a user's or ours, from the project view."""
     given = seen.found.addresses.get("bastion") if seen.found else None
     id_ = given.id if given else record_of(seen.status).get(BASTION, "")
     return seen.look.get(BASTION, id_) if seen.look and id_ else None

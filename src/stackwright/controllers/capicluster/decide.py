@@ -1,8 +1,8 @@
 """(cluster, its resources in the cloud) → Plan. Pure.
 
 Names in the spec are resolved and recorded. Then network, subnet, router and its interface, security groups with their
-rules, and floating IPs are created one at a time, each recorded before the next. Then machines can be created; the
-bastion is independent. The cluster is deleted when no machine is left.
+rules, and floating IPs are created one by one, each recorded before the next is created. Then machines can be created;
+the bastion is independent. The cluster is deleted when no machine is left.
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def _make(seen: Observed) -> Plan:
 
 
 def _released(seen: Observed, record: Record) -> list[ResourceKey]:
-    """Floating IPs of ours that the user wrote into the spec belong to the user: without our mark they outlive the
-    cluster.
-    """
+    """Floating IPs of ours that the spec names: they become the user's. Without our mark they outlive the cluster."""
     assert seen.look is not None
     things = {slot: seen.look.get(slot, record[slot]) for slot in (API, BASTION) if slot in record}
     named = named_addresses(seen.spec)
@@ -92,7 +90,7 @@ def _progress(seen: Observed, want: Wanted, found: Progress) -> Plan:
 
 
 def _lost(seen: Observed, found: Progress) -> Plan:
-    """Lost rules are always created again, because they are only configuration; other resources if spec.recreatePolicy
+    """Recreates lost rules always, because they are only configuration, other resources if spec.recreatePolicy
     allows it.
     """
     things = [slot for slot in found.lost if slot[0] != "security-group-rule"]
@@ -112,7 +110,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Pla
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "Attaching the subnet to the router", "Applying")
         asked = find(seen.obj, ROUTER_READY)
-        requeue = POLL if asked and copied(asked) == stage else 0.0  # the request may leave the port unchanged
+        requeue = POLL if asked and copied(asked) == stage else 0.0  # the last request may not have changed the port
         return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(status))
     held = endpoint.held(seen, status)
     where = endpoint.endpoint(seen, status, held)
@@ -141,6 +139,6 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Progress) -> Pla
 
 
 def _given(status: Mapping[str, Any]) -> dict[str, Any]:
-    """The status fields with facts about resources."""
+    """The status fields that describe resources."""
     ours = ("ready", "initialization", "controlPlaneEndpoint", "bastion", "resources", "project")
     return {name: status[name] for name in stages.FIELDS if name not in ours}

@@ -26,9 +26,9 @@ VIP = (
 
 
 def endpoint(seen: Observed, status: Mapping[str, Any], held: Unusable | None) -> dict[str, Any]:
-    """Host and port; empty while no host is known. `status` are the new fields of the status.
+    """Host and port; empty while no host is known. `status` contains the new fields of the status.
 
-    While the floating IP is `held`, no other address replaces it, because Cluster API keeps an endpoint for ever.
+    While `held` is set, no other address replaces the floating IP, because Cluster API never changes an endpoint.
     """
     given = _given(seen)
     host = given or (status.get("apiServerFloatingIP") or {}).get("address")
@@ -43,8 +43,8 @@ def stage(
 
     lost  a deleted address that cannot be replaced;  held  why the floating IP may not be used
 
-    If the spec names a host, the API may be served through a VIP of the user to which the floating IP is attached; this
-    is only reported.
+    If the spec names a host, the API may be served through a user's VIP to which the floating IP is attached; then the
+    condition only reports this.
     """
     if lost:
         text = f"Another client deleted the floating IP {lost}, which all clients of the API use"
@@ -61,17 +61,17 @@ def stage(
 
 
 def written_endpoint(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
-    """Writes the endpoint into the spec, where Cluster API reads it. A value of the user stays."""
+    """Writes the endpoint into the spec, where Cluster API reads it. A user's value is kept."""
     if not found or _given(seen):
         return ()
     return completed(KIND, seen.obj, {"controlPlaneEndpoint": dict(found)})
 
 
 def held(seen: Observed, status: Mapping[str, Any]) -> Unusable | None:
-    """Why the floating IP is not attached to this cluster; None if it is or may be.
+    """Why the floating IP must not be attached to this cluster; None if it is or may be attached.
 
-    Its port may belong to a restored machine that has not recorded its ports yet. The cluster's spec has a host then.
-    Without a host in the spec, none is written before the port is known.
+    Its port may belong to a restored machine that has not recorded its ports yet. Then the result is None if the spec
+    has a host; without a host, no endpoint is written before the port is known.
     """
     address = _address(seen, status)
     if address is None:
@@ -90,7 +90,7 @@ def attach_endpoint(seen: Observed, owner: Owner, status: Mapping[str, Any]) -> 
 
 
 def _given(seen: Observed) -> str:
-    """The host in the spec, written by the user or by us."""
+    """The host in the spec, which a user or the operator wrote."""
     return str((seen.spec.get("controlPlaneEndpoint") or {}).get("host") or "")
 
 

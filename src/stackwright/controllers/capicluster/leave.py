@@ -1,6 +1,6 @@
 """Deletion of a cluster. Pure.
 
-The order is: the machines, which others delete; the bastion; then the other resources, dependents first.
+The order is: the machines, which their owners delete; the bastion; then the other resources, dependents first.
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ def leave(seen: Observed) -> Plan:
 
 
 def _held(seen: Observed, stage: Condition, actions: tuple[Action, ...] = ()) -> Plan:
-    """The status is kept, because machines may still need it."""
+    """A plan that waits. It keeps the status, because machines may still need it."""
     kept = {name: seen.status[name] for name in FIELDS if name in seen.status}
     return teardown.deletion_plan(stage, {**kept, "ready": False}, actions)

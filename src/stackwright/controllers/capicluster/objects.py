@@ -1,7 +1,7 @@
 """The OpenStack resources of a cluster, each with the request that creates it. Pure.
 
-The router interface is a port of ours, so that it has a mark and an id like every resource, even at a router of someone
-else. Its address is the first one of the subnet, which becomes the gateway.
+The router interface is a port of ours, so it has a mark and an id like every resource, even at a router that is not
+ours. Its address is the first one of the subnet, which becomes the gateway.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def has_floating_ip(spec: Mapping[str, Any]) -> bool:
 
 
 def named_addresses(spec: Mapping[str, Any]) -> set[str]:
-    """Floating IPs that the spec names: they belong to the user, whoever created them."""
+    """Floating IPs that the spec names. They belong to the user, even if the operator created them."""
     return {
         str(spec[part]["floatingIP"]) for part in ("apiServer", "bastion") if (spec.get(part) or {}).get("floatingIP")
     }
@@ -159,7 +159,7 @@ def _interface_body(want: Wanted, ids: Ids) -> dict[str, Any]:
 
 
 def attached(owner: Owner, want: Wanted, found: Progress) -> tuple[CloudCall, ...]:
-    """The separate request that makes the port an interface of the router. An unlisted port counts as attached."""
+    """The request that makes the port an interface of the router. A port that was not listed is treated as attached."""
     router = want.router or found.record.get(ROUTER)
     port = found.things.get(INTERFACE)
     if port is None or not router or port.facts.get("device_id", router) == router:

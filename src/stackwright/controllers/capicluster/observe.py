@@ -33,7 +33,7 @@ KINDS: tuple[ResourceType, ...] = (
 
 @dataclass(frozen=True)
 class Observed(ReferencesObservation):
-    """machines  of this cluster;  servers  name → OpenStackServer of a machine, or of the name of the bastion"""
+    """machines  of this cluster;  servers  name → OpenStackServer, of the machines and with the name of the bastion"""
 
     found: Found | None = None
     machines: tuple[Object, ...] = ()
@@ -78,9 +78,11 @@ async def _with_servers(seen: Observed, reader: Reader) -> Observed:
 
 
 def _asker(seen: Observed) -> Subscription:
-    """Includes floating IPs given by the user, which have no mark."""
+    """The subscription includes floating IPs that the user named, which have no mark."""
     meta = seen.obj["metadata"]
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)
     known = ids(record_of(seen.status).items()) | given
-    return Subscription(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, seen.begun)
+    return Subscription(
+        NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, seen.begun, moved=seen.moved
+    )

@@ -13,10 +13,10 @@ from stackwright.core.openstack.resources import CloudResource
 
 @dataclass(frozen=True)
 class Found:
-    """names      status fields of existing resources that are not ours; None while unknown
+    """names      status fields of existing resources that we did not create; None while unknown
     gateway    addresses of the router to create, in the format of Neutron's API
     addresses  floating IPs that the user named, by purpose: api, bastion
-    lacking    unresolved names of the bastion; they block nothing else
+    lacking    unresolved names of the bastion; only the bastion waits for them
     """
 
     names: Mapping[str, Any] | None
@@ -74,7 +74,7 @@ def _external(asks: Resolver, spec: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _network(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The network and its subnets, in the order of the spec; None for a network of ours."""
+    """The network and its subnets, in the order of the spec; None if the operator creates the network."""
     if spec.get("managedSubnets") or not (spec.get("network") or spec.get("subnets")):
         return None
     if status.get("network"):
@@ -97,7 +97,7 @@ def _network(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any])
 
 
 def _router(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """An existing router; one that is created needs no query."""
+    """An existing router; a router that the operator creates needs no query."""
     if not spec.get("router") or not spec.get("managedSubnets"):
         return None
     if status.get("router"):

@@ -1,7 +1,7 @@
 """The rules of a cluster's security groups. Pure.
 
 They open the ports that kubeadm needs, as in Cluster API Provider OpenStack. A rule is identified by its content, not
-its name: Neutron stores no two rules with the same meaning, however they are written, and a changed rule is a new one.
+its name: Neutron rejects a second rule with the same meaning in any notation, and a changed rule is a new one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of a group (by name).  remote  name of another group of the cluster, or empty"""
+    """A rule of the group `group`.  remote  name of another group of the cluster, or empty"""
 
     group: str
     body: Mapping[str, Any]
@@ -54,11 +54,11 @@ class Rule:
 
 
 def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[DesiredResource]:
-    """`managed` is spec.managedSecurityGroups. Of rules with the same meaning the first is kept, so the default ones
-    stay.
+    """`managed` is spec.managedSecurityGroups. The first of several rules with the same meaning is kept, so the default
+    rules stay.
     """
     groups = (*NODES, BASTION) if bastion else NODES
-    every = (*_usual(bool(managed.get("allowAllInClusterTraffic")), api_port, groups), *_asked(managed, groups))
+    every = (*_usual(bool(managed.get("allowAllInClusterTraffic")), api_port, groups), *_custom(managed, groups))
     first: dict[tuple[Any, ...], Rule] = {}
     for rule in every:
         first.setdefault(rule.meaning, rule)
@@ -66,7 +66,7 @@ def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[
 
 
 def _let(text: str, to: str, ports: tuple[int, int] | None, *remotes: str, protocol: str = "tcp") -> Iterator[Rule]:
-    """Ingress from these groups, or from anywhere."""
+    """Rules for ingress from the groups `remotes`, or from anywhere without any."""
     body: dict[str, Any] = {"direction": "ingress", "ethertype": "IPv4"}
     if ports:
         body |= {"protocol": protocol, "port_range_min": ports[0], "port_range_max": ports[1]}
@@ -100,7 +100,7 @@ def _inside() -> Iterator[Rule]:
                 yield Rule(to, {"direction": "ingress", "ethertype": version}, remote, "Everything inside")
 
 
-def _asked(managed: Mapping[str, Any], groups: tuple[str, ...]) -> Iterator[Rule]:
+def _custom(managed: Mapping[str, Any], groups: tuple[str, ...]) -> Iterator[Rule]:
     lists = (
         ("clusterNodesSecurityGroupRules", NODES),
         ("controlPlaneNodesSecurityGroupRules", (CONTROL_PLANE,)),
@@ -112,7 +112,7 @@ def _asked(managed: Mapping[str, Any], groups: tuple[str, ...]) -> Iterator[Rule
 
 
 def _of(rule: Mapping[str, Any], to: str, groups: Iterable[str]) -> Iterator[Rule]:
-    """One rule for each of our groups that it names; groups that do not exist are skipped."""
+    """One rule for each of our groups that the rule names; groups that do not exist are skipped."""
     body = {
         "ethertype": "IPv4",
         **{name: rule[field] for field, name in _FIELDS.items() if rule.get(field) is not None},

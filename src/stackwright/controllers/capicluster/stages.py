@@ -52,7 +52,7 @@ def stage_of(slot: ResourceKey) -> str:
 
 
 def stopped(stage: Condition) -> tuple[Condition, ...]:
-    """The stages before this one as done, and this one."""
+    """The earlier stages as done, and this one."""
     return (*(done(type_) for type_ in STAGES[: STAGES.index(stage.type)]), stage)
 
 
@@ -79,11 +79,11 @@ def _before(seen: Observed, type_: str) -> Condition:
 
 
 def facts(seen: Observed, found: Progress) -> dict[str, Any]:
-    """Status fields with facts about resources. Resources that were not listed keep their previous values."""
+    """Status fields that describe resources. Resources that were not listed keep their previous values."""
     things, fields = found.things, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:
         fields["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
-    if ROUTER in things:  # keep its addresses if someone removed its gateway
+    if ROUTER in things:  # keep its addresses if another client removed its gateway
         before = seen.status.get("router") or {}
         fields["router"] = {**(before if before.get("id") == things[ROUTER].id else {}), **router(things[ROUTER])}
     for name, field in GROUP_FIELDS.items():
@@ -98,7 +98,7 @@ def facts(seen: Observed, found: Progress) -> dict[str, Any]:
 
 
 def domains(seen: Observed) -> list[dict[str, Any]]:
-    """Availability zones, and whether the control plane uses them: all, unless some are named or Nova chooses."""
+    """Availability zones, and whether the control plane uses each: all, unless the spec names some or Nova chooses."""
     chosen = seen.spec.get("controlPlaneAvailabilityZones") or ()
     omitted = bool(seen.spec.get("controlPlaneOmitAvailabilityZone"))
     zones = seen.found.zones if seen.found else ()

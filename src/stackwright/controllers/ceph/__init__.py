@@ -1,6 +1,4 @@
-"""The exchange with the provider of Ceph: our requests, the credentials we give, and the health that `ceph-watch`
-writes.
-"""
+"""The exchange with the provider of Ceph: our requests, credentials for its gateway, and health from `ceph-watch`."""
 
 from __future__ import annotations
 

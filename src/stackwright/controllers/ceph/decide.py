@@ -1,6 +1,6 @@
 """(clients, handed-over objects, health) → requests, credentials, conditions. Pure.
 
-The provider may be our own small Ceph, Rook or an administrator with a shell. It gets a ConfigMap with the requested
+The provider may be our own small Ceph, Rook or an administrator. It gets a ConfigMap with the requested
 clients and pools and, for its gateway, a Secret with the user that authenticates at Keystone.
 """
 
@@ -70,9 +70,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def request(spec: dict[str, Any]) -> dict[str, Any]:
-    """The request of one client: its pools and capabilities. A pool that it only reads is created for the writing
-    client.
-    """
+    """The request of one client: its pools and capabilities. Pools that it only reads are created for their writers."""
     pools = spec["pools"]
     rights = [f"profile rbd{'-read-only' if pool.get('readOnly') else ''} pool={pool['name']}" for pool in pools]
     return {
@@ -82,7 +80,7 @@ def request(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked(clients: Sequence[Object], ceph: str) -> dict[str, Any]:
-    """Client → request, of the object that owns all it claims; the others report why theirs is not made."""
+    """Client → request, of each object that owns all its claims; other objects report why they have no request."""
     owner = owners(clients, claims)
     return {
         each["spec"]["client"]: request(each["spec"])
@@ -149,7 +147,7 @@ def _credentials(seen: Observed, settings: CephSettings) -> list[Action]:
 
 
 def _urls(seen: Observed, settings: CephSettings) -> list[Action]:
-    """Publishes the URLs of an external gateway; they are not secret, although a Secret holds them."""
+    """Publishes the URLs of an external gateway; they are not secret, although a Secret contains them."""
     if settings.trial or seen.gateway is None or seen.keys is None:
         return []
     meta = seen.keys["metadata"]
@@ -162,7 +160,7 @@ def _urls(seen: Observed, settings: CephSettings) -> list[Action]:
 
 
 def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
-    """Withdraws the requests. Pools and their content stay: the provider of Ceph decides about data."""
+    """Withdraws the requests. Pools and their content stay, because the provider of Ceph decides about data."""
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(Ceph.KIND, seen.obj, False)
@@ -173,7 +171,7 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
 
 
 def _conditions(health: Object | None) -> tuple[Condition, ...]:
-    """Conditions that `ceph-watch` wrote; invalid content counts as none."""
+    """Conditions that `ceph-watch` wrote; empty if they are invalid."""
     try:
         report = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
         entries = {entry["type"]: entry for entry in report.get("conditions") or ()}

@@ -25,7 +25,7 @@ SOURCES = (f"{GATEWAY.name}-keystone", PUBLIC_TLS)
 
 @dataclass(frozen=True)
 class Observed:
-    """clients  all of the namespace: one of another Ceph may own the Secret that one of this Ceph would write
+    """clients  all of the namespace, because a client of another Ceph may own the Secret that one of this Ceph names
     sources  name → Secret or None, the sources of the gateway's credentials
     keys     the Secret from the provider of Ceph;  urls  the published URLs of its gateway
     """

@@ -1,8 +1,8 @@
 """(client, credentials from the Ceph provider) → the Secret of the client. Pure.
 
-New keys and monitors reach the Secret and, through it, the files in the pods. Clients read these when they connect, so
-nothing is restarted. The keys of an external Ceph are in a foreign Secret, which is polled, not watched. They are for
-clients of the Ceph object that owns the namespace of this Secret (`services/ceph/exchange.py`).
+New keys and monitors reach the Secret and, through it, the files in the pods. Clients read the files when they connect,
+so nothing is restarted. The keys of an external Ceph are in a Secret that the operator polls and does not watch. They
+are for clients of the Ceph object that owns the namespace of this Secret (`services/ceph/exchange.py`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def secret_uuid(namespace: str, client: str) -> str:
-    """UUID of libvirt's secret: the same on all nodes, and after a new deployment."""
+    """UUID of libvirt's secret: the same on all nodes, and after a new deployment of the same client."""
     return str(uuid.uuid5(_UUIDS, f"{namespace}/{client}"))
 
 

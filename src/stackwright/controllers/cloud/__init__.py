@@ -18,7 +18,7 @@ from stackwright.services.ingress.features import GIVEN
 
 
 def _by_holder(kind: Kind) -> Keys:
-    """The clouds of the namespace of the DaemonSet that holds their images, and of its pods."""
+    """Maps the DaemonSet that keeps images on the nodes, and its pods, to the clouds of their namespace."""
     every = all_in_namespace(kind)
     return lambda obj, lookup: every(obj, lookup) if label(obj, "application") == precache.NAME else ()
 

@@ -1,7 +1,7 @@
 """Checks a cloud's overrides against the charts' schemas; errors name the path in the user's manifest. Pure.
 
-Admission calls this; the controllers do not, because an override that was admitted once must not stop a whole cloud
-when a newer chart rejects it. Helm then reports the error for the single release.
+Admission calls this; the controllers do not, because an override that was admitted must not stop a whole cloud when a
+newer chart rejects it. Helm then reports the error for that release.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import BUILT, OverrideError, context_of, merged_values
 
 Schemas = Mapping[str, Schema]
-# Any cloud will do: the values do not depend on it.
+# Any cloud is suitable, because the values do not depend on it.
 _CLOUD: Object = {
     "apiVersion": OpenStackDeployment.KIND.api_version,
     "kind": OpenStackDeployment.KIND.kind,
@@ -49,7 +49,7 @@ def chart_errors(spec: OpenStackDeploymentSpec, schemas: Schemas) -> list[str]:
 
 
 def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
-    """Values that a chart would reject; `where` is their path. Unknown charts are not checked."""
+    """Errors of values that a chart would reject; `where` is their path. Unknown charts are not checked."""
     return bounded(value_errors(schemas.get(chart, {}), values, where))
 
 
@@ -73,7 +73,7 @@ def _bodies(level: Level, declared: Service, chart: str, values: Any) -> Iterato
 
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:
-    """Each service of the cloud, with the context known before the cloud exists."""
+    """Each service of the cloud, with its context as far as it is known before the cloud exists."""
     found = [(w.declared, context_of(w.declared, thing["spec"], w.name)) for w, thing in service_objects(spec)]
     return [(declared, context) for declared, context in found if context]
 

@@ -1,8 +1,8 @@
 """(spec of a cloud, its service objects) → Plan, for both kinds of clouds. Pure.
 
 All service objects are written at once; each one waits for its own dependencies and reports them. The cloud is Ready
-when all services are, and until then reports the worst of them. If an update would reduce the number of voting servers
-of one service, no part of it is applied.
+when all services are, and until then reports the worst of their conditions. If an update would reduce the number of
+voting servers of one service, no part of the update is applied.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Entry:
     """Additions of a kind other than OpenStackDeployment to its OpenStackDeploymentSpec.
 
     refine  additions to one service
-    paused  why only the infrastructure is written for now, None for all services; existing services stay
+    paused  why only the infrastructure is written for now, None if all services are; existing services stay
     gone    reason for the deletion of a service object
     given   the user's spec of that kind
-    first   actions before those of the services;  last  actions after them
+    first   actions before those of the services;  last  actions after those of the services
     """
 
     refine: Callable[[Wanted], Refinement | None] = lambda wanted: None
@@ -98,7 +98,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         states[declared.service if alone else each.name] = _state(current)
     actions += _surplus(seen, {each.key for each in every}, entry.gone)
     actions += entry.last
-    # All releases wait for the images, so why they cannot be pulled explains the waits of all services.
+    # All releases wait for the images, so a failed pull explains the waits of all services.
     causes = [held] if held.reason in pulls.REASONS else []
     rest = [*copied, held, *([entry.paused] if entry.paused else []), *_unused(entry.given or spec)]
     ready = sum(1 for stage in services if stage.status)
@@ -106,7 +106,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         tuple(actions),
         (summary([*causes, *services, *_nodes(seen.obj), *rest]), *services, *rest),
         {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
-        # No watch reports the Events that tell why the DaemonSet has no pods.
+        # No watch reports the Events with the cause if the DaemonSet has no pods.
         POLL if seen.holder and pod_security.may_be_refused(seen.holder) else again,
     )
 
@@ -149,7 +149,7 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
 
 
 def _why_lacking(pods: Sequence[Object]) -> tuple[str, str]:
-    """Why pods of the DaemonSet do not start, as far as that is known, and the reason."""
+    """The cause and the reason if pods of the DaemonSet do not start, as far as they are known."""
     if failure := pulls.first_failure(pods):
         return failure.message, failure.reason
     return next((pod_cause(pod) for pod in sorted(pods, key=key_of) if is_stuck(pod)), ""), "Waiting"

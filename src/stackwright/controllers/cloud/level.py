@@ -10,7 +10,7 @@ from enum import IntEnum
 
 
 class Rank(IntEnum):
-    """What a level applies to, in rising priority."""
+    """The scope of a level, in rising priority."""
 
     ALL_CHARTS = 0
     ANY_CHART = 1  # each named chart of the cloud
@@ -41,7 +41,7 @@ class Level:
 
     @classmethod
     def parse(cls, source: str) -> Level:
-        """The level of a text; any text that is no level of an OpenStackDeployment is a field of another kind."""
+        """The level of a text; any text that is no level of an OpenStackDeployment names a field of another kind."""
         for rank, text in _SOURCES.items():
             before, named, after = text.partition("{}")
             level = cls(rank, source.removeprefix(before).removesuffix(after) if named else "")
@@ -55,7 +55,7 @@ class Level:
         return self.rank in (Rank.ALL_CHARTS, Rank.GROUP)
 
     def path(self, service: str, chart: str) -> str:
-        """The path of a chart's values in the manifest; of nodes, without the DaemonSet."""
+        """The path of a chart's values in the manifest; for a level of nodes, without the DaemonSet."""
         match self.rank:
             case Rank.ANY_CHART | Rank.GROUP_CHART:
                 return f"{self}.{chart}.values"

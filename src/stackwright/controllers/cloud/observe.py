@@ -25,10 +25,10 @@ class Observed:
     """settings  images of this version of Stackwright
     others    kinds and names of older clouds in the namespace
     services  (kind, name) → object, of all service kinds in the namespace
-    holder    the DaemonSet that holds the images;  pods  its pods;  nodes  all nodes of the cluster
-    events    those of the namespace, if that DaemonSet may not create its pods
+    holder    the DaemonSet that keeps the images on the nodes;  pods  its pods;  nodes  all nodes of the cluster
+    events    those of the namespace, if the DaemonSet might not be allowed to create its pods
     secrets   Secrets that the cloud itself owns
-    pull_secrets  name → that of the operator's namespace, and that of the cloud's
+    pull_secrets  name → Secret in the operator's namespace, and Secret in the cloud's
     """
 
     settings: Settings

@@ -21,7 +21,7 @@ from stackwright.services.registry import BY_SERVICE, SERVICES
 
 
 class InvalidOverride(ValueError):
-    """An override addresses a service, chart or DaemonSet that does not exist; the message names all of them."""
+    """Overrides that address a service, chart or DaemonSet that does not exist; the message names all of them."""
 
 
 def overrides(spec: OpenStackDeploymentSpec, declared: Service) -> list[tuple[Level, dict[str, Any]]]:
@@ -88,7 +88,7 @@ def _entries(
     if not isinstance(value, dict):
         errors.append(f"{where}: takes a mapping of {what}s")
         return []
-    # Similar names are searched for each, so no more than are reported.
+    # Each unknown name is compared with all allowed ones, so no more of them than a report shows are checked.
     for name in islice((name for name in value if name not in allowed), max(ERRORS + 1 - len(errors), 0)):
         lacks = what == "service" and name in reference.SERVICES
         problem = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; {choices(name, sorted(allowed))}"

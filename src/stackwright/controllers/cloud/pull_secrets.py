@@ -1,8 +1,8 @@
 """Pull Secrets: copies of those of the operator's chart in the namespace of a cloud, for the pods there. Pure.
 
-A copy has the name of the original and follows it. A Secret of this name that the cloud does not own is a user's: it is
-used as it is, and never changed. Only Secrets of the one type for credentials of registries are copied; a user's may
-have kubelet's older one, too.
+A copy has the name of the original and changes with it. A Secret of this name that the cloud does not own is a user's:
+it is used unchanged. The operator only copies Secrets of the current type for credentials of registries; a user's
+Secret may also have the older type.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from stackwright.core.plan import Action, Delete, Object
 from stackwright.core.secrets.writes import GatherSecret
 
 TYPE, FIELD = "kubernetes.io/dockerconfigjson", ".dockerconfigjson"
-OF_USERS = {TYPE: FIELD, "kubernetes.io/dockercfg": ".dockercfg"}  # type → key of what kubelet accepts
+OF_USERS = {TYPE: FIELD, "kubernetes.io/dockercfg": ".dockercfg"}  # type that kubelet accepts → key in its data
 STAGE = "PullSecrets"
 POLL = 5.0  # seconds, while a Secret is missing or invalid
 REFRESH = 60.0  # seconds, to detect a change of an original, which no watch reports
 
 
 def copies(seen: Observed) -> tuple[list[Action], list[Condition], float | None]:
-    """The actions, the condition if the operator has pull Secrets, and when to look again."""
+    """The actions, the conditions if the operator has pull Secrets, and the seconds until the next check."""
     actions: list[Action] = []
     missing: list[str] = []
     invalid: list[str] = []

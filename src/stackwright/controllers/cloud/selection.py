@@ -17,7 +17,7 @@ from stackwright.services.registry import BY_SERVICE
 
 @dataclass(frozen=True)
 class Wanted:
-    """One service object of a cloud: its service, its name, and the cloud that it is in."""
+    """One service object of a cloud: its service, its name, and its cloud."""
 
     declared: Service
     name: str

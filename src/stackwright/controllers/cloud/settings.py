@@ -25,7 +25,7 @@ def buses(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
 
 
 def cloud_of(spec: OpenStackDeploymentSpec, names: Collection[str]) -> Cloud:
-    """What settings may take from a cloud with these services."""
+    """The facts about a cloud with these services that their settings may use."""
     features, cleanup = spec.features, spec.features.database.cleanup
     changed = cleanup.model_fields_set
     return Cloud(
@@ -40,7 +40,7 @@ def cloud_of(spec: OpenStackDeploymentSpec, names: Collection[str]) -> Cloud:
 
 
 def settings(spec: OpenStackDeploymentSpec, declared: Service, cloud: Cloud) -> dict[str, Any]:
-    """The settings of one service; empty ones have their defaults."""
+    """The settings of one service; settings without a value get their defaults."""
     features = spec.features.of(declared)
     found = declared.features.settings(features, cloud) if declared.features else {}
     around = {

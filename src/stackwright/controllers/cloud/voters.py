@@ -1,7 +1,7 @@
 """Errors of a cloud update that reduces the number of voting servers, from its service objects before and after. Pure.
 
-Admission rejects such an update. Without admission the cloud applies no part of it: if only the one service were held
-back, the other services would still apply the rest.
+Admission rejects such an update. Without admission, the cloud applies no part of it: if only the one service were
+excluded, the other services would still apply the rest.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """(contract, provider, Secret) → Plan. Pure.
 
-The Secret comes first, so that a user of the contract can already mount it; then, when the provider serves, the
-account is created with the password in that Secret. A digest of the spec and of the Secret's identity identifies the
-created account: a recreated Secret has another password, which must be set.
+The Secret is created first, so that a user of the contract can already mount it. When the provider serves, the account
+is created with the password in that Secret. A digest of the spec and of the Secret's identity identifies the created
+account: a recreated Secret has another password, which must be set.
 
-A provider that lost its data has lost the account. The loss is counted before the account is recreated, despite other
-pending changes, and the count is kept: it shows the users of the account that their data at the provider is lost too.
+A provider that lost its data has lost the account. The loss is counted before the account is recreated, even if other
+changes are pending, and the count is kept: it shows the users of the account that they have lost data at the provider.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _record(obj: Object) -> Record:
 
 
 def _taken(seen: Observed) -> str:
-    """Which parts of this account belong to an older object, and to which; empty if none."""
+    """A message with the parts of this account that belong to an older object; empty without any."""
     return taken(seen.obj, seen.others, partial(claims, seen.contract))
 
 
@@ -105,9 +105,9 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
     if not is_serving(seen.instance):
         stage = waiting_for("Account", provider, why_not_serving(seen.instance))
         return _report(seen, tuple(actions), stage, record)
-    if record.digest and seen.silent:  # an account that is recreated before its loss is known hides the loss
+    if record.digest and seen.silent:  # recreating an account before its loss is known would hide the loss
         return _report(seen, tuple(actions), waiting_for("Account", provider, seen.silent), record, LOOK)
-    if record.digest and record.provider not in ("", made.provider):  # a new provider, which never had the account
+    if record.digest and record.provider not in ("", made.provider):  # a new provider without the account
         made = replace(made, losses=made.losses + 1)
     # The action runs before the report: if it fails, this status is not written. The finalizer is set before the
     # action.
@@ -147,8 +147,8 @@ def _report(
 def _remove(seen: Observed) -> Plan:
     """Delete the account, unless its provider is deleted too.
 
-    The finalizer is set just before an account is created, so it shows that an account may exist, whatever the status
-    says.
+    The finalizer is set immediately before the account is created. It therefore shows that an account may exist, even
+    if the status contains none.
     """
     if not has_finalizer(seen.obj):
         return Plan()
@@ -164,7 +164,7 @@ def _remove(seen: Observed) -> Plan:
     try:
         spec = seen.valid_spec()
     except ValidationError:
-        return Plan((gone,))  # an account is never created from an invalid spec
+        return Plan((gone,))  # no account was created from an invalid spec
     action = seen.contract.action(spec, seen.obj["metadata"]["namespace"], True)
     instance = seen.obj["spec"].get("instance")
     # If several objects are deleted at once, the oldest one removes the shared resources.

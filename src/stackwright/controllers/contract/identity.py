@@ -48,7 +48,7 @@ def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogE
 
 
 def _claims(spec: Raw) -> tuple[str, ...]:
-    """Keystone stores names in MariaDB, which compares them without case."""
+    """Keystone stores names in MariaDB, which ignores case when it compares them."""
     where = f"of Keystone {spec.get('instance')}"
     return (
         f"user {str(spec.get('username')).casefold()} {where}",

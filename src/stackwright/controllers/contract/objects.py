@@ -23,7 +23,7 @@ class Contract:
     uses             raw spec → names of resources that several objects may share, as texts
     kept             the action without resources that the specs of other objects need
     generated        fields of the Secret with random values
-    revision         changes when the action does more than before, so that existing accounts are applied again
+    revision         changes when a new version of the action does more, so that existing accounts are applied again
     """
 
     name: str
@@ -62,15 +62,15 @@ def uid(obj: Object | None) -> str:
 def serving_since(provider: Object | None) -> str:
     """Start of the provider's current serving period.
 
-    A provider that lost its data was unavailable, or at least not Ready: a Keystone whose database was lost always
-    responds.
+    A provider that lost its data was unavailable in between, or at least not Ready: a Keystone whose database was lost
+    still responds.
     """
     entries = [find(provider, type_) or {} for type_ in (SERVING, READY)]
     return max(str(entry.get("lastTransitionTime") or "") for entry in entries)
 
 
 def fulfilled(contract: Contract, obj: Object, secret: Object | None, instance: Object | None) -> str:
-    """Digest of the desired account; the status holds the digest of the created one."""
+    """Digest of the desired account, to be compared with that of the created account in the status."""
     return digest(obj["spec"], uid(secret) or None, uid(instance) or None, *contract.revision)
 
 

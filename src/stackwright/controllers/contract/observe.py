@@ -11,18 +11,19 @@ from stackwright.api.meta import CamelModel
 from stackwright.controllers.claimants import Claimants
 from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid, valid_spec
 from stackwright.core.conditions import is_serving
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Accounts, Reader, TransientError
+from stackwright.core.ports import Accounts, Reader
 
 
 @dataclass(frozen=True)
 class Observed:
     """others   contracts of this kind in the namespace that name the same account; see Claimants.others
-    spec     the spec, once it was found valid
-    missing  what was created before and no longer exists at the provider
+    spec     the spec after validation
+    missing  resources that were created earlier and no longer exist at the provider, as text
     silent   why the provider cannot be checked
-    since    start of the provider's ready period in which it was checked; empty if it was not
+    since    start of the provider's ready period in which it was checked; empty if it was not checked
     """
 
     contract: Contract

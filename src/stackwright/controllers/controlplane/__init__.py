@@ -1,7 +1,7 @@
 """Turns an OpenStackControlPlane into the service objects of a cloud, and reports their states in its conditions.
 
 The object is converted to the equivalent OpenStackDeploymentSpec (`objects.py`); the rest is the cloud controller's
-code. A namespace accepts one cloud of either kind; a later one is blocked.
+code. A namespace can have one cloud of either kind; a later one is blocked.
 """
 
 from __future__ import annotations

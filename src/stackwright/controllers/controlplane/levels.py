@@ -1,6 +1,6 @@
 """Chart values from the templates of an OpenStackControlPlane, each with its source field. Pure.
 
-Replicas are set only if they are not one: one is the value of size `single`, and the API server's default.
+Replicas are set only if they are not 1, because 1 is the value of size `single` and the API server's default.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _volume(where: str, chart: str, **wanted: str | None) -> LevelValues:
 
 
 def _options(where: str, chart: str, text: str) -> Iterable[LevelValues]:
-    """Options of the file that has the chart's name. The first level removes lower values of any type."""
+    """Options of the file with the chart's name. The first level removes lower values of any type."""
     if found := ini.sections(text):
         level = Level(Rank.FIELD, f"{where}.customServiceConfig")
         none = {section: dict.fromkeys(options) for section, options in found.items()}

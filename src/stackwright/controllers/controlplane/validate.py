@@ -20,7 +20,7 @@ def parse(obj: Object) -> tuple[OpenStackControlPlaneSpec | None, list[str]]:
 
 
 def stage_errors(obj: Object) -> list[str]:
-    """Errors of the annotation, which are the only ones outside the spec."""
+    """Errors of the annotation, the only input outside the spec."""
     notes = (obj.get("metadata") or {}).get("annotations")
     stage = notes.get(STAGE, "") if isinstance(notes, dict) else ""
     if stage in ("", INFRASTRUCTURE_ONLY):

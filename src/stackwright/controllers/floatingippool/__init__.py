@@ -11,5 +11,5 @@ from stackwright.core.openstack.clouds import Clouds
 
 
 def controller(clouds: Clouds) -> Controller:
-    """The controller has no watch on claims: their kind may not be installed, so they are read."""
+    """The controller does not watch claims: their kind may not be installed, so it polls them."""
     return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide, remote=True)

@@ -1,4 +1,4 @@
-"""Which claim of a pool gets which address, and the IPAddresses and claim statuses that follow from it. Pure."""
+"""Assigns addresses to the claims of a pool, and derives the IPAddresses and the claims' statuses. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def beyond(seen: Observed) -> list[Object]:
 
 
 def _room(seen: Observed) -> int:
-    """How many more claims spec.maxIPs allows."""
+    """Number of further claims that spec.maxIPs allows."""
     most = seen.spec.get("maxIPs")
     return len(seen.waiting) if most is None else max(0, most - len(seen.addresses))
 
@@ -39,12 +39,12 @@ def exhausted(seen: Observed) -> str:
 
 
 def servable(seen: Observed) -> list[Object]:
-    """Claims that can be served now. After a restore, a server may have an address before it has recorded its ports."""
+    """Claims that can be served now. After a restore, a server may have an address but no recorded ports."""
     return [claim for claim in allowed(seen) if _is_known(seen, claim)]
 
 
 def _is_known(seen: Observed, claim: Object) -> bool:
-    """Whether it is known which address the server of a claim has. A claim without a server of ours has none."""
+    """Whether the address of a claim's server is known. A claim without a server of ours has no address."""
     assert seen.look is not None
     ports = seen.ports.get(claim["metadata"]["name"])
     if ports is None:

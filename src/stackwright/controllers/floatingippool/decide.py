@@ -2,7 +2,7 @@
 
 A floating IP is in use while any IPAddress of the namespace names it, so two claims never get the same one. A floating
 IP attached to a port is assigned only to the claim of the server with that port. Free floating IPs are assigned to the
-oldest claims: first those given by the user, then the pool's own, then new ones, which are created one at a time.
+oldest claims: first the user's, then the pool's own, then new ones, which are created one by one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from stackwright.core.plan import Action, Apply, Plan
 
 ADDRESSES = "AddressesReady"
 POLL = 10.0  # seconds; claims are polled, not watched
-SPARE = 50  # most floating IPs beyond one per claim; OpenStack decides which of them are usable
+SPARE = 50  # maximum number of floating IPs beyond one per claim, because some may be unusable
 
 
 @pausable
@@ -74,7 +74,7 @@ def _serve(seen: Observed) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
     if "floating-ip" in seen.look.unseen:
-        return Plan(updates(seen, {}), requeue=POLL)  # no claim waits, so a poll is enough
+        return Plan(updates(seen, {}), requeue=POLL)  # as often as claims are polled
     recorded = record_of(seen.status)
     new = adoptable(seen, recorded, seen.look)
     has = inventory(seen, {**recorded, **dict(islice(new.items(), _space(seen, recorded)))})
@@ -104,7 +104,7 @@ def _serve(seen: Observed) -> Plan:
 
 
 def _space(seen: Observed, record: Mapping[ResourceKey, str]) -> int:
-    """How many more floating IPs the pool may have."""
+    """Number of further floating IPs that the pool may have."""
     return max(0, len(seen.addresses) + len(allowed(seen)) + SPARE - len(record))
 
 
@@ -114,7 +114,7 @@ def _surplus(more: int) -> list[str]:
 
 
 def _futile(seen: Observed, has: Inventory) -> str:
-    """Why no further floating IP is created although a claim lacks one: a new one would be unusable as well."""
+    """Why no floating IP is created although a claim lacks one: a new one would be unusable as well; else empty."""
     for address, ids in has.ids.items():
         if len(ids) > 1:
             return f"Floating IPs {' and '.join(ids)} have the same address, {address}; delete one of them in the cloud"

@@ -1,4 +1,4 @@
-"""The floating IPs of a pool in its cloud: which exist, which are attached or free, which the pool keeps. Pure."""
+"""The floating IPs of a pool in its cloud: existing, attached, free, and those that the pool keeps. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ GIVEN: ResourceKey = ("floating-ip", "")
 class Inventory:
     """record    the floating IPs of the pool
     slots     address → slot of an existing floating IP in the record
-    ips       address → floating IP that claims may get; first those given by the user
+    ips       address → floating IP that claims may get; the user's first
     attached  address → the port it is attached to
     ids       address → ids of the floating IPs with this address; several after an error in the cloud
-    foreign   floating IPs given by the user that are marked by another object
+    foreign   floating IPs of the user with the mark of another object
     """
 
     record: Mapping[ResourceKey, str]
@@ -31,12 +31,12 @@ class Inventory:
     foreign: tuple[CloudResource, ...]
 
     def free(self, taken: Collection[str]) -> list[str]:
-        """Addresses attached to no port and not taken, the user's first."""
+        """Addresses that are not attached to a port and not taken, the user's first."""
         return [address for address in self.ips if address not in taken and address not in self.attached]
 
 
 def inventory(seen: Observed, record: Mapping[ResourceKey, str]) -> Inventory:
-    """The floating IPs in a record and those given by the user. Only the project view shows their attachments."""
+    """The floating IPs in a record, and the user's. Only the project view contains their attachments."""
     assert seen.look is not None
     ours = {slot: resource for slot, id_ in record.items() if (resource := seen.look.get(slot, id_))}
     given = [found for each in seen.found.given.values() if (found := seen.look.get(GIVEN, each.id))]
@@ -71,7 +71,7 @@ def kept(seen: Observed, has: Inventory, used: Collection[str], short: bool) -> 
 
 
 def unusable_causes(has: Inventory, unusable: Collection[str]) -> list[str]:
-    """Why addresses given by the user are not used."""
+    """Messages with the cause for each of the user's addresses that is not used."""
     attached = {ip: f"port {port} uses it" for ip, port in has.attached.items()}
     foreign = {str(each.facts.get("floating_ip_address")): f"it {MARKED}; {UNMARK}" for each in has.foreign}
     of = "of spec.preAllocatedFloatingIPs is not used"

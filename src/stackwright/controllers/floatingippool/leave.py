@@ -45,9 +45,9 @@ def leave(seen: Observed) -> Plan:
 
 
 def _left(seen: Observed, recorded: Collection[str]) -> str:
-    """Ids of the retained floating IPs; if they are too many for an Event, their number and how to find them.
+    """Ids of the retained floating IPs; if they are too many for an Event, also the number of the others and the mark.
 
-    A restored pool has recorded only the floating IPs that it needs, but all of them carry its mark.
+    A restored pool has recorded only the floating IPs that it needs, but all of them have its mark.
     """
     things = seen.look.things if seen.look else ()
     marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))

@@ -39,10 +39,10 @@ def part(slot: ResourceKey, seen: Observed) -> DesiredResource:
 
 
 def adoptable(seen: Observed, record: Mapping[ResourceKey, str], look: ProjectView) -> dict[ResourceKey, str]:
-    """Marked floating IPs that are not recorded: created by a process that crashed, or before the pool was restored.
+    """Marked floating IPs that are not recorded, created by a crashed process or before the pool was restored.
 
-    The number in a mark cannot be read back, so the slot is named by the id of the floating IP. Floating IPs in use
-    come first, then free ones.
+    The number of the slot cannot be derived from the mark, so the id of the floating IP becomes the name of its slot.
+    Floating IPs in use are first, then free ones.
     """
     marks, ids = {mark(seen.identity, slot) for slot in record}, {*record.values()}
     used = {str(each["spec"]["address"]) for each in seen.addresses}.union(*seen.ports.values())
@@ -91,14 +91,16 @@ def claim_status(claim: Object, ready: Condition, now: float, address: str = "")
 def is_restored(seen: Observed, address: Object) -> bool:
     """Whether the IPAddress was created for this pool before the pool got its present UID.
 
-    The reference to the claim is no evidence: Kubernetes removes it when the claim is deleted and the pool stays.
+    The reference to the claim is not checked: Kubernetes removes it when the claim is deleted, although the pool stays.
     """
     return label(address, OWNER) == owner_label(seen.obj) and not belongs(address, seen.obj["metadata"]["uid"])
 
 
 def is_stale(seen: Observed, address: Object) -> bool:
-    """Whether the claim of an IPAddress was deleted or replaced. A restored IPAddress waits for its claim, and
-    `clusterctl move` deletes the claims of a paused cluster after it has copied them.
+    """Whether the claim of an IPAddress was deleted or replaced.
+
+    A restored IPAddress is not stale, because its claim may be restored later. One of a paused cluster is not stale
+    either, because `clusterctl move` deletes the claims after it has copied them.
     """
     if is_restored(seen, address) or address["metadata"]["name"] in seen.held:
         return False

@@ -41,8 +41,8 @@ class Found:
 class Observed(ReferencesObservation):
     """claims  None if Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
     taken   addresses of all IPAddresses of the namespace, including those of other pools
-    doubled names of this pool's IPAddresses whose address an older IPAddress of the namespace has too, for example
-            because two pools that share a floating IP of the user assigned it at the same moment
+    doubled names of this pool's IPAddresses with the same address as an older IPAddress of the namespace, for example
+            because two pools that share a user's floating IP assigned it at the same time
     held    names of claims and IPAddresses of paused clusters
     ports   name of a claim → recorded port ids of its server; empty if no claim needs them
     """
@@ -137,4 +137,4 @@ def _asker(seen: Observed) -> Subscription:
     serves = frozenset(str(claim["metadata"]["uid"]) for claim in seen.waiting)
     known = ids(record_of(seen.status).items()) | {(t.what, t.id) for t in seen.found.given.values()}
     key = (meta["namespace"], meta["name"])
-    return Subscription(NAME, key, seen.identity, KINDS, known, waits, seen.begun, serves)
+    return Subscription(NAME, key, seen.identity, KINDS, known, waits, seen.begun, serves, seen.moved)

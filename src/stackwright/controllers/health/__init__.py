@@ -1,6 +1,6 @@
 """status.health of an OpenStackDeployment: application → component → Ready or Unhealthy, with the cause.
 
-Events drive it: a change of a Pod changes the status of its workload and thereby the health.
+Watches of Pods drive it: a change of a Pod changes the status of its workload and thereby the health.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from stackwright.core.kubernetes import precache
 from stackwright.core.kubernetes.nodes import is_up
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
 
 
@@ -40,7 +41,7 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 def _by_node(obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that a node concerns: those that wait for it, or continue without it. Nodes report often."""
+    """HelmBundles that a node concerns: all if it is unavailable, else those that record it. Nodes change often."""
     bundles = lookup(HelmBundle.KIND, "")
     if not is_up(obj):
         return [key_of(bundle) for bundle in bundles]
@@ -53,13 +54,13 @@ def _by_node(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 def _rivals(settings: Settings, obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Other HelmBundles that claim a release of the changed one: if it is deleted, the next one takes over."""
+    """Other HelmBundles that claim a release of the changed one: if that is deleted, the next one takes over."""
     mine, me = claims(settings, obj), key_of(obj)
     others = [other for other in lookup(HelmBundle.KIND, "") if key_of(other) != me]
     return [key_of(other) for other in others if mine & claims(settings, other)]
 
 
-def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
+def controllers(settings: Settings, ages: Ages, direct: Reader | None = None) -> tuple[Controller, ...]:
     kinds = (*WORKLOADS, JOB, POD, SECRET)
     releases = Controller(
         "helmbundle",
@@ -70,7 +71,7 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
             Watch(HelmBundle.KIND, partial(_rivals, settings)),
             Watch(NODE, _by_node),
         ),
-        partial(observe, settings, ages),
+        partial(observe, settings, ages, direct=direct),
         decide,
         pausable=True,
         helm=True,

@@ -1,7 +1,7 @@
 """Decides which HelmBundle owns a release, and whether a service object created a HelmBundle. Pure.
 
-Several HelmBundles may name the same release. Its owner is the HelmBundle named in Helm's record. Without a record, it
-is one whose status already lists a revision of the release, and among several the oldest.
+Several HelmBundles may name the same release. Its owner is the HelmBundle in Helm's record. Without a record, it is the
+oldest of those whose status lists a revision of the release, or else the oldest of all.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def holder(key: Key, record: Release | None, claimants: Iterable[Object]) -> Key
 
 
 def makes(declared: Service, owner: Object | None, obj: Object) -> bool:
-    """Whether this service object created this HelmBundle; owner references alone are not trusted."""
+    """Whether this service object created this HelmBundle; owner references alone are no proof."""
     if owner is None or owner["metadata"].get("uid") != controller_of(obj).get("uid"):
         return False
     name = owner["metadata"]["name"]
@@ -63,5 +63,5 @@ def _order(obj: Object, key: Key) -> tuple[bool, str, str]:
 
 
 def statuses_of(obj: Object) -> Object:
-    """Name of a release → its last written status, whichever namespace the release was in."""
+    """Name of a release → its status as written last, in any namespace."""
     return (obj.get("status") or {}).get("releaseStatuses") or {}

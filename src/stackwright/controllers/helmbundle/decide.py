@@ -1,7 +1,7 @@
 """(HelmBundle, Helm's records, workloads) → Plan. Pure.
 
-Each release takes its own step (release.py, rollback.py). An update to fewer servers that vote is refused at admission;
-where that was off or away, nothing of the update of the HelmBundle is applied.
+Each release takes its own step (release.py, rollback.py). Admission rejects an update to fewer voting servers. If
+admission was disabled or unavailable, no part of such an update of the HelmBundle is applied.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def decide(seen: Observed) -> Plan:
     actions += [] if any(step.first for step in steps.values()) else helm
     stages = [step.condition for step in steps.values()]
     statuses = {name: step.status for name, step in steps.items()}
-    # Keep the status of releases that are not uninstalled yet, even if a release of another namespace has the same
-    # name.
+    # Keep the status of releases that are not uninstalled yet, even if a release of the same name exists in another
+    # namespace.
     statuses |= {name: statuses_of(seen.obj)[name] for _, name in dropped} if held else {}
     requeues = [step.requeue for step in steps.values() if step.requeue is not None]
     return staged(stages, {"releaseStatuses": statuses}, tuple(actions), min(requeues, default=None))
@@ -41,7 +41,7 @@ def decide(seen: Observed) -> Plan:
 def _remove(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
-    # Uninstall all releases of the spec, not only those with a known record: the watch may lag behind Helm.
+    # Uninstall all releases of the spec, not only those with a known record: the watch may be behind Helm.
     keys = [release_key(seen.obj, wanted) for wanted in seen.obj["spec"]["releases"]]
     own = seen.obj["metadata"]["namespace"]
     mine = [key for key in keys if permitted(seen.settings, own, key[0]) and key not in seen.taken]
@@ -58,7 +58,7 @@ def _dropped(seen: Observed) -> list[Key]:
 
 
 def _held(name: str, step: Step, by: list[str]) -> Step:
-    if not step.actions:
+    if not (step.actions or step.first):
         return step
     condition = waiting_for(condition_type(name), f"valid values of release {', '.join(by)}")
     return Step((), condition, {**step.status, "message": condition.message})

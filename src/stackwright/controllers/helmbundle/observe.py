@@ -9,8 +9,9 @@ from functools import cached_property
 from stackwright.api.kinds import DAEMONSET, EVENT, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
+from stackwright.controllers.helmbundle.validate import permitted
 from stackwright.core.ages import Ages, Progress
-from stackwright.core.helm.records import SELECTOR, releases
+from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases
 from stackwright.core.helm.rollouts import counts, is_as_wanted, is_held
 from stackwright.core.kubernetes import nodes, precache
 from stackwright.core.kubernetes.pod_security import may_be_refused
@@ -26,7 +27,7 @@ INSTANCE = "app.kubernetes.io/instance"
 
 @dataclass(frozen=True)
 class Observed:
-    """records    release → Helm's record, the truth about what is deployed
+    """records    release → Helm's record of the deployed revision, which is authoritative
     ages       release → seconds since its newest record changed, by a monotonic clock
     progress   release → progress of its pods since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
@@ -34,6 +35,7 @@ class Observed:
     made       whether a service object created this HelmBundle
     holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
     events     those of namespaces with workloads that may not create their pods
+    manifests  release → revision → digest of what Helm installed, where the status lacks it
     """
 
     settings: Settings
@@ -48,20 +50,32 @@ class Observed:
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
     events: tuple[Object, ...] = ()
+    manifests: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def before(self, name: str) -> Object:
         """The status of a release as it was written last; empty if the release was in another namespace then."""
-        return self._told.get(name, {})
+        return self._reported.get(name, {})
+
+    def installed(self, name: str, revision: int) -> str:
+        """Digest of what Helm installed as this revision of a release; empty if unknown."""
+        return self.all_installed(name).get(str(revision), "")
+
+    def all_installed(self, name: str) -> dict[str, str]:
+        """The same of all known revisions; empty digests of those that others installed. The status wins."""
+        return {**self.manifests.get(name, {}), **(self.before(name).get("manifests") or {})}
+
+    def is_in_status(self, name: str) -> bool:
+        return name in self._reported
 
     @cached_property
-    def _told(self) -> dict[str, Object]:
+    def _reported(self) -> dict[str, Object]:
         statuses, had = statuses_of(self.obj), past(self.obj)
         named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
         return {name: dict(statuses[name]) for namespace, name in named if (namespace, name) in had}
 
     @cached_property
     def away(self) -> frozenset[str]:
-        """Names of nodes that are away."""
+        """Names of unavailable nodes."""
         return nodes.away(self.nodes)
 
     def unready(self, name: str) -> list[Object]:
@@ -70,12 +84,15 @@ class Observed:
         return [each for each in found if not is_as_wanted(each, self.pods, self.away)]
 
     def held(self, name: str) -> bool:
-        """Whether a release waits for nothing but nodes that are away."""
+        """Whether a release waits only for unavailable nodes."""
         unready = self.unready(name)
         return bool(unready) and all(is_held(each, self.pods, self.away) for each in unready)
 
 
-async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:
+async def observe(
+    settings: Settings, ages: Ages, reader: Reader, key: Key, now: float, direct: Reader | None = None
+) -> Observed | None:
+    """Direct  reads without a cache, which has no content of Secrets; None if `reader` does"""
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
@@ -88,11 +105,39 @@ async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now:
         wanted.setdefault(namespace, []).append(name)
     for namespace in sorted(wanted):
         seen = await _look(reader, namespace, wanted[namespace], seen)
-    return _timed(ages, seen)
+    return _timed(ages, replace(seen, manifests=await _manifests(direct or reader, seen)))
+
+
+async def _manifests(reader: Reader, seen: Observed) -> dict[str, dict[str, str]]:
+    """Reads each revision once, as soon as it is deployed: what is in the status is not read again.
+
+    A record that was there before the status named the release may be from anybody, and becomes the newest again if a
+    user deletes later ones; Helm's own revisions increase. A status of an earlier version has no digests: the ready
+    revision is read as well, because an upgrade of the operator upgrades most releases.
+    """
+    found: dict[str, dict[str, str]] = {}
+    own = seen.obj["metadata"]["namespace"]
+    for name, record in seen.records.items():
+        place, before = record.namespace, seen.before(name)
+        if (place, name) in seen.taken or not permitted(seen.settings, own, place):
+            continue
+        wanted, found[name] = set[int](), {}
+        if record.state == "deployed":
+            if seen.is_in_status(name) and record.revision >= int(before.get("revision") or 0):
+                wanted.add(record.revision)
+            else:
+                found[name][str(record.revision)] = ""
+        if "manifests" not in before and (ready := int(before.get("readyRevision") or 0)):
+            wanted.add(ready)
+        for revision in sorted(wanted):
+            if str(revision) not in seen.all_installed(name):
+                secret = await reader.get(SECRET, (place, record_name(name, revision)))
+                found[name] |= {str(revision): manifest_digest(secret)} if secret else {}
+    return found
 
 
 def _timed(ages: Ages, seen: Observed) -> Observed:
-    """With how long each record has been as it is, and how far the pods got meanwhile."""
+    """Adds the age of each record's state, and the progress of the pods since then."""
     found, progress = {}, {}
     for name, record in seen.records.items():
         key, before = (record.namespace, record.name), seen.before(name)

@@ -1,20 +1,21 @@
-"""One release: it is installed or upgraded, then watched until its workloads are ready. Pure.
+"""The next step of one release: installs or upgrades it, then waits until its workloads are ready. Pure.
 
-A release is installed when the digest of its chart and values is not the deployed one; nothing else ever starts
-helm. Progress is a new maximum of new, or ready, pods of a workload: a rollout may take as long as its nodes need, and
-flapping pods do not keep a bad one. Pods of unavailable nodes do not count (core/helm/rollouts.py), and a release that
-waits only for such a node is never rolled back.
+A release is installed or upgraded only if the digest of its chart and values differs from the deployed one, or if its
+record is not in the state `deployed`. Progress is a new maximum of the number of new or ready pods of a workload: a
+rollout may take as long as its nodes need, and flapping pods do not keep a failed revision. Pods of unavailable nodes
+are ignored (core/helm/rollouts.py), and a release that waits only for such nodes is never rolled back.
 
-An age counts from the first observation of the record's state by this process, not by the time of day (core/ages.py).
-The time without progress, and the reached progress, are written into the status once a minute, so a restarted operator
+An age is the time since this process first observed the state of the record, by a monotonic clock (core/ages.py). The
+time without progress, and the reached progress, are written into the status once a minute, so a restarted operator
 continues from there. An operator that restarts more often than once a minute never reaches the timeout: it rolls
-nothing back and reports NotReady. A failed release is retried a minute after the start at the earliest, so such an
-operator does not start Helm each time.
+nothing back and reports NotReady. It does not start Helm each time either, because a failed release is retried at the
+earliest one minute after the start.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from stackwright.api.services.voters import voter_error
 from stackwright.controllers.helmbundle.claims import release_key
@@ -55,17 +56,25 @@ def next_step(seen: Observed, wanted: Object) -> Step:
 
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
-    """Adds facts about earlier revisions to the status: the newest ready one, which is the target of a rollback, and
-    whether this one was retried.
+    """Adds facts about earlier revisions to the status: the newest ready one, which is the target of a rollback, what
+    Helm installed as that one and as the newest, and whether this one was retried.
     """
-    before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
+    name = wanted["name"]
+    before, record = seen.before(name), seen.records.get(name)
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
     if step.status["success"]:
         ready, votes = step.status["revision"], voters_wanted(wanted)
     elif not votes and record and record.revision == ready:
         # Earlier versions did not record voters. A rollback removes servers that a user added by hand.
         votes = min(voters_now(seen, wanted), voters_wanted(wanted))
-    more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
+    more: dict[str, Any] = {
+        "readyRevision": ready,
+        "readyVoters": votes,
+        "namespace": str(wanted.get("namespace") or ""),
+    }
+    kept = (str(ready), str(record.revision)) if record else ()
+    if manifests := {each: digest for each, digest in seen.all_installed(name).items() if each in kept}:
+        more["manifests"] = manifests
     if not step.status["success"] and is_retried(before, release_digest(seen.settings, wanted)):
         more["retriedDigest"] = before["retriedDigest"]
     return replace(step, status={**more, **step.status})
@@ -75,7 +84,7 @@ def _step(seen: Observed, wanted: Object) -> Step:
     name = wanted["name"]
     if wrong := problems(seen.settings, seen.obj["metadata"]["namespace"], wanted, seen.made):
         message = f"Release {name}: {'; '.join(wrong)}"
-        # The service object may not be in the store yet.
+        # The operator may not have received the service object yet.
         again = OWNER_UNSEEN if controller_of(seen.obj) else None
         return Step((), blocked(condition_type(name), "NotPermitted", message), status_of(None, success=False), again)
     if other := seen.taken.get(release_key(seen.obj, wanted)):
@@ -132,18 +141,14 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
     verb = "upgraded" if record else "installed"
     message = f"Release {wanted['name']} is being {verb}"
     condition = waiting(condition_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
-    return Step((*actions, upgrade), condition, status_of(record, success=False, message=message), SETTLE)
+    status = status_of(record, success=False, message=message)
+    if not seen.is_in_status(wanted["name"]):  # which protects the records of a release until it is uninstalled
+        return Step((), condition, status, 0.0, first=True)
+    return Step((*actions, upgrade), condition, status, SETTLE)
 
 
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:
-    """Wait until the workloads are ready, at most for the timeout of the release.
-
-    The age of a release counts from when this process first saw its record unchanged, not by wall clock
-    (core/ages.py). The waited time is written to the status once a minute, and a restarted operator continues from it.
-    An operator that restarts more often than once a minute therefore never reaches the timeout: it rolls nothing back
-    and reports NotReady. It does not run Helm each time either, because a failed release is retried at the earliest
-    one minute after the start.
-    """
+    """Wait until the workloads are ready, at most for the timeout of the release without progress."""
     name = wanted["name"]
     age = seen.ages[name]
     ready = int(seen.before(name).get("readyRevision") or 0)
@@ -178,7 +183,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
 
 
 def _why(seen: Observed, workload: Object) -> str:
-    """Of a workload that is not ready; pods on nodes that are away are not to blame."""
+    """The cause for a workload that is not ready; causes of pods on unavailable nodes are ignored."""
     if refused := pod_security.refusal(workload, seen.events):
         return refused
     pods = own_pods(workload, seen.pods)
@@ -188,7 +193,7 @@ def _why(seen: Observed, workload: Object) -> str:
 
 
 def _reason(seen: Observed, unready: list[Object]) -> str:
-    """The reason of a release that is not ready for a cause of its own, which `_why` explains; else empty."""
+    """The reason if pods of a release are refused or cannot pull their images; otherwise empty."""
     if any(pod_security.refusal(each, seen.events) for each in unready):
         return pod_security.REASON
     pods = [pod for each in unready for pod in own_pods(each, seen.pods) if node_of(pod) not in seen.away]
@@ -197,7 +202,7 @@ def _reason(seen: Observed, unready: list[Object]) -> str:
 
 
 def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:
-    """Seconds without progress after which it is too late."""
+    """Seconds without progress after which the release is not ready in time."""
     timeout, start = float(wanted.get("timeout") or 600), float(wanted.get("startTimeout") or 0)
     if start <= timeout:
         return timeout

@@ -1,14 +1,16 @@
-"""A release that is not ready in time, and rolled back or failed revisions. Pure.
+"""Handles a release that is not ready in time, and revisions that failed or were rolled back. Pure.
 
 A release without progress for its timeout is rolled back to the last ready revision, and its digest is not retried
-until the HelmBundle changes. The failed digest is in the status before Helm starts, so a failed rollback is not
-followed by another upgrade to the unready revision.
+until the HelmBundle changes. The failed digest is written into the status before Helm starts, so that after a failed
+rollback the unready revision is not installed again.
 
-A revision that was rolled back while nodes were unavailable is retried once when one of them is back: the status keeps
-that digest until it is ready, so a flapping node does not start Helm each time.
+A revision that was rolled back while nodes were unavailable is retried once when one of them is available again: the
+status keeps that digest until it is ready, so a flapping node does not start Helm each time.
+
+The status has the digest of what Helm installed as the ready revision, and Helm is started only if the record is that.
 
 An upgrade to more voting servers is not rolled back: the added servers may be members already, and without them the
-others have no majority. It remains, is reported as NotReady, and continues by itself once its pods are ready.
+others have no majority. The upgrade stays, is reported as NotReady, and continues when its pods are ready.
 """
 
 from __future__ import annotations
@@ -46,9 +48,9 @@ UNKNOWN = "Release was not ready in time"  # the cause if the installed CRDs lac
 class Rollback:
     """A rollback as the status records it.
 
-    revision  to which the release is rolled back
-    cause     why
-    away      nodes whose return leads to a retry
+    revision  the target of the rollback
+    cause     why the release is rolled back
+    away      nodes that cause a retry when they are available again
     """
 
     revision: int
@@ -70,12 +72,12 @@ class Rollback:
 
 
 def nodes_back(seen: Observed, before: Object) -> list[str]:
-    """Those nodes that were away when the release was rolled back, and are back: it may have been for them."""
+    """Nodes that are available but were not when the release was rolled back; they may have caused the rollback."""
     return [node for node in before.get("away") or () if node not in seen.away]
 
 
 def retry(wanted: Object, record: Release | None, target: str, back: list[str]) -> Step:
-    """The step before a digest that was rolled back is tried again. It only writes this into the status."""
+    """The step before the retry of a digest that was rolled back. It only records the retry in the status."""
     message = f"Retrying release {wanted['name']}: {named(back)} {are(back)} available again"
     status = {**status_of(record, success=False, message=message), "retriedDigest": target}
     condition = waiting(condition_type(wanted["name"]), message, "Upgrading")
@@ -92,21 +94,18 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
         Rollback.recorded(before),
     )
     key = release_key(seen.obj, wanted)
-    if record and record.state == FAILED:
-        cause = steady(record.cause)
+    cause = steady(record.cause) if record and record.state == FAILED else ""
+    interrupted = delete_interrupted(record, key) if record else ()
+    if record and 0 < ready < record.revision and (is_transient(cause) or interrupted):
+        if not (manifest := seen.installed(name, ready)):
+            return _not_rolled_back(name, record, rollback, digest, unknown(ready))
+        left = RETRY_FAILED - seen.ages[name]
+        actions = () if left > 0 else (*interrupted, HelmRollback(key, ready, manifest))
         message = rollback.message(ROLLING, cause)
         status = rollback.status(record, digest, message)
-        if 0 < ready < record.revision and is_transient(cause):
-            left = RETRY_FAILED - seen.ages[name]
-            again = () if left > 0 else (HelmRollback(key, ready),)
-            return Step(again, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
-        return Step((), blocked(condition_type(name), "RollbackFailed", message), status)
-    if record and 0 < ready < record.revision and (interrupted := delete_interrupted(record, key)):
-        left = RETRY_FAILED - seen.ages[name]
-        actions = () if left > 0 else (*interrupted, HelmRollback(key, ready))
-        message = rollback.message(ROLLING)
-        status = rollback.status(record, digest, message)
         return Step(actions, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
+    if record and record.state == FAILED:
+        return _not_rolled_back(name, record, rollback, digest, cause)
     message = rollback.message(ROLLED)
     condition, status = blocked(condition_type(name), "RolledBack", message), rollback.status(record, digest, message)
     if record is None or record.state != "deployed" or seen.unready(name):
@@ -114,6 +113,17 @@ def given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
     if seen.ages[name] < SETTLE:
         return Step((), condition, status, SETTLE - seen.ages[name])
     return Step((), condition, {**status, "readyRevision": record.revision})
+
+
+def _not_rolled_back(name: str, record: Release, rollback: Rollback, digest: str, cause: str) -> Step:
+    message = rollback.message(ROLLING, cause)
+    status = rollback.status(record, digest, message)
+    return Step((), blocked(condition_type(name), "RollbackFailed", message), status)
+
+
+def unknown(revision: int) -> str:
+    """Why there is no rollback: users may be able to write records, so a record alone is not trusted."""
+    return f"what Helm installed as revision {revision} is not known"
 
 
 def failed(name: str, record: Release, before: Object, left: float) -> Step:
@@ -128,11 +138,13 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
     name, target = record.name, record.digest
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
+    manifest = seen.installed(name, ready)
     # Without a recorded number of voters, assume the default.
     error = voter_error(voters_wanted(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
-    if error:
-        message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"
-    if error or not ready:
+    why = f"{field_of(VOTING[wanted['chart']])}: {error}" if error else "" if manifest else unknown(ready)
+    if ready and why:
+        message = f"{message}; not rolled back to revision {ready}: {why}"
+    if why or not ready:
         status = status_of(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), reason or "NotReady", message), status)
     away = set() if is_retried(before, target) else away_of(seen, name)
@@ -142,4 +154,4 @@ def too_late(seen: Observed, wanted: Object, record: Release, message: str, stoo
     condition = waiting(condition_type(name), message, "RollingBack")
     if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)
-    return Step((HelmRollback((record.namespace, name), ready),), condition, status)
+    return Step((HelmRollback((record.namespace, name), ready, manifest),), condition, status)

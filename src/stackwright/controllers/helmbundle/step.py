@@ -1,4 +1,4 @@
-"""The step of one release: its actions, condition and status; and what several kinds of steps need. Pure."""
+"""The step of one release: its actions, condition and status; and functions for several kinds of steps. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stackwright.services.voters import is_voter, voters_by
 
 # After Helm ends, the watches may still return the previous state of the workloads for this long (seconds).
 SETTLE = 1.0
-# The API server refused an object of the release. The cause may be fixed outside, so retry, but slowly (seconds).
+# The API server rejected an object of the release. A user may remove the cause, so retry, but slowly (seconds).
 RETRY_FAILED = 60.0
 
 
@@ -29,8 +29,8 @@ RETRY_FAILED = 60.0
 class Step:
     """The actions, condition, status and requeue delay of one release.
 
-    first  write its status before Helm runs for any release: a failing action would prevent the write
-    holds  block all releases of the HelmBundle, so that an invalid update is not applied in part
+    first  write the status before Helm runs for any release, because a failed action would prevent the write
+    holds  hold back all releases of the HelmBundle, so that an invalid update is not applied in part
     """
 
     actions: tuple[Action, ...]
@@ -58,8 +58,8 @@ def status_of(
 ) -> dict[str, Any]:
     """The status of a release.
 
-    stood  its progress and the time without more, if a restart must know them
-    away   nodes whose return concerns it
+    stood  its progress and the time without further progress, if a restarted operator needs them
+    away   unavailable nodes that concern it
     """
     stood = stood or Progress()
     return {
@@ -75,13 +75,13 @@ def status_of(
 
 
 def is_retried(before: Object, target: str) -> bool:
-    """Whether this digest was rolled back and tried again, and has not been ready since."""
+    """Whether this digest was retried after a rollback, and has not been ready since."""
     return bool(before.get("retriedDigest") == target)
 
 
 def delete_interrupted(record: Release, key: Key) -> tuple[Action, ...]:
-    """Deletes the record of an interrupted Helm run, with which Helm would refuse to continue. The objects of the
-    release stay and are adopted.
+    """Deletes the record of an interrupted Helm run, because Helm rejects new operations while it exists. The objects
+    of the release stay and are adopted.
     """
     if not record.state.startswith("pending") and record.state != "uninstalling":
         return ()
@@ -89,7 +89,7 @@ def delete_interrupted(record: Release, key: Key) -> tuple[Action, ...]:
 
 
 def away_of(seen: Observed, name: str) -> set[str]:
-    """Nodes that are away and concern a release: they have pods of it, or might if some cannot be scheduled."""
+    """Unavailable nodes that concern a release: those with its pods, or all if some of its pods cannot be scheduled."""
     lacking = [each for each in seen.workloads[name] if not workload_ready(each)]
     pods = [pod for each in lacking for pod in active(each, seen.pods)]
     if any(map(is_unschedulable, pods)):

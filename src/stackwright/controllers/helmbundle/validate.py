@@ -1,8 +1,8 @@
-"""Validation of what a HelmBundle may request. Pure.
+"""Validates the releases of a HelmBundle. Pure.
 
 Helm runs with the operator's permissions, so a free choice of chart or namespace would give these permissions to every
-user who may create HelmBundles. Only shipped charts are allowed, in the namespace of the object; privileged charts only
-in HelmBundles that a service object created. The operator's chart may set `helmbundles.unrestricted`.
+user with permission to create HelmBundles. Only shipped charts are allowed, in the namespace of the object; privileged
+charts only in HelmBundles that a service object created. The operator's chart may set `helmbundles.unrestricted`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def errors_of(obj: Object, settings: Settings | None) -> list[str]:
 
 
 def problems(settings: Settings, own: str, release: Mapping[str, Any], made: bool) -> list[str]:
-    """Why a HelmBundle in the namespace `own` may not have this release; empty if it may.
+    """Errors if a HelmBundle in the namespace `own` must not have this release.
 
     made  whether a service object created the HelmBundle
     """

@@ -1,4 +1,4 @@
-"""Whether a floating IP that the user named may be attached to a port of ours. Pure."""
+"""Checks whether a floating IP that a user named may be attached to a port of ours. Pure."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def is_of(thing: CloudResource, uid: str, record: Record) -> bool:
 
 
 def why_unusable(ip: CloudResource, made: bool, ports: Collection[str], whose: str) -> Unusable | None:
-    """One that we created (`made`) or that is attached to one of `ports` may be attached elsewhere; one of the user may
-    if it is not attached.
+    """None if the floating IP may be attached to a port of ours: we created it (`made`), it is attached to one of
+    `ports`, or it is a user's and unattached.
     """
     at, named = ip.facts.get("port_id"), f"Floating IP {ip.facts.get('floating_ip_address')}"
     if made or at in ports:

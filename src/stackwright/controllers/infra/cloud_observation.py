@@ -29,7 +29,7 @@ LOGIN = (
 class CloudObservation:
     """paused   cause of the pause; empty if the object is not paused
     origin   where the object was first observed; see the module `origin`
-    begun    whether resources may have been created for it already, by an earlier process or in another cluster
+    moved    UID of an object that comes from another cluster or from a backup; empty for others
     cloud    None while the credentials are not known
     failure  why the request to the cloud failed; `look` is None then
     after    seconds until the next attempt, if the cloud specifies them
@@ -41,7 +41,7 @@ class CloudObservation:
     errors: tuple[str, ...] = ()
     paused: str = ""
     origin: str = ""
-    begun: bool = True
+    moved: str = ""
     cloud: CloudRef | None = None
     failure: Condition | None = None
     look: ProjectView | None = None
@@ -55,6 +55,11 @@ class CloudObservation:
     def identity(self) -> str:
         """The identity with which the resources of this object are marked."""
         return identity(self.obj, self.origin) if self.origin else str(self.obj["metadata"]["uid"])
+
+    @property
+    def begun(self) -> bool:
+        """Whether resources may have been created for it already, by an earlier process or in another cluster."""
+        return bool(self.moved) or has_finalizer(self.obj)
 
     def guarded(self, kind: Kind) -> Finalizer:
         return guard(kind, self.obj, self.origin)
@@ -77,9 +82,9 @@ S = TypeVar("S", bound=CloudObservation)
 
 
 def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
-    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record.
+    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record's.
 
-    In another project all recorded resources would look deleted, and would be created again or left behind.
+    In another project all recorded resources would seem deleted; they would be created again or left behind.
     """
     was = str(seen.status.get("project") or "")
     if record and was and look.place and _elsewhere(was, look.place):
@@ -89,7 +94,7 @@ def with_view(seen: S, look: ProjectView, record: Mapping[Any, Any]) -> S:
 
 
 def _elsewhere(one: str, other: str) -> bool:
-    """Whether two places differ; a missing region matches any region, because credentials need not name it."""
+    """Whether two projects with regions differ; a missing region matches any, because credentials need not name it."""
     (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
     return project != same or bool(region and there and region != there)
 

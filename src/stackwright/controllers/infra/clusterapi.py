@@ -1,6 +1,6 @@
 """Kinds, labels and annotations of Cluster API that we read or write, and Images of the openstack-resource-controller.
 
-Their CRDs may not be installed, and may allow other types of fields: `shape_of` has what we read. Pure.
+Their CRDs may not be installed, and may allow other types of fields; `shape_of` defines the fields that we read. Pure.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _METADATA = Struct(
     },
     ("name",),
 )
-# The specs of which we read fields. Required fields are those without which an object is as good as absent.
+# The specs of which we read fields. An object without a required field is treated as absent.
 _SPECS: Mapping[Kind, Struct] = {
     CLUSTER: Struct({"paused": bool, "infrastructureRef": _REFERENCE}),
     MACHINE: Struct({"bootstrap": Struct({"dataSecretName": str}), "failureDomain": str}),
@@ -56,14 +56,14 @@ _STATUSES: Mapping[Kind, Struct] = {
 
 
 def written_shape(kind: Kind) -> Struct:
-    """The fields that users write beside the metadata, for the kinds of `kind_of`, in any version."""
+    """The spec fields that users write, for the kinds of `kind_of`, in any version."""
     spec = _SPECS.get(kind, ANY)
     return Struct({"spec": spec}, ("spec",) if spec.needs else ())
 
 
 @cache
 def shape_of(kind: Kind) -> Struct:
-    """The fields that we read of an object of another system; its CRD may allow anything else."""
+    """The fields that we read of another system's object; its CRD may allow any other fields and types."""
     written = written_shape(kind)
     fields = {**written.fields, "metadata": _METADATA, "status": _STATUSES.get(kind, ANY)}
     return Struct(fields, ("metadata", *written.needs))
@@ -103,7 +103,7 @@ def refers_to(other: Object, obj: Object) -> bool:
 
 
 def owner_named(obj: Object, kind: Kind) -> str:
-    """Name of the owner of that kind, in any version of its group; empty if there is none."""
+    """Name of the owner of that kind, in any version of its group; empty without such an owner."""
     for reference in obj["metadata"].get("ownerReferences") or ():
         if reference["kind"] == kind.kind and reference["apiVersion"].startswith(f"{kind.group}/"):
             return str(reference["name"])

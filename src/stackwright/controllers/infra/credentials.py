@@ -20,9 +20,7 @@ from stackwright.core.ports import Reader
 
 
 async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) -> CloudRef:
-    """Raises TransientCloudError for an identity that does not exist, TerminalCloudError for one that this namespace
-    may not use.
-    """
+    """Raises TransientCloudError if the identity does not exist, TerminalCloudError if the namespace may not use it."""
     name, cloud, region = str(identity["name"]), str(identity["cloudName"]), str(identity.get("region") or "")
     if identity.get("type", "Secret") == "Secret":
         return CloudRef((namespace, name), cloud, region)

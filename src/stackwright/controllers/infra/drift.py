@@ -1,7 +1,7 @@
-"""Reverts changes that others made to our resources, and reports them by an Event. Pure.
+"""Reverts changes by other clients to our resources, and reports them by an Event. Pure.
 
-Only fields that were set at creation are compared; other fields are not managed. Additions by others stay, except for
-rules of a security group, because these grant access.
+Only fields that the create request set are compared. Additions by other clients stay, except rules of a security
+group, because these grant access.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stackwright.core.plan import Action, Object, Warn
 
 
 def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress) -> Iterator[CloudCall]:
-    """Updates of changed resources. The body of a part uses the record, because the view may lack some resources."""
+    """Updates of changed resources. The body of a part uses the recorded ids; the view may lack some resources."""
     for part in parts:
         thing = found.things.get(part.slot)
         if thing is None or not TYPES[part.slot[0]].compared:
@@ -27,7 +27,7 @@ def corrections(owner: Owner, parts: Iterable[DesiredResource], found: Progress)
 
 
 def unmanaged_rules(owner: Owner, found: Progress, look: ProjectView) -> Iterator[CloudCall]:
-    """Deletions of what others added to a resource of ours that contains others: rules in our security groups."""
+    """Deletions of rules that other clients added to our security groups."""
     ours = {(thing.what, thing.id) for thing in found.things.values()}
     known = {(what, id_) for (what, _), id_ in found.record.items()}
     for thing in look.things:
@@ -38,7 +38,7 @@ def unmanaged_rules(owner: Owner, found: Progress, look: ProjectView) -> Iterato
 
 
 def with_event(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
-    """The calls, and an Event on the object for those that one plan executes."""
+    """The calls, and an Event on the object for those calls that one plan executes."""
     if not calls:
         return ()
     what = "; ".join(
@@ -49,7 +49,7 @@ def with_event(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
 
 
 def _differs(wanted: Mapping[str, Any], thing: CloudResource) -> dict[str, Any]:
-    """Wanted values of the fields that both sides have and that differ."""
+    """The wanted values of all fields that both `wanted` and the resource have with different values."""
     have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
     return {
         field: sorted({*(have[field] or ()), *wanted[field]}) if field == "tags" else wanted[field]
@@ -59,6 +59,8 @@ def _differs(wanted: Mapping[str, Any], thing: CloudResource) -> dict[str, Any]:
 
 
 def _same(field: str, wanted: Any, have: Any) -> bool:
+    if isinstance(wanted, str) and isinstance(have, (bool, int, list)):
+        return _converts(wanted, have)
     match field:
         case "tags":
             return set(wanted) <= set(have or ())
@@ -73,6 +75,16 @@ def _same(field: str, wanted: Any, have: Any) -> bool:
         case "allowed_address_pairs":  # Neutron sorts them, and adds the port's own MAC address
             return _addresses(wanted) == _addresses(have)
     return bool(wanted == have)
+
+
+def _converts(text: str, value: bool | int | list[Any]) -> bool:
+    """Whether Neutron converts the text of a `valueSpecs` to this value. It converts no text to a list."""
+    match value:
+        case bool():
+            return text.lower() in (("true", "1") if value else ("false", "0"))
+        case int():
+            return text.strip() == str(value)
+    return True
 
 
 def _addresses(pairs: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -1,7 +1,7 @@
 """The next step of creating or deleting the OpenStack resources of an object. Pure.
 
 All kinds with OpenStack resources use it. Each resource has a slot. A step either records resources that exist already
-or creates one resource, whose id is in the status before the next step begins. Deletion needs no spec: it uses only
+or creates one resource, whose id is in the status before the next step begins. Deletion needs no spec: it only uses
 the record and the marks, and never creates anything.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from stackwright.core.conditions import Wait
-from stackwright.core.openstack.calls import CloudCall, PendingId
+from stackwright.core.openstack.calls import DUPLICATE, CloudCall, PendingId
 from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.openstack.resources import (
     ANSWERED,
@@ -30,8 +30,8 @@ from stackwright.core.plan import Key
 Record = Mapping[ResourceKey, str]
 Others = Sequence[
     tuple[ResourceKey, CloudResource, bool]
-]  # slot, another resource with its mark, whether that may be no duplicate
-TWICE = 300.0  # maximum age difference in seconds of two resources that a repeated create request made
+]  # slot, another resource with its mark, whether it is kept because it may not be a duplicate
+TWICE = 300.0  # seconds; maximum difference of the creation times of a resource and its duplicate
 
 
 def is_gone(thing: CloudResource) -> bool:
@@ -53,7 +53,7 @@ class DesiredResource:
     """A desired resource of an object.
 
     body   builds the create request from the ids of the parts before it
-    after  returns why it cannot be created yet, from the existing resources of the parts before it
+    after  returns why the resource cannot be created yet, from the existing resources of the parts before it
     """
 
     slot: ResourceKey
@@ -78,10 +78,10 @@ class Progress:
     lost       slots whose recorded resource no longer exists; they are still in the record
     things     slot → resource, for all recorded resources that exist
     wait       why nothing can be created yet although a resource is missing
-    waits_for  the resources whose deletion it waits for
-    ambiguous  volumes of which exactly one is ours, but which one is unknown; the step waits for a user to resolve it
-    copies     volumes that remain after deletion: they carry our mark, but are foreign copies or may be
-    originals  resources that are kept besides the recorded ones, because they may be the original ones; while a part is
+    waits_for  the resources whose deletion the step waits for
+    ambiguous  volumes of which exactly one is ours but it is unknown which; the step waits for a user to resolve this
+    copies     volumes that remain after deletion, because they have our mark but may be copies by another client
+    originals  resources that are kept besides the recorded ones, because they may be the originals; while a part is
                missing, the step waits for a user to delete the wrong ones
     """
 
@@ -97,7 +97,7 @@ class Progress:
 
     @property
     def note(self) -> str:
-        """Names the possible originals; empty if there are none."""
+        """The possible originals, as text; empty without any."""
         names = ", ".join(f"{thing.what} {thing.id}" for thing in self.originals)
         text = "Kept, because they have the mark of a recorded one and may be the originals; delete the wrong ones"
         return f"{text}: {names}" if names else ""
@@ -108,7 +108,7 @@ class Progress:
 
 
 def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, look: ProjectView) -> Progress:
-    """The next step towards all parts, in their order. Lost resources are reported and block further steps.
+    """The next step towards all parts, in their order. Lost resources are reported and prevent further steps.
 
     Recorded resources that are no longer a part are deleted last, and are not reported as lost.
     """
@@ -127,7 +127,9 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
         lost = tuple(slot for slot in lost if slot in wanted)
     ambiguous: tuple[CloudResource, ...] = ()
     for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
-        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if not is_gone(t)]):
+        if part.slot not in known and (
+            found := [t for t in look.marked(owner.uid, part.slot) if _fits(t, part, known)]
+        ):
             if _ambiguous(found):
                 ambiguous += tuple(found)
             else:
@@ -158,6 +160,18 @@ def plan_next(owner: Owner, parts: Sequence[DesiredResource], record: Record, lo
     return Progress(known, calls, things=things, originals=originals)
 
 
+def _fits(thing: CloudResource, part: DesiredResource, known: Record) -> bool:
+    """Whether a resource can be adopted: it exists, and names resources of this object only as its part would."""
+    named = [field for field in TYPES[thing.what].needs if isinstance(thing.facts.get(field), str)]
+    if is_gone(thing) or not named:
+        return not is_gone(thing)
+    try:
+        body = part.body(known)
+    except KeyError:  # one that it names is neither on record nor found
+        return False
+    return all(thing.facts[field] == body.get(field) or body.get(field) not in known.values() for field in named)
+
+
 def _surplus(
     owner: Owner,
     parts: Sequence[DesiredResource],
@@ -180,13 +194,14 @@ def _surplus(
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
-    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_kept in others if not is_kept)
+    calls = (remove(owner, slot, thing, DUPLICATE) for slot, thing, is_kept in others if not is_kept)
     return tuple(call for call in calls if call is not None)
 
 
 def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
-    """Resources with the mark of a slot for which another resource is recorded, and whether they may be no duplicates:
-    volumes foreign copies, others the original ones.
+    """Resources with the mark of a slot for which another resource is recorded, and whether to keep each of them.
+
+    A volume is kept if it may be a copy by another client, any other resource if it may be the original.
     """
     wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
     found = []
@@ -198,47 +213,50 @@ def _others(owner: Owner, record: Record, look: ProjectView) -> Others:
 
 
 def _is_original(thing: CloudResource, ours: CloudResource | None) -> bool:
-    """Whether a resource may be the original: a list that lacked it made a restored object create another one.
+    """Whether a resource may be the original, and the recorded one a second one that a restored object created.
 
-    A repeated create request leaves a resource that is unattached, and that was created within TWICE
-    seconds of the recorded one.
+    A repeated create request leaves a resource that is not in use, and that was created within TWICE seconds of the
+    recorded one. If it is unknown whether it is in use, the older one may be.
     """
-    if ours is None or any(thing.facts.get(field) for field in TYPES[thing.what].detached):
+    if ours is None or _is_used(thing) or _made_apart(thing, ours):
         return True
-    return _made_apart(thing, ours)
+    used = TYPES[thing.what].used
+    return not (used and thing.facts.keys() >= set(used)) and thing.facts[CREATED] < ours.facts[CREATED]
+
+
+def _is_used(thing: CloudResource) -> bool:
+    return any(thing.facts.get(field) for field in TYPES[thing.what].used)
 
 
 def _is_copy(volume: CloudResource, ours: CloudResource | None) -> bool:
-    """Whether a volume is a foreign copy: copying a volume, such as by a backup, may copy its metadata and our mark.
+    """Whether a volume may be a copy by another client: a copy may include the metadata with our mark.
 
-    A copy of a volume whose metadata has its own id carries that id too, and so counts as unmarked. A duplicate of
-    ours beside such a volume was created within TWICE seconds of it and is unattached. If ownership is unclear, the
-    volume counts as a copy and is kept.
+    If the metadata of a volume contains its own id, a copy contains that id too and is treated as unmarked. A duplicate
+    of such a volume has no id in its metadata, was created within TWICE seconds of it and is unattached. If it is
+    unclear who owns a volume, it is treated as a copy and kept.
     """
-    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
+    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get(ANSWERED) or _is_used(volume):
         return True
     return _made_apart(volume, ours)
 
 
 def _made_apart(one: CloudResource, other: CloudResource) -> bool:
-    """Whether a repeated create request did not make both, as far as their creation times tell."""
+    """Whether the creation times are unknown or too different for one create request and its repetition."""
     made, known = one.facts.get(CREATED), other.facts.get(CREATED)
     return made is None or known is None or abs(made - known) > TWICE
 
 
 def _ambiguous(found: Sequence[CloudResource]) -> bool:
-    """Whether exactly one of these volumes with one mark is ours, but which one is unknown. Order of
-    `ProjectView.marked`.
-    """
+    """Whether exactly one of these volumes with one mark is ours but unknown; sorted as by `ProjectView.marked`."""
     return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
 
 
 def plan_removal(owner: Owner, record: Record, look: ProjectView) -> Progress:
     """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
 
-    Duplicates are deleted before the recorded resource, and foreign copies of volumes are kept; the record, which is
-    kept until then, distinguishes them. Without a record all volumes that share a mark are kept: deleting them one at a
-    time would delete ours and every copy.
+    Duplicates are deleted before the recorded resource, and copies of volumes by other clients are kept. The record is
+    kept until then, because it distinguishes them. Without a record, all volumes that share a mark are kept: deleting
+    them would delete ours and every copy.
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
@@ -263,7 +281,7 @@ def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Prog
 
 
 def _several(owner: Owner, record: Record, look: ProjectView) -> set[tuple[str, str]]:
-    """Volumes that share a mark without a record: one of them is ours."""
+    """Volumes that share a mark without a record; one of them is ours."""
     known = {mark(owner.uid, slot) for slot in record}
     copied = [t for t in look.things if TYPES[t.what].copied]
     marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error, with_view
 from stackwright.controllers.infra.credentials import cloud_of
 from stackwright.controllers.infra.managed_resources import Record
-from stackwright.controllers.infra.reads import is_begun, origin_of
+from stackwright.controllers.infra.reads import moved_uid, origin_of
 from stackwright.controllers.infra.references import Answers
 from stackwright.controllers.infra.resolve_references import Resolution, resolve_references
 from stackwright.core.objects import is_deleting, key_of
@@ -22,7 +22,7 @@ from stackwright.core.ports import Reader
 
 @dataclass(frozen=True)
 class ReferencesObservation(CloudObservation):
-    """found  the resources that the spec refers to; None before that and during deletion"""
+    """found  the resources that the spec refers to; None before they are resolved and during deletion"""
 
     found: Resolution | None = None
 
@@ -35,7 +35,7 @@ Resolve = Callable[[Mapping[str, Any], Mapping[str, Any], Answers], Resolution] 
 async def observe_cloud(
     seen: S, clouds: Clouds, reader: Reader, controller: str, *steps: Callable[[S, CloudRef], Awaitable[S]]
 ) -> S:
-    """Add the origin of the object, its cloud, and what each step reads there; no step follows an error.
+    """Add the origin of the object, its cloud, and the result of each step; an error skips the remaining steps.
 
     Nothing is read if the object needs no requests to its cloud.
     """
@@ -44,8 +44,8 @@ async def observe_cloud(
     key = key_of(seen.obj)
     try:
         async with clouds.in_time(controller, key):
-            origin, begun = await origin_of(reader, seen.obj), await is_begun(reader, seen.obj)
-            seen = replace(seen, origin=origin, begun=begun)
+            origin, moved = await origin_of(reader, seen.obj), await moved_uid(reader, seen.obj)
+            seen = replace(seen, origin=origin, moved=moved)
             cloud = await cloud_of(reader, key[0], seen.spec["identityRef"])
             seen = replace(seen, cloud=cloud)
             for step in steps:

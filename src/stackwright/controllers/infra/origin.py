@@ -1,13 +1,13 @@
 """The identity that marks the OpenStack resources of an object, independent of the object's UID. Pure.
 
 The UID changes when `clusterctl move` or a backup tool recreates the object. The mark is a digest of kind, namespace,
-name and origin: the Kubernetes cluster that first observed the object, and its UID there. The origin is needed because
-two clusters may have objects of the same name in one project, and one cluster may have them one after the other. It is
-an annotation, so copies of an object share its mark, and a later object of the same name does not.
+name and origin: the Kubernetes cluster that first observed the object, and its UID there. The origin distinguishes
+objects of the same name in two clusters that share a project, and an object from an earlier one of its name. It is an
+annotation, so copies of an object share its mark; a later object of the same name has another mark.
 
 A forged origin gives no access: the digest contains the object's own namespace, so no origin yields the mark of an
-object in another namespace. Objects from an earlier version are marked by their UID alone, and their origin records
-that; it is valid only while the object has that UID, which no user can choose.
+object in another namespace. Objects from an earlier version are marked by their UID alone. Their origin records that,
+and is valid only while the object has that UID, which no user can choose.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def origin_here(cluster: str, obj: Object) -> str:
 
 
 def is_moved(cluster: str, obj: Object) -> bool:
-    """Whether the origin of an object is neither the object nor its owner as they are here: a backup restored it.
+    """Whether a backup or a move restored the object: its origin is neither its own nor its owner's in this cluster.
 
-    It may have resources although its status is empty. Dependents inherit the origin of their owner.
+    Its resources may exist although its status is empty. Dependents inherit the origin of their owner.
     """
     owners = (str(each["uid"]) for each in obj["metadata"].get("ownerReferences") or ())
     here = {_digest(cluster, key_of(obj)[0], uid) for uid in (_uid(obj), *owners)}
@@ -45,7 +45,7 @@ def is_moved(cluster: str, obj: Object) -> bool:
 
 
 def identity(obj: Object, origin: str) -> str:
-    """The identity for marks. Text from a tenant only enters it through the digest."""
+    """The identity for marks. A tenant's text is in it only as part of the digest."""
     known = annotation(obj, ORIGIN) or origin
     return _uid(obj) if known == f"{_EARLIER}{_uid(obj)}" else _digest(known, obj["kind"], *key_of(obj))
 

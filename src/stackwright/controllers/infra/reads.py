@@ -1,7 +1,7 @@
 """Reads of the controllers of `infra`: kinds of other systems, such as Cluster API, and the origin of an object.
 
-If these kinds are not installed, no object is found. Fields of the wrong type are removed, and an object without what
-its kind needs is not found.
+If these kinds are not installed, no object is found. Fields of the wrong type are removed. An object without a required
+field of its kind is not found.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to, shape_of
 from stackwright.controllers.infra.origin import ORIGIN, is_moved, origin_here
-from stackwright.core.objects import annotation, has_finalizer, key_of, label
+from stackwright.core.errors import NotServed
+from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotServed, Reader
+from stackwright.core.ports import Reader
 from stackwright.core.shapes import fitted
 
 SYSTEM = "kube-system"  # by convention its UID identifies the cluster
 
 
 async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
-    """The object in the newest served version. Labels and owner references may contain invalid names, which are not
-    found.
-    """
+    """The object in the newest served version; None for an invalid name, as labels and owner references may contain."""
     if not OBJECT.matches(key[1]):
         return None
     for version in (kind.version, *kind.also):
@@ -74,19 +73,20 @@ async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
 
 
 async def origin_of(reader: Reader, obj: Object) -> str:
-    """The origin of an object: its annotation, or the one that it gets in this cluster.
+    """The origin of an object: its annotation, or its new origin in this cluster.
 
-    Raises TransientCloudError if this cluster has no identity: its resources could be confused with those of another
-    cluster.
+    Raises TransientCloudError if this cluster has no identity, because its resources could be confused with those of
+    another cluster.
     """
     if written := annotation(obj, ORIGIN):
         return written
     return origin_here(await _cluster(reader), obj)
 
 
-async def is_begun(reader: Reader, obj: Object) -> bool:
-    """Whether resources may have been created for an object: it has our finalizer, or it comes from another cluster."""
-    return has_finalizer(obj) or (bool(annotation(obj, ORIGIN)) and is_moved(await _cluster(reader), obj))
+async def moved_uid(reader: Reader, obj: Object) -> str:
+    """The UID of an object that comes from another cluster or from a backup; empty for others."""
+    is_here = not annotation(obj, ORIGIN) or not is_moved(await _cluster(reader), obj)
+    return "" if is_here else str(obj["metadata"]["uid"])
 
 
 async def _cluster(reader: Reader) -> str:

@@ -16,7 +16,7 @@ from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudResource
 
 Answers = Mapping[Query, tuple[CloudResource, ...]]
-TOLD = 5  # ids shown of several matches
+TOLD = 5  # maximum number of ids that a message lists
 
 
 def named(thing: CloudResource, **more: Any) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Resolver:
         return self.ask(query(what, **named, **wanted, **more), where)
 
     def outside(self, param: Mapping[str, Any] | None, where: str) -> CloudResource | None:
-        """The named external network, or the only one that exists."""
+        """The external network that the spec names, or the only one that exists."""
         return self.require("network", param or {}, where, **{"router:external": True})
 
     def ask(self, asked: Query, where: str) -> CloudResource | None:

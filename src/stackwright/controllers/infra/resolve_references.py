@@ -10,7 +10,7 @@ from stackwright.core.openstack.clouds import Clouds, Query
 from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
-ROUNDS = 4  # for example the network, its subnet, the network of a subnet
+ROUNDS = 4  # longest chain of queries, such as network, subnet, and the subnet's network
 AT_ONCE = 8  # queries per call of find_all
 MOST = 4 << 20  # bytes; largest total of the results for one object
 
@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Resolution)
 
 
 async def resolve_references(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers], T]) -> T:
-    """`resolve` applied to all results. Raises TransientCloudError or TerminalCloudError."""
+    """The result of `resolve` after all its queries. Raises TransientCloudError or TerminalCloudError."""
     answers: dict[Query, tuple[CloudResource, ...]] = {}
     weight = 0
     found = resolve(answers)

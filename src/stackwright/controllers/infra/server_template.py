@@ -61,12 +61,12 @@ def cluster_defaults(spec: Mapping[str, Any], status: Mapping[str, Any], group: 
 
 
 def lacks_network(machine: Mapping[str, Any], place: ClusterDefaults) -> bool:
-    """Whether a port has no network, and the cluster has none for it."""
+    """Whether a port has no network, and the cluster has no default network."""
     return not place.network and any(map(_is_open, _ports(machine)))
 
 
 def server_spec(machine: Mapping[str, Any], place: ClusterDefaults, **more: Any) -> dict[str, Any]:
-    """The spec of the server; `more` adds fields that no machine has."""
+    """The spec of the server; `more` adds fields that machines do not have."""
     flavor = machine["flavor"]
     named = {"flavorID": flavor["id"]} if flavor.get("id") else {"flavor": flavor["filter"]["name"]}
     spec = {
@@ -77,15 +77,15 @@ def server_spec(machine: Mapping[str, Any], place: ClusterDefaults, **more: Any)
         "ports": [_port(port, machine, place) for port in _ports(machine)],
         **more,
     }
-    return dict(_said(spec))
+    return dict(_without_empty(spec))
 
 
-def _said(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     """The value without absent and empty members, at any depth."""
     if isinstance(value, Mapping):
-        members = {name: _said(each) for name, each in value.items()}
+        members = {name: _without_empty(each) for name, each in value.items()}
         return {name: each for name, each in members.items() if each not in (None, {}, [])}
-    return [_said(each) for each in value] if isinstance(value, list | tuple) else value
+    return [_without_empty(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _ports(machine: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -125,14 +125,14 @@ def _object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str, orig
 
 
 def adopted(server: Object, owner: Object) -> tuple[Apply, ...]:
-    """Makes a server restored from a backup belong to its owner again, whose UID has changed."""
+    """The update that makes `owner`, whose UID has changed, the owner of a server from a backup again."""
     if belongs(server, owner["metadata"]["uid"]):
         return ()
     return (_again(server, owner, server["spec"], "taken over"),)
 
 
 def _again(server: Object, owner: Object, spec: Mapping[str, Any], why: str) -> Apply:
-    """An update with the UID of the server, so that none is created if it was deleted meanwhile."""
+    """An update with the UID of the server, so that it creates none if the server was deleted meanwhile."""
     obj = _object(key_of(server), owner, spec, label(server, NAME), annotation(server, MADE_OF))
     obj["metadata"]["uid"] = server["metadata"]["uid"]
     return Apply(SERVER_KIND, obj, why)

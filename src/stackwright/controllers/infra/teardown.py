@@ -70,7 +70,7 @@ def _without(record: Record, look: ProjectView, keeps: Collection[str]) -> tuple
 
 
 def _way_out(lost: bool) -> str:
-    """The policy to suggest: Detach if the credentials are lost, Orphan if the cloud does not answer."""
+    """The policy to suggest: Detach if the credentials are lost, Orphan if the cloud does not respond."""
     return f"spec.credentialsLostPolicy to {'Detach' if lost else 'Orphan'}"
 
 

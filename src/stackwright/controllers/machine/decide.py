@@ -60,7 +60,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def _own(seen: Observed) -> Object | None:
-    """The server of this machine, or one restored from a backup that is about to be adopted."""
+    """The server of this machine, or a restored server that is about to be adopted."""
     ours = belongs(seen.server, seen.obj["metadata"]["uid"]) or is_restored(seen.server, seen.obj)
     return seen.server if ours else None
 
@@ -118,9 +118,9 @@ def _conditions(server: Object) -> tuple[Condition, ...]:
 
 
 def _left(seen: Observed) -> tuple[Warn, ...]:
-    """A warning about the server of a restored machine that no OpenStackServer adopted.
+    """A warning about the server of a restored machine if no OpenStackServer adopted it.
 
-    The status names the server of an OpenStackServer even if it never became ready; the OpenStackServer has deleted it.
+    No warning is needed if the status names the server: an OpenStackServer created it, and has deleted it.
     """
     known, was = seen.spec.get("providerID"), seen.status.get("initialization") or {}
     if not known or was.get("provisioned") or _names(known, seen.status.get("instanceID")):

@@ -26,7 +26,7 @@ def place(seen: Observed) -> ClusterDefaults:
 
 
 def bootstrap_secret(seen: Observed) -> str:
-    """The Secret with the bootstrap data; empty if there is none (yet)."""
+    """Name of the Secret with the bootstrap data; empty while unknown."""
     if seen.machine is not None:
         return str(((seen.machine.get("spec") or {}).get("bootstrap") or {}).get("dataSecretName") or "")
     return annotation(seen.obj, BOOTSTRAP)

@@ -1,8 +1,8 @@
 """Reads a machine, its owners and its server. Sends no request to a cloud.
 
 A label names the machine's cluster. With Cluster API, it names a Cluster, which refers to the OpenStackCluster, and a
-Machine owns this machine; without it, the label names the OpenStackCluster itself. Cluster API's kinds may be missing,
-so they are read and not watched.
+Machine owns this machine. Without Cluster API, the label names the OpenStackCluster itself. Cluster API's kinds may not
+be installed, so they are read and not watched.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Observed:
     """origin   where the object was first created; see `controllers.infra.origin`
     top      Cluster API's Cluster;  machine  its Machine; None if Cluster API does not manage this machine
     cluster  the OpenStackCluster, with its spec in the newer spelling if it is valid
-    cluster_errors  why it is not;  named  the name of the cluster, empty while unknown
+    cluster_errors  errors of its spec;  named  the name of the cluster, empty while unknown
     """
 
     obj: Object

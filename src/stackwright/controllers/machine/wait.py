@@ -18,7 +18,7 @@ def reason_to_wait(seen: Observed) -> Condition | None:
 
 
 def _name(seen: Observed) -> Condition | None:
-    """A server of this name that is not this machine's: an earlier one is about to be deleted, others stay."""
+    """A server of this name that belongs to another object: wait if the object is an earlier one, otherwise block."""
     if seen.server is None:
         return None
     meta = seen.server["metadata"]

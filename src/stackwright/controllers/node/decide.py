@@ -1,4 +1,4 @@
-"""(nodes) → condition Nodes. Pure. Only nodes with one of the cloud's labels count."""
+"""(nodes) → condition Nodes. Pure. Only nodes with one of the cloud's labels are considered."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ A pod becomes primary when
 3. it is not terminating,
 4. it has the lowest ordinal among the ready pods;
 
-all other pods are backups. A primary that still serves keeps the label even when a lower ordinal returns, because
-moving the label would cut every connection.
+all other pods are backups. A primary that still serves keeps the label when a pod with a lower ordinal is ready again,
+because moving the label would close every connection.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def decide(seen: Observed) -> Plan:
         role = PRIMARY if pod is primary else "backup"
         if label(pod, ROLE) != role and not is_deleting(pod):
             labels.append(SetLabel(POD, key_of(pod), ROLE, role))
-    # The old primary loses the label first, so that never two pods accept writes.
+    # Remove the label from the old primary first, so that two pods never accept writes.
     labels.sort(key=lambda action: action.value)
     return Plan(tuple(labels))
 

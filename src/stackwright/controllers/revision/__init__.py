@@ -11,7 +11,7 @@ from stackwright.core.controller import Controller
 
 
 def controllers() -> tuple[Controller, ...]:
-    """One controller for each kind of cloud. Plans leave them out, because `simulate.ROLES` lacks the role "health"."""
+    """One controller for each kind of cloud. Not in plans, because `simulate.ROLES` lacks the role "health"."""
     return tuple(
         Controller(
             f"revision-{resource.KIND.kind.lower()}",

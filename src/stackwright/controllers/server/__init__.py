@@ -1,4 +1,4 @@
-"""OpenStackServer: the OpenStack resources that bastions and machines have in common, without their own logic."""
+"""OpenStackServer: the OpenStack resources that bastions and machines have in common, without logic of either."""
 
 from __future__ import annotations
 

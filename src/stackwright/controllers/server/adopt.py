@@ -1,8 +1,8 @@
 """Adopts the server of a machine with a providerID if the object has no record of it. Pure.
 
 A marked resource takes precedence. An unmarked server, as another provider created it, is adopted if it matches the
-wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. With credentials
-from an OpenStackClusterIdentity it is not: another namespace that shares the project may own it.
+wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. It is not adopted
+with credentials from an OpenStackClusterIdentity, because another namespace that shares the project may own it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHARED = "it has no mark of this object, and its project is shared with other na
 @dataclass(frozen=True)
 class Adoption:
     """record   the server and all its resources; empty if it is not adopted
-    problem  why it is not adopted
+    problem  why the server is not adopted
     """
 
     record: Mapping[ResourceKey, str] = field(default_factory=dict)
@@ -45,7 +45,8 @@ def adopt(
         return Adoption(missing=missing)
     found: dict[ResourceKey, str] = {}
     for slot, asked in asks.items():
-        there = [thing.id for thing in answers[asked] if _is_of(thing, server)]
+        port = found.get(("port", slot[1]), "")
+        there = [thing.id for thing in answers[asked] if _is_of(thing, server, port)]
         if len(there) != 1:
             return Adoption(problem=f"it has no {slot[0]} {dict(asked.where)['name']}")
         found[slot] = there[0]
@@ -61,5 +62,11 @@ def _question(name: str, slot: ResourceKey, server: str) -> Query:
     return query(slot[0], name=slot[1])
 
 
-def _is_of(thing: CloudResource, server: CloudResource) -> bool:
-    return thing.what != "volume" or thing.id in server.facts.get("volumes", ())
+def _is_of(thing: CloudResource, server: CloudResource, port: str) -> bool:
+    """Whether it belongs to the server, or a trunk to this port of it."""
+    match thing.what:
+        case "volume":
+            return thing.id in server.facts.get("volumes", ())
+        case "trunk":
+            return thing.facts.get("port_id") == port
+    return True

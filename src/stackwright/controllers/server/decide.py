@@ -1,9 +1,9 @@
 """(server, its resources in the cloud) → Plan. Pure.
 
-Names are resolved to ids, which are recorded. Then ports, trunks and volumes are created one at a time, each recorded
-before the next, then the server; after that its state in Nova is reported. A resource that others delete is reported,
-and recreated if the spec says so, except for a machine's server that is known by its id. Changes by others are
-reverted.
+Names are resolved to ids, which are recorded. Then ports, trunks and volumes are created one by one, each recorded
+before the next is created, then the server; after that, its state in Nova is reported. A deleted resource is reported,
+and recreated if the spec requires it, except for a machine's server that is known by its id. Changes by other clients
+are reverted.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
     if SERVER_KEY[0] in seen.look.unseen:
-        return Plan(requeue=POLL)  # nothing to wait for; the first list is still loading
+        return Plan(requeue=POLL)  # no condition to report: the first list is still loading
     owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
     found = plan_next(owner, wanted, before, seen.look)
@@ -103,7 +103,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
 
 
 def _progress(seen: Observed, stage: Condition, record: Mapping[ResourceKey, Any], **more: Any) -> Plan:
-    # Without a server, the present values describe an earlier one.
+    # Without a server, the previous values describe an earlier server.
     none: dict[str, Any] = {} if record.get(SERVER_KEY) else {"instanceState": "", "addresses": []}
     return _report(seen, done(RESOLVED), stage, **more, ready=False, **written(record), **none)
 
@@ -139,7 +139,7 @@ def _marked(owner: Owner, server: CloudResource) -> tuple[Action, ...]:
 
 
 def _attached(seen: Observed, owner: Owner, found: Progress, gone: Mapping[ResourceKey, Mapping[str, str]]) -> Plan:
-    """Attaches detached resources again, one at a time."""
+    """Attaches detached resources again, one by one."""
     names = ", ".join(f"{what} {name}" for what, name in gone)
     stage = waiting(RESOURCES, f"Another client detached {names}; the operator attaches it again", "Detached")
     body = next(iter(gone.values()))
@@ -154,7 +154,7 @@ def _lost(seen: Observed, owner: Owner, found: Progress) -> Plan:
     if SERVER_KEY not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
-        return _told(seen, found)
+        return _report_lost(seen, found)
     # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
     due = [slot for slot in found.things if slot == SERVER_KEY] or [
         slot for slot in found.things if slot[0] == "volume"
@@ -181,7 +181,7 @@ def _unknown(seen: Observed, before: Record) -> Plan:
     return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text), requeue=DRIFT)
 
 
-def _told(seen: Observed, found: Progress) -> Plan:
+def _report_lost(seen: Observed, found: Progress) -> Plan:
     names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
     out = REPLACE if seen.known else RECREATE
     text = f"Another client deleted {names}; {out}"

@@ -1,7 +1,7 @@
 """The OpenStack resources of a server, each with the request that creates it. Pure.
 
-References are already resolved; the bodies are those of Neutron, Cinder and Nova. Volumes are created before the server
-and not by Nova, because the id of a volume that Nova creates is unknown until it exists.
+References are already resolved. The bodies are those of Neutron, Cinder and Nova. Volumes are created in Cinder before
+the server, because the id of a volume that Nova creates is unknown until it exists.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ KIND = OpenStackServer.KIND
 class Pool:
     """claim    the claim of a floating IP, if it exists
     address  the assigned address, and its id in this cloud; empty while unknown
-    identity mark of the pool's own floating IPs, and its record; empty without a pool
+    identity  the mark of the pool's own floating IPs;  record  the pool's record; both empty without a pool
     """
 
     claim: Object | None = None
@@ -56,8 +56,8 @@ class Pool:
 class Observed(CloudObservation):
     """resolved  resolved names of the spec; None if they are in the status already
     pool      the floating IP from a pool
-    known     id of the server in the machine's providerID; empty if there is none
-    adoption  result for that server, if neither record nor mark leads to it
+    known     id of the server in the machine's providerID; empty without one
+    adoption  result for that server, if it is neither recorded nor marked
     """
 
     resolved: Resolved | None = None
@@ -96,7 +96,7 @@ async def _resolved(clouds: Clouds, reader: Reader, seen: Observed, cloud: Cloud
 
 
 async def _paused(reader: Reader, obj: Object) -> str:
-    """Paused by its own annotation, by its machine or cluster, or by Cluster API's Cluster."""
+    """The cause of a pause by its own annotation, its machine or cluster, or Cluster API's Cluster."""
     namespace, _ = key_of(obj)
     named = ((kind, owner_named(obj, kind)) for kind in (OpenStackMachine.KIND, OpenStackCluster.KIND))
     owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
@@ -134,11 +134,12 @@ def _asker(seen: Observed) -> Subscription:
     sought = {SERVER_KEY: seen.known} if seen.known and SERVER_KEY not in record else {}
     known = ids({**sought, **record}.items()) | pooled
     kinds: tuple[ResourceType, ...] = (*KINDS, "floating-ip") if pooled else KINDS
-    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, seen.begun)
+    begun = seen.begun or bool(seen.known)  # the machine had a server before
+    return Subscription(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, begun, moved=seen.moved)
 
 
 async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:
-    """The result of the claim; the controller of the pool answers claims."""
+    """The result of the claim, which the controller of the pool serves."""
     key = (obj["metadata"]["namespace"], claim_name(obj))
     claim = await get_if_served(reader, CLAIM, key)
     claimed = await get_if_served(reader, ADDRESS, key) if claim else None

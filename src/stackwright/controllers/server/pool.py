@@ -1,8 +1,8 @@
 """Claims a floating IP from a pool and attaches it to the first port of the server. Pure.
 
 The pool owns the floating IP. Deletion of the server deletes the port, which frees the address, and then the claim,
-which returns it. If someone attaches the floating IP elsewhere, one created by the pool is attached again; one of the
-user or of another object is left there.
+which returns the address to the pool. If another client attaches the floating IP elsewhere, the operator attaches one
+created by the pool again, and leaves one of a user or of another object there.
 """
 
 from __future__ import annotations

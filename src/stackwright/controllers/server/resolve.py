@@ -109,7 +109,7 @@ def _network_of(asks: Resolver, subnet: CloudResource, where: str) -> str | None
 
 
 def _shared(asks: Resolver, spec: Mapping[str, Any]) -> list[str]:
-    """Groups of all ports that name none; resolved, and reported if invalid, only once."""
+    """Security groups of all ports that name none; resolved, and reported if invalid, only once."""
     return _groups(asks, spec, "spec") if any(map(_shares, spec["ports"])) else []
 
 

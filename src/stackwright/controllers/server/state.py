@@ -52,16 +52,16 @@ def detached(things: Mapping[ResourceKey, CloudResource]) -> dict[ResourceKey, d
 
 
 def _has_address(port: CloudResource, others: set[str]) -> bool:
-    """Whether Nova would list the port by its MAC address, and does not."""
+    """Whether Nova should list the port by its MAC address but does not."""
     mac = port.facts.get("mac_address")
     return bool(port.facts.get("fixed_ips") and mac and mac not in others)
 
 
 def addresses(things: Mapping[ResourceKey, CloudResource], look: ProjectView) -> list[dict[str, str]]:
-    """The addresses as in a Node: by network, IPv4 first, then floating ones, then the name.
+    """The addresses as in a Node: internal ones by network, IPv4 first, then floating IPs, then the name.
 
-    If Nova reports no addresses, because it is not polled as soon as each server is built, those of the ports are used.
-    Neutron reports newly attached floating IPs before Nova does.
+    If Nova reports no addresses, those of the ports are used: Nova is not polled immediately after each build. Neutron
+    reports newly attached floating IPs before Nova does.
     """
     server = things[SERVER_KEY]
     by_network: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
@@ -81,7 +81,7 @@ def _floating(things: Mapping[ResourceKey, CloudResource], look: ProjectView) ->
 
 
 def _of_ports(things: Mapping[ResourceKey, CloudResource]) -> dict[str, list[dict[str, Any]]]:
-    """Port addresses in Nova's format, but by network id."""
+    """Addresses of the ports in Nova's format, but by network id."""
     found: dict[str, list[dict[str, Any]]] = {}
     for thing in things.values():
         fixed = (thing.facts.get("fixed_ips") or ()) if thing.what == "port" else ()

@@ -39,7 +39,7 @@ def _by_application(declared: Service) -> Keys:
 
 
 def _by_authority(declared: Service) -> Keys:
-    """Maps the Secret of the cloud's CA to the service objects that may have certificates of it."""
+    """Maps the Secret of the cloud's CA to the service objects that may have certificates from it."""
     every = all_in_namespace(declared.kind)
     return lambda obj, lookup: every(obj, lookup) if obj["metadata"]["name"] == CLOUD_AUTHORITY else ()
 

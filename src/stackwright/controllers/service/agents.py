@@ -1,16 +1,16 @@
-"""Forgets the agents of nodes that left the cloud, or reports what they are kept for. Pure.
+"""Removes the agents of nodes that left the cloud, or reports why they are kept. Pure.
 
-An agent registers itself at its service, which lists it as down forever after its node is gone. A node left the cloud
-if it lost the label of the agent, or is no longer a node of the cluster; a node that is only not ready has not. The
-record is deleted when no pod of the agent is left on the node, the release no longer expects the node, and the service
-lists the agent as down and unused: a compute service with servers is never deleted. None of this affects Ready, and
-neither does an error: the action writes it to its result, as what the agent is kept for, and is repeated later, the
-more rarely the longer nothing changes.
+An agent registers itself at its service, which lists it as down for ever after its node was removed. A node left the
+cloud if it lost the label of the agent or was removed from the cluster; a node that is only not ready has not left. The
+agent's record is deleted when the node has no pod of the agent, the release no longer expects the node, and the service
+lists the agent as down and unused: a compute service with servers is never deleted. Neither the agents nor an error
+affects Ready: the action writes an error into its result, as the cause for which the agent is kept. It is repeated with
+growing delays while the result stays the same.
 
-A result is of one departure: when a node of a name in it is back, the result is dropped.
+When a node in the result is back in the cloud, the result is no longer valid.
 
-The status contains the nodes that had the label, under whose names the service may know an agent. No other agent is
-forgotten: hosts outside the cluster may register themselves, too, and overrides may place agents by other labels.
+The status contains the nodes that had the label; the service may list an agent under their names. No other agent is
+removed: hosts outside the cluster may register themselves, too, and overrides may place agents by other labels.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from stackwright.services.keystone.values import ADMIN_SECRET
 
 TYPE = "Agents"
 LOOK = 60.0  # seconds until the next attempt; Nova lists a service as down 60 s after its last report
-LASTING = 2 * LOOK  # the same if all that is kept has a cause that may last; an agent does not report for long
-RARELY = 5 * LASTING  # the same if any cause has lasted for long: each attempt writes its result
-SHARE = 4  # an attempt is repeated after this part of the time for which its result has been the same
+LASTING = 2 * LOOK  # the same if no agent is kept because it still reports, which ends soon
+RARELY = 5 * LASTING  # longest such time, because each attempt writes its result
+SHARE = 4  # the delay is the time for which the result has been the same, divided by this
 
 
 @dataclass(frozen=True)
 class _Result:
     """The result of the last attempt.
 
-    held   agent → what it is kept for; nothing if it was forgotten
-    lasts  seconds for which it is still valid
+    held   agent → causes for which it is kept; empty if it was removed
+    lasts  seconds for which the result is still valid
     """
 
     held: Mapping[str, list[str]]
@@ -53,7 +53,7 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
     if not seen.declared.agents:
         return plan
     recorded = set((seen.obj.get("status") or {}).get("agents") or ())
-    if seen.context is None:  # nodes and pods are unknown
+    if seen.context is None:  # nodes and pods were not read
         return replace(plan, status={**plan.status, "agents": sorted(recorded)})
     labelled = {
         registered(agent.binary, node.name)
@@ -89,16 +89,16 @@ def _with_pods(declared: Service, context: Context) -> Iterator[str]:
 
 
 def _result(found: Object | None, now: float) -> _Result:
-    """The result in the ConfigMap."""
+    """The result in the ConfigMap, for its remaining validity."""
     held, (made, same) = inventory.holdings(found), inventory.times(found)
     age = now - made
     least = LOOK if any(REPORTS in causes for causes in held.values()) else LASTING
     period = min(max(least, same / SHARE), RARELY)
-    return _Result(held, period - age if 0 <= age < period else 0.0)  # a negative age is by a clock that was ahead
+    return _Result(held, period - age if 0 <= age < period else 0.0)  # the age is negative if the clock was ahead
 
 
 def _about(plan: Plan, kept: tuple[str, ...], result: _Result) -> tuple[Condition | None, tuple[str, ...], float]:
-    """The condition of agents that are to be forgotten, those to try now, and the seconds until the next decision."""
+    """The condition of agents to be removed, those to try now, and the seconds until the next decision."""
     if not kept:
         return None, (), LOOK
     if not any(each.type == "Release" and each.status for each in plan.conditions):

@@ -1,6 +1,6 @@
-"""Protects a back end that an update would remove: checks its content and the user's consent to lose it. Pure.
+"""Protects a back end that an update would remove: checks its content, and the user's consent to lose it. Pure.
 
-Without its back end an image cannot be read and a volume cannot be opened, although the service still lists them.
+Without its back end, an image or a volume cannot be read, although the service still lists it.
 Nothing is changed until the back end is known to be empty or the user has consented.
 """
 
@@ -11,7 +11,7 @@ from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, ORPHAN, annotation, label
 from stackwright.core.openstack import inventory
-from stackwright.core.plan import Action, Inventory
+from stackwright.core.plan import Action, Inventory, Object
 from stackwright.services.context import Context
 from stackwright.services.keystone.values import ADMIN_SECRET
 
@@ -20,12 +20,33 @@ LOOK = 30.0  # seconds until the next inventory
 SHOWN = 5
 
 
-def removed_backends(seen: Observed, context: Context) -> tuple[list[Action], Condition | None]:
-    """The inventory action for back ends that an update removes, and the stage; None if it removes none."""
-    if seen.declared.backends is None:
+def backends_in_use(seen: Observed) -> list[str]:
+    """Back ends that may hold data of users: those of the status, which names them when the service is ready, and
+    those of the HelmBundle, if it was ever ready: pods of an update serve before all of it is ready.
+    """
+    used = set((seen.obj.get("status") or {}).get("backends") or ())
+    bundle = seen.bundle or {}
+    if any(each.get("readyRevision") for each in ((bundle.get("status") or {}).get("releaseStatuses") or {}).values()):
+        used |= _backends_of(seen, bundle)
+    return sorted(used)
+
+
+def _backends_of(seen: Observed, bundle: Object) -> set[str]:
+    """Back ends in the values of a HelmBundle, also those of overrides."""
+    first = seen.declared.charts[0].name
+    releases = (each for each in bundle["spec"]["releases"] if each["chart"] == first)
+    return {name for each in releases for name in seen.declared.deployed_backends(each.get("values") or {})}
+
+
+def removed_backends(seen: Observed, context: Context, desired: Object | None) -> tuple[list[Action], Condition | None]:
+    """The inventory action for back ends that an update removes, and the stage; None if it removes none.
+
+    desired  the HelmBundle of the update; None while its values cannot be built, and nothing is updated
+    """
+    if seen.declared.backends is None or desired is None:
         return [], None
-    used = (seen.obj.get("status") or {}).get("backends") or []
-    wanted = seen.declared.backends(context.settings)
+    used = backends_in_use(seen)
+    wanted = {*seen.declared.backends(context.settings), *_backends_of(seen, desired)}
     gone = tuple(name for name in used if name not in wanted and name not in context.spec.orphan)
     if not gone:
         return [], None

@@ -1,4 +1,4 @@
-"""(service object, what it requested, what exists) → Plan. Pure.
+"""(service object, its requested objects, existing objects) → Plan. Pure.
 
 The stages, in order: Placement (nodes with the required labels), Settings (overrides and the Secrets they name),
 Certificates, the stages of the contracts (Database, Messaging …; several may share one), and Release. Secrets and
@@ -13,7 +13,7 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import OPENSTACK_RELEASE
 from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.agents import without_left_agents
-from stackwright.controllers.service.backends import LOOK, removed_backends
+from stackwright.controllers.service.backends import LOOK, backends_in_use, removed_backends
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -58,7 +58,7 @@ from stackwright.services.voters import field_of, level, release_errors
 RELEASE = "Release"
 POLL = 5.0  # seconds, while a Secret is missing
 REFRESH = 60.0  # seconds, to detect a change of an existing Secret
-CLOCK = 3600.0  # seconds; longest requeue where the wall clock matters, because no event reports a change of it
+CLOCK = 3600.0  # seconds; longest requeue for a time of the wall clock, because no event reports a change of the clock
 
 
 def decide(seen: Observed) -> Plan:
@@ -78,7 +78,7 @@ def _decide(seen: Observed) -> Plan:
     turn = min((min(t, CLOCK) for t in (turn, renew) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
-    look, kept = removed_backends(seen, seen.context)
+    look, kept = removed_backends(seen, seen.context, desired)
     larger, volumes = grown(seen, desired)
     actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]
@@ -120,8 +120,8 @@ def _report(
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
     status: dict[str, Any] = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
     if seen.declared.backends and seen.context:
-        used = (seen.obj.get("status") or {}).get("backends") or []
-        status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
+        wanted = list(seen.declared.backends(seen.context.settings))
+        status["backends"] = wanted if ready.status else backends_in_use(seen)
     reported = seen.declared.pod_conditions(seen.context.pods) if seen.declared.pod_conditions and seen.context else ()
     return Plan(actions, (ready, *stages, *serving(seen, ready), *reported, *volumes), status, turn)
 
@@ -146,7 +146,7 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
         turned = annotation(repository, ROTATED)
         rotated = turned if belongs(repository, seen.obj["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
-        if not 0 < left <= 2 * keys.every:  # later than that is by a clock that was ahead
+        if not 0 < left <= 2 * keys.every:  # it is later if the clock was ahead
             actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned))
             left = keys.every
         due.append(left)
@@ -168,7 +168,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
         expires = annotation(current, EXPIRES)
         remaining = renewal.left(float(expires), seen.now) if expires.isdecimal() else REFRESH
         if not wanted.source and not (wanted.names or wanted.addresses):
-            continue  # no name or address to issue it for yet
+            continue  # the certificate has no name or address yet
         if annotation(current, DIGEST) != action.digest or remaining <= 0:
             actions.append(action)
         left.append(max(remaining, POLL))
@@ -183,7 +183,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
 
 
 def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
-    """Actions for certificates that another CA than the present one of the cloud issued: clients may not trust them."""
+    """Actions for certificates from another CA than the cloud's present one, because clients may not trust them."""
     present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
     issued = [
         each for each in seen.declared.certificates(context) if not each.source and (each.names or each.addresses)
@@ -237,8 +237,8 @@ def _sources(seen: Observed) -> str:
 
 
 def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Condition], list[Condition]]:
-    """Actions, one condition per stage (several contracts may share one), and the conditions that the release waits
-    for.
+    """Actions, one condition for each stage (several contracts may share one), and the conditions for which the release
+    waits.
     """
     actions: list[Action] = []
     stages: dict[str, Condition] = {}
@@ -270,7 +270,7 @@ def _surplus(seen: Observed, context: Context) -> list[Action]:
 
 
 def _release(seen: Observed, desired: Object) -> tuple[list[Action], Condition]:
-    if not desired["spec"]["releases"]:  # run by another system
+    if not desired["spec"]["releases"]:  # another system runs the service
         gone = (
             [Delete(HelmBundle.KIND, key_of(desired), "no part of it runs in this cluster any more")]
             if seen.bundle

@@ -18,7 +18,7 @@ from stackwright.services.declaration import Certificate, Chart, Contract, Secre
 from stackwright.services.values import merged_values
 
 START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
-SLOWEST = 10_000_000  # bytes a second of a state transfer
+SLOWEST = 10_000_000  # bytes per second of a state transfer
 
 
 def contract_object(seen: Observed, context: Context, contract: Contract) -> Object:
@@ -39,12 +39,12 @@ def generated_secret(seen: Observed, context: Context, secret: Secret) -> Ensure
 
 
 def certificate_secret(seen: Observed, context: Context, wanted: Certificate) -> EnsureCertificate | GatherSecret:
-    """The action for a certificate: copy the user's own one, or issue one with our CA."""
+    """The action for a certificate: copy the user's certificate, or issue one with our CA."""
     key, owner = (context.namespace, wanted.name), seen.obj["metadata"]["uid"]
     if wanted.source:
         versions = {name: _version(seen.secrets.get(name)) for name, _ in wanted.source.values()}
         return GatherSecret(key, seen.obj, wanted.source, digest(dict(wanted.source), versions, owner))
-    particular = [each for each in (wanted.subject, wanted.server_only) if each]  # those without are not reissued
+    particular = [each for each in (wanted.subject, wanted.server_only) if each]  # if empty, not reissued
     made = digest(wanted.names, wanted.addresses, owner, *particular)
     authority = (context.namespace, CLOUD_AUTHORITY)
     return EnsureCertificate(
@@ -78,9 +78,7 @@ def bundle(seen: Observed, context: Context) -> Object:
 
 
 def _release(seen: Observed, context: Context, chart: Chart) -> Object:
-    """The release, with the digest of its chart: the chart of a new operator must not get values made for the previous
-    one.
-    """
+    """The release, with the digest of its chart: a new version of the chart must not get values of the previous one."""
     digests = seen.settings.charts
     made_for = {"chartDigest": digests[chart.name]} if chart.name in digests else {}
     values = chart_values(seen, context, chart)
@@ -89,10 +87,10 @@ def _release(seen: Observed, context: Context, chart: Chart) -> Object:
 
 
 def _start_timeout(values: Mapping[str, Any]) -> int:
-    """Seconds that a server may take which receives all that fits into its volume."""
+    """Start timeout (seconds) of a server that receives as much data as its volume can contain."""
     try:
         size = amount(str(values["volume"]["size"]))
-    except (KeyError, TypeError, ValueError):  # an override may be anything; the chart refuses it
+    except (KeyError, TypeError, ValueError):  # an override may have any type; the chart's schema rejects it
         return 0
     return min(START_TIMEOUT + int(size / SLOWEST), LONGEST)
 

@@ -47,10 +47,10 @@ class Observed:
     contracts: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     bundle: Object | None = None
     nodes: tuple[Object, ...] = ()
-    claims: tuple[Object, ...] = ()  # of volumes, in the namespace; of services that have some
-    classes: tuple[Object, ...] = ()  # of storage
-    inventory: Object | None = None  # what was found in back ends to remove, and at agents to forget
-    servers: tuple[Object, ...] = ()  # pods of the application that others have accounts at
+    claims: tuple[Object, ...] = ()  # PersistentVolumeClaims of the namespace, for services with volumes
+    classes: tuple[Object, ...] = ()  # StorageClasses
+    inventory: Object | None = None  # ConfigMap with the content of back ends to remove, or the causes to keep agents
+    servers: tuple[Object, ...] = ()  # pods of the application that serves accounts
 
 
 async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -169,7 +169,7 @@ def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
 
 
 def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...]]:
-    """The parsed spec.settings in the service's own model, or their errors."""
+    """The parsed spec.settings in the service's own model, and their errors."""
     try:
         return declared.settings.model_validate(spec.settings), ()
     except ValidationError as error:

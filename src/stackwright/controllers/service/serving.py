@@ -1,7 +1,7 @@
 """Whether a provider of accounts serves, even if it is not Ready: two of three servers of MariaDB serve. Pure.
 
-A Ready object serves. One that was never Ready does not, even if its pods respond: Keystone has no users before the end
-of its bootstrap. Later it serves while one of the responding pods is ready. None of this counts for Ready.
+A Ready object serves. An object that was never Ready does not serve, even if its pods are ready: Keystone has no users
+before the end of its bootstrap. Later, an object serves while one of its pods is ready. None of this affects Ready.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stackwright.core.plan import Object
 
 
 def serving(seen: Observed, ready: Condition) -> tuple[Condition, ...]:
-    """The condition; None for a service without accounts of others."""
+    """The condition; none for a service that does not serve accounts."""
     if not seen.declared.serves:
         return ()
     if ready.status or (_was_ready(seen) and any(_answers(seen, pod) for pod in seen.servers)):

@@ -1,6 +1,6 @@
-"""Grows volumes that are smaller than the values request, or reports why they cannot grow. Pure.
+"""Enlarges volumes that are smaller than the values request, or reports why they cannot grow. Pure.
 
-Kubernetes rejects changes to the claim templates of a StatefulSet, so its chart keeps them, and each claim is enlarged
+Kubernetes rejects changes to the claim templates of a StatefulSet, so the templates stay, and each claim is enlarged
 separately. A volume never shrinks. None of this affects Ready: the service runs on its present volume.
 """
 

@@ -1,8 +1,8 @@
 """Local volumes: directories of this node as PersistentVolumes, created for a claim and removed after its deletion.
 
-The controllers run once per node in their own program (`stackwright provisioner`) and touch only volumes of their node
-and provisioner, below their path. The order of steps survives a crash: a directory is created before its
-PersistentVolume and removed before it, so every unfinished step can be found again from the API.
+The controllers run once per node in their own program (`stackwright provisioner`). They change only volumes of their
+node and provisioner, below their path. The order of steps tolerates a crash: a directory is created before its
+PersistentVolume, and deleted before it, so every unfinished step can be found in the API again.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from stackwright.core.objects import annotation, is_deleting, key_of
 from stackwright.core.plan import Apply, Delete, MakeDirectory, Object, Plan, RemoveDirectory, Warn
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
+UNUSED = ("Pending", "Available")  # phases of a volume that was never bound
 MODES = ("ReadWriteOnce", "ReadWriteOncePod")
 
 
@@ -28,7 +29,7 @@ def decide_claim(seen: Claim) -> Plan:
 
 
 def _asked_here(seen: Claim) -> bool:
-    """Whether the scheduler has chosen this node for the claim, and no volume is bound to it yet."""
+    """Whether the scheduler has chosen this node for the claim, and no volume is bound to the claim yet."""
     return bool(
         (seen.storage_class or {}).get("provisioner") == PROVISIONER
         and annotation(seen.obj, SELECTED_NODE) == seen.place.node
@@ -60,14 +61,10 @@ def decide_volume(seen: Volume) -> Plan:
     if release:
         why = f"its claim {spec['claimRef']['namespace']}/{spec['claimRef']['name']} was deleted"
         return Plan((RemoveDirectory(seen.path, why), Delete(PV, key_of(seen.obj), why)))
-    if seen.directory or is_deleting(seen.obj):
+    if seen.directory or is_deleting(seen.obj) or phase == "Released":
         return Plan()
-    if phase == "Bound":
-        # It may have held data, or its disk is not mounted: a new empty directory would hide that.
-        text = f"Directory {path} is missing on node {seen.place.node}; mount or restore it, or delete the claim"
-        return Plan((Warn(seen.obj, "DirectoryMissing", text),))
-    return (
-        Plan((MakeDirectory(seen.path, "the volume has no directory and was never used"),))
-        if phase != "Released"
-        else Plan()
-    )
+    if phase in UNUSED:
+        return Plan((MakeDirectory(seen.path, "the volume has no directory and was never used"),))
+    # It may have held data, or its disk is not mounted: a new empty directory would hide that.
+    text = f"Directory {path} is missing on node {seen.place.node}; mount or restore it, or delete the claim"
+    return Plan((Warn(seen.obj, "DirectoryMissing", text),))

@@ -39,7 +39,7 @@ def volume_name(uid: str) -> str:
 
 
 def volume(place: Place, claim: Object, storage_class: Object) -> Object:
-    """The volume of a claim. Without `provisioned-by`, Kubernetes would try to reclaim it itself."""
+    """The volume of a claim. Without the annotation `provisioned-by`, Kubernetes would try to reclaim it itself."""
     meta, spec = claim["metadata"], claim["spec"]
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     reference |= {name: meta[name] for name in ("namespace", "name", "uid")}

@@ -39,11 +39,11 @@ def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False)
     types = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", list(TYPES))
     if not any(TYPES[type_][1](value) for type_ in types):
         words = [TYPES[type_][0] for type_ in types if type_ != "null"] or ["takes null"]
-        yield _told(where, " or ".join([words[0], *(word.removeprefix("takes ") for word in words[1:])]), value)
+        yield _error(where, " or ".join([words[0], *(word.removeprefix("takes ") for word in words[1:])]), value)
         return
     for keyword, check in _LIMITS.items():
         if keyword in schema and (problem := check(value, schema[keyword])):
-            yield _told(where, problem, value)
+            yield _error(where, problem, value)
     if isinstance(value, Mapping):
         yield from _fields(schema, value, where, whole)
     elif isinstance(value, list):
@@ -93,7 +93,7 @@ _LIMITS: Mapping[str, Callable[[Any, Any], str]] = {
 KEYWORDS = {*_LIMITS, *SILENT, "type", "properties", "additionalProperties", "propertyNames", "items", "required"}
 
 
-def _told(where: str, problem: str, value: Any) -> str:
+def _error(where: str, problem: str, value: Any) -> str:
     if isinstance(value, str) and not value and problem.startswith("must have at least"):
         return f"{where}: {EMPTY}"
     if isinstance(value, Mapping | list) or not repeatable(re.split(r"[.\[\]]+", where.rstrip("]")), value):

@@ -1,8 +1,8 @@
-"""The objects in a manifest of Helm: which ones a release may have, and how a hostile text is read. Pure.
+"""Checks of the objects in a Helm manifest: a strict parser, and the kinds that a release may contain. Pure.
 
-The operator applies manifests with its own rights. Helm's parsers, and those of API servers, may read a text
-differently from ours, so a text that allows that is rejected. This module imports nothing slow, because Helm starts its
-post-renderer (`adapters/helm/rendered.py`) with each release.
+The operator applies manifests with its own rights. The parsers of Helm and of API servers may read a text differently
+than ours, so ambiguous texts are rejected. This module imports nothing slow, because Helm starts its post-renderer
+(`adapters/helm/rendered.py`) with each release.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-OF_CLUSTER = ("networking.k8s.io", "IngressClass")  # the only kind without a namespace
+OF_CLUSTER = ("networking.k8s.io", "IngressClass")  # the only cluster-scoped kind
 KINDS = frozenset(
     {
         ("", "ConfigMap"), ("", "PersistentVolumeClaim"), ("", "Service"), ("", "ServiceAccount"),
@@ -26,7 +26,7 @@ KINDS = frozenset(
 )  # fmt: skip
 """Group and kind of the namespaced objects in charts of HelmBundles. IngressClass is the only other kind."""
 GRANTS = frozenset({("rbac.authorization.k8s.io", "Role"), ("rbac.authorization.k8s.io", "RoleBinding"), OF_CLUSTER})
-"""Those that only charts with rights on nodes or in Kubernetes create."""
+"""Kinds that only charts with rights on nodes or in Kubernetes may create."""
 MOST = 500
 """Maximum number of documents in a manifest, of levels in a document, and of keys in the levels that are checked."""
 _SEPARATOR = re.compile(r"^---.*$", re.MULTILINE)
@@ -39,7 +39,7 @@ class Unreadable(ValueError):
 
 
 def foreign(manifest: str, namespace: str, privileged: bool) -> str:
-    """The first rendered object that a release may not have, by kind and name, and why; empty if there is none.
+    """The kind and name of the first object that a release may not contain, and the cause; empty if all are allowed.
 
     privileged  whether the chart has rights on nodes or in Kubernetes
 
@@ -64,7 +64,7 @@ def _title(head: dict[str, str]) -> str:
 
 
 def _word(text: str | None) -> str:
-    """A name of Kubernetes; any other text may be a secret or control a terminal."""
+    """The text if it is a valid name in Kubernetes; any other text may be a secret or control a terminal."""
     return text if text and _WORD.fullmatch(text) else "(no valid name)"
 
 
@@ -88,14 +88,16 @@ def document_headers(manifest: object) -> list[dict[str, str]]:
 
 
 class _Level:
-    """An open collection: `prefix` of its keys, None if they do not matter, and the `key` whose value is next."""
+    """A collection being parsed: the `prefix` of its keys, None if they are not checked, and the `key` of the next
+    value.
+    """
 
     def __init__(self, prefix: str | None) -> None:
         self.prefix, self.key = prefix, ""
 
 
 def _head(events: Iterable[Any]) -> dict[str, str] | None:
-    """The head of one document, None if it is empty. Parsing by events bounds the memory for a hostile text."""
+    """The header of one document; None if it is empty. Parsing by events bounds the memory for a hostile text."""
     found: dict[str, str] = {}
     levels: list[_Level] = []
     seen: set[str] = set()
@@ -133,8 +135,8 @@ def _head(events: Iterable[Any]) -> dict[str, str] | None:
 
 
 def _key(event: Any, prefix: str, seen: set[str]) -> str:
-    """The key with its prefix, in lower case. Some parsers ignore case and differ in which duplicate counts, so there
-    must be none in any case. Keys of Kubernetes in these levels consist of letters only.
+    """The key with its prefix, in lower case. Raises ValueError for a duplicate in any case: some parsers ignore case,
+    and parsers differ in which duplicate they use. Keys of Kubernetes in these levels consist of letters only.
     """
     if not isinstance(event, yaml.ScalarEvent) or not (event.value.isascii() and event.value.isalpha()):
         raise ValueError

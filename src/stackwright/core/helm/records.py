@@ -8,6 +8,7 @@ field: why a revision failed. `adapters/helm/records.py` checks the objects in i
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import zlib
@@ -26,6 +27,7 @@ DIGEST_LABEL = "stackwright.dev/digest"
 BUNDLE_LABEL = "stackwright.dev/bundle"
 SELECTOR = {"owner": "helm"}
 FAILED = "failed"
+HISTORY = 10  # maximum number of records per release
 PAYLOAD = "release"  # key in the Secret
 CHECKED = ("name", "namespace", "hooks", "manifest")  # fields of a record that are checked
 _WAS_DEPLOYED = ("deployed", "superseded")
@@ -141,6 +143,22 @@ def manifest(secret: Object | None) -> str | None:
         return None
 
 
+def manifest_digest(secret: Object | None) -> str:
+    """SHA-256 of the objects of a revision, as Helm applied them and would again; empty if unreadable. Helm changes
+    other fields of a record later, such as its status.
+    """
+    try:
+        found = record_of(((secret or {}).get("data") or {}).get(PAYLOAD)).get("manifest")
+    except Unreadable:
+        return ""
+    return hashlib.sha256(found.encode(errors="surrogatepass")).hexdigest() if isinstance(found, str) else ""
+
+
+def record_name(release: str, revision: int) -> str:
+    """Name of the Secret by which Helm finds a revision."""
+    return f"sh.helm.release.v1.{release}.v{revision}"
+
+
 def record_of(payload: object) -> dict[str, Any]:
     """The fields of a record by lower-case name, because Helm matches names without case. Raises Unreadable.
 
@@ -232,5 +250,5 @@ def _seconds(stamp: object) -> float:
 
 
 def _number(text: object) -> int:
-    """The number in a label; 0 if it is not a number of at most 10 digits, since anyone may write labels."""
+    """The number in a label; 0 if it is not a number of at most 10 digits, since other clients may write labels."""
     return int(text) if isinstance(text, str) and _DIGITS.fullmatch(text) else 0

@@ -1,8 +1,8 @@
 """The progress of the pods of a release, from Kubernetes' status of its workloads. Pure.
 
-Pods of an unavailable node do not count: they show nothing about the release and cannot be changed. Kubernetes counts
-them as desired and as unavailable, so a DaemonSet or StatefulSet may replace no pod while one is unavailable. Such a
-rollout waits for the node.
+Pods on unavailable nodes are ignored: they show nothing about the release and cannot be changed. Kubernetes counts them
+as desired and as unavailable, so a DaemonSet or StatefulSet may replace no pod while one is unavailable. Such a rollout
+waits for the node.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _COUNTS = {
 
 
 def counts(workloads: Iterable[Object]) -> dict[str, int]:
-    """How many pods of each workload are new, and how many are ready.
+    """The number of new pods and of ready pods, per workload.
 
-    Workloads whose status Kubernetes has not set yet do not count.
+    Workloads whose status is older than their spec are skipped.
     """
     found = {}
     for each in workloads:
@@ -44,7 +44,7 @@ def counts(workloads: Iterable[Object]) -> dict[str, int]:
 
 
 def own_pods(workload: Object, pods: Iterable[Object]) -> list[Object]:
-    """The pods of a workload. DaemonSets for single nodes have the selector of the common one."""
+    """The pods of a workload. Owners are compared: DaemonSets for single nodes have the selector of the common one."""
     found = pods_of(workload, pods)
     if workload["kind"] == "Deployment":  # its pods belong to its ReplicaSets
         return found
@@ -53,8 +53,8 @@ def own_pods(workload: Object, pods: Iterable[Object]) -> list[Object]:
 
 
 def active(workload: Object, pods: Iterable[Object]) -> list[Object]:
-    """The pods of a workload that count: of Deployments and Jobs not those that have ended, such as evicted ones, which
-    are kept for a while. Other workloads replace them under their name or on their node.
+    """The pods of a workload, for a Deployment or a Job without ended ones, such as evicted pods, which Kubernetes
+    keeps for a while. Other workloads replace an ended pod under the same name or on the same node.
     """
     found = own_pods(workload, pods)
     if workload["kind"] not in ("Deployment", "Job"):
@@ -63,12 +63,12 @@ def active(workload: Object, pods: Iterable[Object]) -> list[Object]:
 
 
 def lost(workload: Object, pods: Iterable[Object], away: Collection[str]) -> list[Object]:
-    """Pods of a workload on nodes that are away."""
+    """Pods of a workload on unavailable nodes."""
     return [pod for pod in active(workload, pods) if node_of(pod) in away] if away else []
 
 
 def is_as_wanted(workload: Object, pods: Sequence[Object], away: Collection[str]) -> bool:
-    """Whether all pods of a workload are new and ready, or all that count, of which there must be some."""
+    """Whether all pods of a workload are new and ready, or all those on available nodes, of at least one."""
     if workload_ready(workload):
         return True
     gone = lost(workload, pods, away)
@@ -76,12 +76,12 @@ def is_as_wanted(workload: Object, pods: Sequence[Object], away: Collection[str]
 
 
 def is_held(workload: Object, pods: Sequence[Object], away: Collection[str]) -> bool:
-    """Whether a workload that is not as wanted waits for nothing but nodes that are away."""
+    """Whether a workload that is not as wanted waits only for unavailable nodes."""
     return _stands(workload, pods, lost(workload, pods, away), away)
 
 
 def _stands(workload: Object, pods: Sequence[Object], gone: Sequence[Object], away: Collection[str]) -> bool:
-    """Whether pods are lost, and all others are ready, be they new or not."""
+    """Whether some pods are on unavailable nodes, and all others, old or new, are ready."""
     if not gone or not is_observed(workload):
         return False
     others = [pod for pod in active(workload, pods) if node_of(pod) and node_of(pod) not in away]
@@ -89,7 +89,7 @@ def _stands(workload: Object, pods: Sequence[Object], gone: Sequence[Object], aw
 
 
 def _is_new(workload: Object, gone: Sequence[Object]) -> bool:
-    """Whether all pods that count are of the last template."""
+    """Whether all pods on available nodes have the latest template."""
     status = workload.get("status") or {}
     if workload["kind"] == "DaemonSet":
         template = annotation(workload, TEMPLATE)
@@ -117,7 +117,7 @@ def node_of(pod: Object) -> str:
 
 
 def is_starting(pod: Object) -> bool:
-    """Whether its containers run, and one of them is still at its first start."""
+    """Whether all containers of a pod run without a restart, and at least one has not passed its startup probe."""
     containers = (pod.get("status") or {}).get("containerStatuses") or ()
     return any(each.get("started") is False for each in containers) and all(
         "running" in (each.get("state") or {}) and not each.get("restartCount") for each in containers

@@ -1,4 +1,4 @@
-"""Nodes of the Kubernetes cluster, and which of them are available. Pure."""
+"""Availability of the nodes of the Kubernetes cluster. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMED = 5  # nodes that a message names
 
 
 def is_up(node: Object) -> bool:
-    """Whether its kubelet answers, as far as Kubernetes knows."""
+    """Whether a node is Ready: Kubernetes receives the reports of its kubelet."""
     return is_true(node)
 
 
@@ -21,12 +21,12 @@ def away(nodes: Iterable[Object]) -> frozenset[str]:
 
 
 def named(names: Collection[str]) -> str:
-    """In words: node a; nodes a, b."""
+    """The nodes as text, at most NAMED by name: "node a", "nodes a, b"."""
     first = ", ".join(sorted(names)[:NAMED])
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"node{'' if len(names) == 1 else 's'} {first}{more}"
 
 
 def are(names: Collection[str]) -> str:
-    """The verb to that."""
+    """The verb that follows the text of `named`."""
     return "is" if len(names) == 1 else "are"

@@ -1,6 +1,6 @@
-"""What an operator runs and which namespaces it manages, as its Deployment says. Pure.
+"""The images of an operator and the namespaces that it manages, read from its Deployment. Pure.
 
-The operator may write nothing into other namespaces, so objects there have no status that would say it.
+The operator has no rights in other namespaces, so objects there have no status that reports this.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def images_of(deployment: Mapping[str, Any]) -> set[str]:
 
 
 def managed(deployment: Mapping[str, Any]) -> tuple[str, ...]:
-    """The namespaces that an operator is limited to; none: it manages all."""
+    """The namespaces that an operator is limited to; empty if it manages all."""
     words = [str(word) for each in _containers(deployment) for word in each.get("args") or ()]
     given = next((word.removeprefix(OPTION) for word in words if word.startswith(OPTION)), "")
     return tuple(name for name in given.split(",") if name)
 
 
 def unmanaged(operators: Iterable[Mapping[str, Any]], namespace: str) -> str:
-    """Why the operator of a cluster does nothing in a namespace; empty if it manages it, or without an operator.
+    """An error if the operator of a cluster does not manage a namespace; empty if it does, or if no operator exists.
 
-    operators  their Deployments, of which a cluster has one
+    operators  the Deployments of operators; a cluster has one
     """
     for each in operators:
         names = managed(each)

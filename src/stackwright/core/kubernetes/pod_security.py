@@ -1,7 +1,7 @@
 """Pods that Kubernetes refuses to create because of Pod Security, and how to permit them. Pure.
 
-The level may be that of a label of the namespace or a default of the whole cluster, which no object shows. What the API
-server answered shows both: a Deployment has it as a condition, the other controllers record it only in Events.
+The level comes from a label of the namespace, or from a default of the cluster, which no object contains. The error of
+the API server names the level in both cases: Deployments store it in a condition, other workloads only in Events.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from stackwright.core.kubernetes.workload_health import is_observed
 
 Object = Mapping[str, Any]
 REASON = "BlockedPodSecurity"
-LONGEST = 300  # characters of what is forbidden
+LONGEST = 300  # characters of the violations in a message
 _REFUSED = re.compile(r'violates PodSecurity "(\w{1,20}):[\w.]{1,20}": (.*)', re.DOTALL)
 
 
 def may_be_refused(workload: Object) -> bool:
-    """Whether a workload has fewer pods than it should create now, so Events may tell why."""
+    """Whether a workload has fewer pods than it should create now, so its Events may contain the cause."""
     status, spec = workload.get("status") or {}, workload.get("spec") or {}
     if not status or not is_observed(workload):
         return False
@@ -36,7 +36,7 @@ def may_be_refused(workload: Object) -> bool:
 
 
 def refusal(workload: Object, events: Iterable[Object] = ()) -> str:
-    """Why the pods of a workload are refused, with the remedy; empty if they are not."""
+    """The cause of the refusal of a workload's pods, with the remedy; empty if none are refused."""
     for text in (*_of_conditions(workload), *_of_events(workload, events)):
         if found := _REFUSED.search(text):
             namespace = workload["metadata"].get("namespace", "")
@@ -61,7 +61,8 @@ def _of_events(workload: Object, events: Iterable[Object]) -> list[str]:
         return []
     uid = workload["metadata"].get("uid")
     own = [each for each in events if (each.get("involvedObject") or {}).get("uid") == uid]
-    # Events outlive the refusal: of a StatefulSet, the next pod is created when the one before is ready.
+    # Events outlive the refusal, so those before the last creation are ignored. A StatefulSet creates its next pod only
+    # when the previous one is ready.
     created = max((_last(each) for each in own if each.get("reason") == "SuccessfulCreate"), default="")
     failed = (each for each in own if each.get("reason") == "FailedCreate" and _last(each) >= created)
     return [str(each.get("message") or "") for each in failed]

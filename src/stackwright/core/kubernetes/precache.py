@@ -1,10 +1,10 @@
 """Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls.
 
-The pod mounts the images as image volumes: kubelet pulls them before it starts the container that mounts them, and
-no process of the images runs. So a pod is ready when its node has all images. Kubelet starts a container that does not
+The pod mounts the images as image volumes: kubelet pulls them before it starts the container that mounts them, and no
+process of the images runs. So a pod is ready when its node has all images. Kubelet starts a container that does not
 mount a volume although its image could not be pulled; such pods (UNMOUNTED) are for nodes with imported images, which
 may lack the names by which containerd finds images to mount (docs/howto/existing-cluster.md). Nodes without image
-volumes get an init container for each image (INIT), which runs a program that ends at once.
+volumes get an init container for each image (INIT), which runs a program that exits immediately.
 
 The pod has the tolerations of all charts of the cloud. A release is changed only when its images are on all available
 nodes whose taints it tolerates. Pure.
@@ -44,7 +44,7 @@ def daemonset(
     """The DaemonSet for a set of images.
 
     holder  image of a process that only waits
-    idle    for INIT: image → command that ends at once, if the image has no program `true`
+    idle    for INIT: image → command that exits immediately, if the image has no program `true`
     """
     secrets = [{"name": name} for name in pull_secrets]
     tolerated = [json.loads(each) for each in sorted({json.dumps(dict(each), sort_keys=True) for each in tolerations})]
@@ -100,7 +100,7 @@ def lacking(
 ) -> str:
     """Nodes that still lack these images, for pods with these tolerations; empty if none.
 
-    Unavailable nodes, and those with taints without a toleration, do not count.
+    Unavailable nodes, and those with taints that are not tolerated, are ignored.
     """
     if holder is None:
         return f"DaemonSet {NAME}: it does not exist"
@@ -119,7 +119,7 @@ def lacking(
 
 
 def references(holder: Object) -> set[str]:
-    """All images that the DaemonSet pulls, also that of its process."""
+    """All images that the DaemonSet pulls, including that of its own process."""
     return _held(holder) | {str(container["image"]) for container in _pod(holder)["containers"]}
 
 

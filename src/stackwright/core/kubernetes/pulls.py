@@ -1,9 +1,9 @@
-"""Why a node does not start a container because of its image: kubelet's waiting states as reasons of conditions. Pure.
+"""Image errors of containers: kubelet's waiting states as reasons of conditions. Pure.
 
 Kubelet's message contains the error of the container runtime, containerd or CRI-O, in which the cause is a text of the
 registry, of Go's HTTP client, or of the runtime itself. Such texts may contain credentials: signed URLs of a registry's
-storage, tokens, and containerd's "invalid decoded auth". So a known cause is reported in words of our own, and of an
-unknown one a bounded part without queries of URLs and without what may be secret (api/secrecy.py).
+storage, tokens, and containerd's "invalid decoded auth". So a known cause is reported in our own words. Of an unknown
+one, a bounded part is reported, without URL queries and without possible secrets (api/secrecy.py).
 
 Kubelet alternates between ErrImagePull and ImagePullBackOff, which have the same cause since Kubernetes 1.32; the
 reported message is the same for both.
@@ -27,7 +27,7 @@ READ = 4096  # characters of kubelet's message that are read
 @dataclass(frozen=True)
 class _Cause:
     """reason  of a condition
-    words   the cause in our words; empty: kubelet's text explains it
+    words   the cause in our words; if empty, kubelet's text is reported
     text    pattern in the texts of container runtimes
     """
 
@@ -46,8 +46,8 @@ _UNREACHABLE = _Cause(
     r"|network is unreachable|i/o timeout|TLS handshake timeout|deadline exceeded|Client\.Timeout exceeded|\bEOF\b"
     r"|proxyconnect|\b50[0234] (?:Internal Server|Bad Gateway|Service Unavailable|Gateway Time)",
 )
-# In this order: a text may contain several, and the first is the more specific one. "Not found" is last, because some
-# registries answer so, too, to requests that they deny.
+# The order matters: a text may match several causes, and the first match is the most specific. "Not found" is last,
+# because some registries also return it for requests that they deny.
 _CAUSES = (
     _Cause(
         "RegistryCertificateInvalid",
@@ -81,7 +81,7 @@ _CAUSES = (
     ),
 )
 _TEXTS = tuple((cause, re.compile(cause.text, re.IGNORECASE)) for cause in _CAUSES)
-# Kubelet's reasons of a wait that concern the image → the cause if its text shows no other one.
+# Kubelet's waiting reasons that concern images → the cause, for failed pulls only if no cause in _CAUSES matches.
 WAITING = {
     "ErrImagePull": _Cause("ImagePullFailed"),
     "ImagePullBackOff": _Cause("ImagePullFailed"),
@@ -97,7 +97,7 @@ _PULLING = ("ErrImagePull", "ImagePullBackOff")
 REASONS = frozenset(cause.reason for cause in (*_CAUSES, *WAITING.values()))
 _IN_TEXT = re.compile(r"(?:image|reference) \\?\"([^\"\\\s]+)|docker://(\S+?):?(?:\s|$)")
 _QUERY = re.compile(r"\?[^\s\"')]*")
-_BACK_OFF = re.compile(r'^Back-off pulling image "[^"\s]*"(?:: ErrImagePull: |$)')  # before the cause, between attempts
+_BACK_OFF = re.compile(r'^Back-off pulling image "[^"\s]*"(?:: ErrImagePull: |$)')  # before the cause in a back-off
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,10 @@ class Failure:
 
 
 def failure(container: Object, node: str) -> Failure | None:
-    """Why a container of a pod's status does not start because of an image; None if it does not wait for one.
+    """The image error of a container in a pod's status; None if the container does not wait for an image.
 
-    The image is the one that kubelet's text names, which may be an image volume and not the container's own image.
+    The reported image is the one in kubelet's text, which may be that of an image volume instead of the container's
+    own.
     """
     waiting = (container.get("state") or {}).get("waiting") or {}
     known = str(waiting.get("reason") or "")
@@ -129,7 +130,7 @@ def failure(container: Object, node: str) -> Failure | None:
 
 
 def first_failure(pods: Iterable[Object]) -> Failure | None:
-    """The failure of the first pod, by name, that has one."""
+    """The image error of the first pod, by name, that has one."""
     for pod in sorted(pods, key=lambda each: str(each["metadata"]["name"])):
         status, node = pod.get("status") or {}, str((pod.get("spec") or {}).get("nodeName") or "")
         for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
@@ -139,7 +140,7 @@ def first_failure(pods: Iterable[Object]) -> Failure | None:
 
 
 def _cause(text: str) -> _Cause | None:
-    """What a text of a container runtime shows."""
+    """The first cause that matches a text of a container runtime."""
     return next((cause for cause, pattern in _TEXTS if pattern.search(text)), None)
 
 
@@ -152,7 +153,7 @@ def _image(text: str, own: str) -> str:
 
 
 def _shown(image: str) -> str:
-    """An image without a user and a password, which a name must not contain but may."""
+    """An image reference without user and password; references should not contain them, but may."""
     before, mark, digest = image.partition("@sha256:")
     return _shortened(f"{before.rpartition('@')[2]}{mark}{digest}") or "an image without a name"
 

@@ -1,4 +1,4 @@
-"""Taints of nodes, and what tolerates them. Pure."""
+"""Taints of nodes, and tolerations of pods. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwright.core.objects import mapping
 
-# Kubernetes gives these to a node by its conditions; pods of DaemonSets tolerate them, or they pass.
+# Taints that Kubernetes sets by a node's conditions: pods of DaemonSets tolerate them, or they are temporary.
 _BY_CONDITION = {
     f"node.kubernetes.io/{each}"
     for each in (
@@ -26,7 +26,7 @@ Toleration = Mapping[str, str]
 
 
 def of_values(values: Mapping[str, Any]) -> list[Toleration]:
-    """Those that a chart's values give to its pods, without what Kubernetes would refuse. Values may have any shape."""
+    """The tolerations of pods in a chart's values, without invalid ones. Values may have any shape."""
     found: list[Toleration] = []
     for each in mapping(mapping(values.get("pod")).get("tolerations")).values():
         given = mapping(each)
@@ -69,7 +69,7 @@ def _is_valid(given: Any) -> bool:
 
 
 def _shortened(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the duration of the toleration, because evicted pods of a DaemonSet return; and without empty fields, as
+    """A toleration without its duration, because a DaemonSet recreates evicted pods, and without empty fields, as
     Kubernetes stores it.
     """
     return {name: given[name] for name in _FIELDS if given.get(name) not in (None, "")}

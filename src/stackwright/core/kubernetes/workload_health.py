@@ -1,4 +1,4 @@
-"""Why a workload is not ready, in one sentence, from its status and that of its pods; and root causes of many. Pure.
+"""The cause of an unready workload in one sentence, from its status and that of its pods; root causes of several. Pure.
 
 The most specific cause comes first: a container that cannot start explains more than "0 of 1 ready".
 """
@@ -36,7 +36,7 @@ def workload_ready(obj: Object) -> bool:
 
 
 def is_observed(workload: Object) -> bool:
-    """Whether the status belongs to the current spec; the status of a Job does not contain this."""
+    """Whether the status belongs to the current spec; the status of a Job has no observed generation."""
     seen = (workload.get("status") or {}).get("observedGeneration") or 0
     return workload["kind"] == "Job" or bool(seen >= (workload["metadata"].get("generation") or 0))
 
@@ -65,7 +65,7 @@ def why(workload: Object, pods: Sequence[Object]) -> str:
 
 
 def pod_ready(pod: Object) -> bool:
-    """Whether a pod answers; one that is about to go does not."""
+    """Whether a pod is Ready and not being deleted."""
     return is_true(pod) and not pod["metadata"].get("deletionTimestamp")
 
 
@@ -132,7 +132,7 @@ def _container_cause(container: Object, node: str = "") -> str:
 
 
 def _short(text: str, limit: int = 200) -> str:
-    """A kubelet message without pod UID and back-off, which change by themselves, cut to `limit` characters."""
+    """A kubelet message without pod UID and back-off, which vary, cut to `limit` characters."""
     first = text.split(" pod=", 1)[0]
     for volatile in (
         "back-off 10s",

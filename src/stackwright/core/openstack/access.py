@@ -91,7 +91,7 @@ _INSIDE = re.compile(r"https?://keystone-api\.([a-z0-9-]+)\.svc(\.[a-z0-9.-]+)?(
 
 
 def namespace_of(entry: Mapping[str, Any]) -> str:
-    """The namespace of the cloud whose internal address a clouds.yaml entry has; empty for any other address."""
+    """The namespace in the internal address of Keystone in a clouds.yaml entry; empty for any other address."""
     found = _INSIDE.fullmatch(str(entry["auth"].get("auth_url", "")))
     return found[1] if found else ""
 
@@ -105,7 +105,7 @@ def outward(entry: Mapping[str, Any], access: Access) -> dict[str, Any]:
 def with_cloud(existing: Any, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """A clouds.yaml with this cloud set and every other kept.
 
-    Raises ValueError for what is no clouds.yaml, and for one where the name is that of another cloud or account.
+    Raises ValueError if `existing` is no clouds.yaml, or has another cloud or account under this name.
     """
     there = {} if existing is None else existing
     if not isinstance(there, dict) or not isinstance(clouds := there.get("clouds") or {}, dict):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from stackwright.api.errors import printable, shortened
 
-REPORTS = "it still reports"  # what uses an agent that its service does not list as down
+REPORTS = "it still reports"  # the use of an agent that its service does not list as down
 SHOWN = 5
 LONGEST = 200  # characters of a text
-MORE = "it is used, or could not be forgotten"  # what is stored of an agent whose uses are not shown
+MORE = "it is used, or could not be forgotten"  # stored for an agent whose uses are omitted
 
 
 @dataclass(frozen=True)
@@ -29,24 +29,24 @@ def registered(binary: str, host: str) -> str:
 
 
 def shown(name: str) -> str:
-    """The same in words."""
+    """The name in a text: nova-compute on node1."""
     return name.replace("@", " on ", 1)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names of agents in words, in a bounded size: any number of nodes may leave."""
+    """Names of agents as one text, at most SHOWN of them, because any number of nodes may leave."""
     return ", ".join(some([shown(name) for name in names]))
 
 
 def briefly(uses: Iterable[str]) -> list[str]:
-    """What uses an agent, in a bounded size and without control characters: tenants choose names."""
+    """The uses of an agent, limited in number and length, without control characters, because tenants choose names."""
     return some([shortened(printable(use), LONGEST) for use in uses])
 
 
 def outcome(uses: Mapping[str, Collection[str]]) -> dict[str, list[str]]:
-    """Agent → what it is kept for, as it is stored: a ConfigMap takes 1 MiB, and many nodes may leave together.
+    """Agent → its uses, in the bounded form for a ConfigMap of at most 1 MiB: many nodes may leave together.
 
-    Texts are stored only of the first SHOWN agents that are kept; of the others no more than whether they report.
+    Only the first SHOWN agents in use have their texts; each of the others has REPORTS or MORE.
     """
     told = sorted(name for name, texts in uses.items() if texts)[:SHOWN]
     return {name: briefly(texts) if name in told else _whether(texts) for name, texts in uses.items()}
@@ -57,6 +57,6 @@ def _whether(uses: Collection[str]) -> list[str]:
 
 
 def some(texts: Sequence[str]) -> list[str]:
-    """At most SHOWN of the texts; the last one tells how many are left out."""
+    """At most SHOWN of the texts; the last one contains the number of omitted ones."""
     first, more = list(texts[:SHOWN]), len(texts) - SHOWN
     return [*first[:-1], f"{first[-1]} and {more} more"] if more > 0 else first

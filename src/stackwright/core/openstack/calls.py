@@ -12,6 +12,7 @@ from stackwright.core.plan import Action, Key
 
 Do = Literal["create", "update", "delete"]
 REMOVALS = 10  # deletions of OpenStack resources per plan: each may take a minute
+DUPLICATE = "duplicate"  # why a resource is deleted that a repeated request created
 A = TypeVar("A", bound=Action)
 # Keys of an update body that attach a port or a volume by a separate request. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
@@ -32,8 +33,8 @@ class CloudCall(Action):
     """One change in an OpenStack.
 
     body       request body, without the mark
-    user_data  key of a Secret, and the key in it, that holds the user data of a server
-    uid        identity of the object that has the resource
+    user_data  location of a server's user data: the key of a Secret, and the key of its field
+    uid        UID of the object to which the resource belongs
     """
 
     verb = "openstack"
@@ -64,7 +65,7 @@ def removes(action: Action) -> bool:
 
 
 def resolve_pending(value: Any, made: Mapping[ResourceKey, str]) -> Any:
-    """A status in which each PendingId is replaced by the id that is known now."""
+    """A status with each PendingId replaced by its id in `made`."""
     if isinstance(value, PendingId):
         return made[value.slot]
     if isinstance(value, Mapping):

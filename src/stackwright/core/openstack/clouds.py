@@ -19,12 +19,14 @@ LATE = f"the OpenStack did not respond within {LONGEST:.0f} s"
 
 @dataclass(frozen=True)
 class Subscription:
-    """A subscription: the object to reconcile after changes, and the resources it has on record.
+    """An object to reconcile after changes, and the ids of the resources in its record.
 
     kinds  types of resources that the object can have
     waits  the object waits for a change, so the cloud is listed often; otherwise only as often as drift detection needs
     begun  resources may have been created for it already, perhaps by an earlier process or in another cluster
     serves names of those that wait for its decisions; for each new one, the lists must be newer than its first look
+    moved  UID of an object that came from another cluster or from a backup, and empty for all others: its resources may
+           have been created after the last lists began
     """
 
     controller: str
@@ -35,11 +37,13 @@ class Subscription:
     waits: bool = False
     begun: bool = True
     serves: frozenset[str] = frozenset()
+    moved: str = ""
 
 
 @dataclass(frozen=True)
 class Query:
-    """A search for resources that are not ours. `where` holds filters of the API; a list value must match in full.
+    """A query for resources that the operator does not manage. `where` holds filters of the API; a list value must
+    match in full.
 
     whole  the caller needs the complete list; an incomplete one raises TransientCloudError
     """
@@ -87,11 +91,12 @@ class Clouds(Protocol):
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         """Bound all requests of one observation of an object: after LONGEST it raises TransientCloudError.
 
-        The next observations reuse its answers, for an hour or until one of them ends without TransientCloudError.
+        The next observations reuse its responses, for an hour or until one of them ends without TransientCloudError.
         """
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
-        """Register an object, and list what its view needs. All subscriptions share the lists of a project.
+        """Register an object, and list the resources that its view needs. All subscriptions share the lists of a
+        project.
 
         While the object waits for a change, its project is watched and changes of its resources wake it. Without a
         renewal, the subscription ends after an hour.
@@ -101,10 +106,10 @@ class Clouds(Protocol):
         """The resources of a subscribed object as of the last lists, without a request."""
 
     async def find(self, cloud: CloudRef, asked: Query) -> tuple[CloudResource, ...]:
-        """The resources found; an answer may be a minute old, or from an earlier observation that was not completed."""
+        """The resources found. A response may be a minute old, or from an earlier, incomplete observation."""
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
-        """Several searches concurrently; there should be few."""
+        """Execute several queries concurrently; callers pass only a few."""
 
     async def submit(self, call: CloudCall) -> Done | Deferred:
         """Execute a call of an object that is subscribed with the credentials of the call.

@@ -1,11 +1,11 @@
-"""Why an OpenStack did not execute a request. Pure."""
+"""Errors of requests to an OpenStack. Pure."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 from stackwright.core.conditions import steady
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 
 
 class Reason(StrEnum):
@@ -43,11 +43,11 @@ class TransientCloudError(TransientError):
 
 
 class Late(TransientCloudError):
-    """A request takes long and is still in progress: the same call, repeated, gets its answer."""
+    """A slow request is still in progress; a repetition of the same call returns its response."""
 
 
 class ListTooLong(TransientCloudError):
-    """A list has more items, or more data, than are read."""
+    """A list exceeds the limit of its items or of its bytes."""
 
 
 class TerminalCloudError(TerminalError):

@@ -1,7 +1,7 @@
 """Comparison of security group rules. Pure.
 
-A group cannot hold two equivalent rules: Neutron answers the second with 409. For Neutron the prefix of all addresses
-equals no prefix, and a protocol equals its number, in any notation.
+Neutron rejects a rule with 409 if its group has an equivalent one. It treats a prefix of all addresses like no prefix,
+and the name of a protocol like its number, in any notation.
 """
 
 from __future__ import annotations

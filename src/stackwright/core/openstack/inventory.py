@@ -24,18 +24,18 @@ def name_of(service: str) -> str:
 
 
 def result(held: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """The data of the ConfigMap. held  holder → what it holds, or what an agent is kept for"""
+    """The data of the ConfigMap; `held` maps a back end to the resources in it, and an agent to its uses."""
     return {_HELD: json.dumps(held, sort_keys=True, ensure_ascii=False)}
 
 
 def repeated(held: Mapping[str, Collection[str]], before: Object | None, now: str) -> dict[str, str]:
-    """The same with the time since which attempts have had this result."""
+    """The data, with the time of the first of the successive attempts that had this result."""
     data, known = result(held), (before or {}).get("data") or {}
     return {**data, _SINCE: known.get(_SINCE, now) if known.get(_HELD) == data[_HELD] else now}
 
 
 def holdings(inventory: Object | None) -> dict[str, list[str]]:
-    """Holder → what it holds."""
+    """Back end → resources in it, or agent → its uses; empty without a valid result."""
     try:
         found = json.loads(((inventory or {}).get("data") or {}).get(_HELD) or "{}")
         return _HOLDINGS.validate_python(found, strict=True)

@@ -1,4 +1,4 @@
-"""The types of resources in an OpenStack: all that decisions know about them. Pure.
+"""The types of resources in an OpenStack, with all facts that decisions need. Pure.
 
 A type has one entry here and one in adapters.openstack.tenant.rest_types, which describes its API. All else is derived
 from these two tables: the order of deletion, the marks, drift, the filters of references, and the OpenStacks in memory
@@ -21,23 +21,23 @@ _SUBNET = {
 
 @dataclass(frozen=True)
 class TypeFacts:
-    """Fields named by a resource are those of its API. A pair is a type, and the field that holds the id of a resource
-    of that type.
+    """Names of fields are those of the API. A pair is a type, and the field with the id of a resource of that type.
 
-    owned     whether the operator creates resources of this type; those of other types it only looks up
+    owned     whether the operator creates resources of this type; resources of other types are only looked up
     mark      field of the create request that contains the mark
     copied    whether a user's copy of a resource may contain its mark
-    compared  fields that were set at creation, and are set again when others change them
+    compared  fields that were set at creation, and are restored when other clients change them
     filters   field of a reference's filter → filter of the API
     built     state of a resource that can be used; a type without such a state changes by requests only
-    gone      states of listed resources that count as deleted
-    parent    the resource with which it is deleted; resources that others add to a parent of ours are deleted
+    gone      states of listed resources that are treated as deleted
+    parent    the resource whose deletion deletes it; resources that other clients add to a parent of ours are deleted
     attached  the resource to which it can be attached; it is observed with that one and outlives it
     detached  its fields while it is attached to nothing
+    used      fields that are set while it is in use; without them its use is unknown
     needs     field of a create request → type of the resources that it names, which cannot be deleted before this one;
               after a dot, the field of each item of a list
     named     whether other objects contain its id
-    precious  whether a user is asked before it is deleted: it has data, or an address that others know
+    precious  whether its deletion needs a user's consent: it has data, or an address that other systems use
     """
 
     owned: bool = True
@@ -50,36 +50,42 @@ class TypeFacts:
     parent: tuple[str, str] | None = None
     attached: tuple[str, str] | None = None
     detached: Mapping[str, Any] = field(default_factory=dict)
+    used: tuple[str, ...] = ()
     needs: Mapping[str, str] = field(default_factory=dict)
     named: bool = False
     precious: bool = False
 
 
-# In the order of deletion: a resource that uses others comes before them. Those of one type are deleted together.
+# In the order of deletion: a type comes before the types that it uses. Resources of one type are deleted together.
 TYPES: dict[str, TypeFacts] = {
     "server": TypeFacts(
         mark="tags",
         compared=("name", "metadata", "tags"),
         built="ACTIVE",
         gone=("DELETED", "SOFT_DELETED"),  # only an administrator of the cloud can restore it
+        used=("addresses",),  # of two servers with the same ports, only one gets them
         precious=True,
     ),
     "floating-ip": TypeFacts(
         compared=("tags",),
         attached=("port", "port_id"),
         detached={"port_id": None, "fixed_ip_address": None},
+        used=("port_id",),
         needs={"floating_network_id": "network"},
         precious=True,
     ),
-    "trunk": TypeFacts(compared=("name", "tags"), needs={"port_id": "port"}),
+    "trunk": TypeFacts(compared=("name", "tags"), used=("port_id",), needs={"port_id": "port"}),
     "port": TypeFacts(
         compared=(
             "name", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags",
         ),
         detached={"device_id": ""},
+        used=("device_id",),
         needs={"network_id": "network", "fixed_ips.subnet_id": "subnet", "security_groups": "security-group"},
     ),
-    "volume": TypeFacts(mark="metadata", copied=True, compared=("name",), built="available", precious=True),
+    "volume": TypeFacts(
+        mark="metadata", copied=True, compared=("name",), built="available", used=("attachments",), precious=True
+    ),
     "router": TypeFacts(compared=("name", "admin_state_up", "external_gateway_info", "tags"), filters=_NEUTRON),
     "subnet": TypeFacts(
         compared=("name", "gateway_ip", "dns_nameservers", "tags"),
@@ -88,7 +94,10 @@ TYPES: dict[str, TypeFacts] = {
         named=True,
     ),
     "network": TypeFacts(
-        compared=("name", "admin_state_up", "mtu", "port_security_enabled", "tags"), filters=_NEUTRON, named=True
+        compared=("name", "admin_state_up", "mtu", "port_security_enabled", "tags"),
+        filters=_NEUTRON,
+        used=("subnets",),
+        named=True,
     ),
     "security-group": TypeFacts(compared=("name", "tags"), filters=_NEUTRON, named=True),
     "security-group-rule": TypeFacts(

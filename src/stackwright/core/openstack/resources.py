@@ -1,8 +1,8 @@
 """Resources of an object in an OpenStack, as controllers see them. Pure.
 
 They are found in two ways: by the id in the object's status (the record), and by a mark that the create request itself
-writes into the resource. The mark finds resources whose creator died before it could write the id. Marks are in Nova's
-tags, Cinder's metadata and Neutron's descriptions: its tags need a second request.
+writes into the resource. The mark finds resources of a process that ended before it recorded the id. Marks are in
+Nova's tags, Cinder's metadata and Neutron's descriptions: its tags need a second request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ResourceKey = tuple[ResourceType, str]  # a resource of an object: its type, and
 SERVER_KEY: ResourceKey = ("server", "")
 PREFIX = "stackwright"
 CREATED = "created_at"  # fact of a resource: creation time in seconds since 1970
-# Fact of a volume: its metadata contains its own id, which is written after the create request was answered.
+# Fact of a volume: its metadata contains its own id, which is written after the response to the create request.
 ANSWERED = "answered"
 
 
@@ -72,9 +72,11 @@ def marked_by(thing: CloudResource, uid: str) -> bool:
 class ProjectView:
     """The resources of an object: those in its record that exist, and all that carry its mark.
 
-    settled  no earlier request can still be in progress, so a resource of a listed type that is absent here is gone
-    unseen   types that were not listed: for objects that wait for nothing, types other than server are listed rarely
-    place    project id, followed by @region if the credentials name a region; empty until a cloud has answered
+    settled  no earlier request can still be in progress, so a resource of a listed type that is absent here does not
+             exist
+    unseen   types that were not listed: for objects that do not wait, types other than server are listed rarely
+    place    project id, followed by @region if the credentials name a region; empty before the first response of the
+             cloud
     """
 
     things: tuple[CloudResource, ...] = ()
@@ -106,7 +108,7 @@ class ProjectView:
         """The resources with the mark of a slot: usually none or one.
 
         Several exist if a create request succeeded although it seemed to fail, or if a volume was copied. Resources
-        whose create request was answered sort first, then the oldest.
+        with the fact ANSWERED sort first, then the oldest.
         """
         return tuple(sorted(self._by_mark.get(mark(uid, slot), ()), key=_rank))
 

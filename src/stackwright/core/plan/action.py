@@ -1,4 +1,4 @@
-"""What all actions have in common."""
+"""The base class of all actions."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class SetLabel(Action):
 
 @dataclass(frozen=True)
 class SetStatus(Action):
-    """Applies status fields of an object that is not ours, e.g. that an IP address claim is fulfilled."""
+    """Applies status fields of an object of another controller, e.g. that an IP address claim is fulfilled."""
 
     verb = "tell"
     kind: Kind

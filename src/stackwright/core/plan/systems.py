@@ -1,4 +1,4 @@
-"""Actions on other systems: Helm, databases, message buses, Keystone, directories of a node."""
+"""Actions on other systems: Helm, databases, message brokers, Keystone, directories of a node."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ class HelmUpgrade(Action):
 
 @dataclass(frozen=True)
 class HelmRollback(Action):
+    """manifest  digest of what Helm installed as this revision; a record with other content is not rolled back to"""
+
     verb = "helm rollback"
     release: Key
     revision: int
+    manifest: str
 
     @property
     def target(self) -> str:
@@ -108,7 +111,7 @@ Account = SqlAccount | BrokerAccount | CatalogEntry
 
 @dataclass(frozen=True)
 class Inventory(Action):
-    """Lists what users own in back ends of a service and writes it to a ConfigMap: held.json, holder → names.
+    """Lists users' resources in back ends of a service and writes them to a ConfigMap: held.json, holder → names.
 
     holders  names of back ends, or of agents as `registered` returns them
     """
@@ -128,14 +131,14 @@ class Inventory(Action):
 
 @dataclass(frozen=True)
 class ForgetAgents(Action):
-    """Deletes the records of unused agents whose nodes left the cloud, after it moved their routers and networks to
-    others, and writes the outcome to the ConfigMap of the inventory: held.json, agent → what uses it, in words, or the
-    error; since, the time of the first of the attempts with this outcome. An agent that was forgotten has no text. Such
-    an error fails no action, because nothing waits for this one.
+    """Deletes the records of unused agents whose nodes left the cloud, after their routers and networks were moved to
+    other agents. Writes the outcome to the ConfigMap of the inventory: held.json, agent → its uses, as texts, or the
+    error (none for a deleted agent); since, the time of the first attempt with this outcome. Such an error does not
+    fail the action, because no other action depends on it.
 
-    look    the inventory of all agents that leave; none of them gets routers or networks. Its digest is the time of
+    look    the inventory of all leaving agents, to which no routers or networks are moved. Its digest is the time of
             the outcome
-    agents  the names of those to forget, as `registered` returns them; without any, an earlier outcome is dropped
+    agents  names of the agents to delete, as `registered` returns them; if empty, an earlier outcome is deleted
     """
 
     verb = "forget if unused"

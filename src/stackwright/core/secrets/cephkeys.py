@@ -23,7 +23,7 @@ class Missing(Exception):
 
 
 class CephKeysError(Exception):
-    """A client requests a pool or user that it does not name."""
+    """An option of a client refers to a value that the client does not have."""
 
 
 @dataclass(frozen=True)

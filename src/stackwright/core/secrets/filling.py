@@ -27,7 +27,7 @@ def names(template: str) -> Iterator[tuple[str, bool]]:
 
 
 def fill(template: str, fields: Mapping[str, str]) -> str:
-    """The template with its fields. Braces in a field are no template."""
+    """The template with its fields. Braces in the fields stay unchanged."""
 
     def filled(part: re.Match[str]) -> str:
         if not part[1]:

@@ -1,4 +1,4 @@
-"""Parses certificates and keys in PEM format, which users may choose."""
+"""Parses certificates and keys in PEM format, which users may provide."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", 
 
 
 def certificates(text: str) -> list[x509.Certificate]:
-    """All certificates of a text: at least one, and the key of the first can be used.
+    """All certificates of a text, at least one. The key of the first can be used.
 
     Raises only ValueError, also for a key of an unknown kind or on an unknown curve.
     """
@@ -48,7 +48,8 @@ def readable(text: str) -> list[x509.Certificate]:
 
 
 def private_key(text: str, *, checked: bool = True) -> PrivateKeyTypes:
-    """Raises only ValueError, also for an encrypted key, or one of an unknown kind or on an unknown curve.
+    """Parse a private key. Raises only ValueError, also for an encrypted key, or one of an unknown kind or on an
+    unknown curve.
 
     checked  whether to check the consistency of an RSA key, which is slow
     """

@@ -1,4 +1,4 @@
-"""When certificates that the operator issues are renewed. All times are in seconds.
+"""Renewal times of the certificates that the operator issues. All times are in seconds.
 
 A certificate that was issued while the clock was ahead is renewed once the clock is right: it is not valid yet, and it
 ends later than a certificate issued now.

@@ -50,7 +50,7 @@ def _is_owner(cloud: Object, secret: Object) -> bool:
 
 
 def labels(cloud: Object) -> dict[str, str]:
-    """Labels that list the Secrets of its revisions, among other Secrets of the cloud."""
+    """Labels that select the Secrets of its revisions, and other Secrets of the cloud."""
     return {OWNER: owner_label(cloud)}
 
 

@@ -18,7 +18,7 @@ class EnsureSecret(Action):
     `generated` are names of fields with a random password (32 letters and digits). `templates` are texts in which
     {field} is replaced by fixed and generated fields, {field!j} by their JSON (core/secrets/filling.py). `fixed` are
     plain values. `keypairs` are names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given`
-    are generated fields that a user chose: field → (Secret, key), looked at when the field is made and never again.
+    are generated fields whose value a user provides: field → (Secret, key), read only when the field is created.
     """
 
     verb = "secret"
@@ -71,7 +71,7 @@ class GatherSecret(Action):
 
     source  namespace of the other Secrets; empty for the same namespace
     owner   None if the owner is in another namespace
-    type    of the Secret, which Kubernetes never changes
+    type    type of the Secret, which cannot be changed later
     """
 
     verb = "secret"
@@ -92,7 +92,7 @@ class GatherSecret(Action):
 class RotateKeys(Action):
     """The next rotation of a Fernet key repository in a Secret (see core/secrets/fernet.py); creates it if absent.
 
-    turned  the expected note of the last rotation; a repository with another note is not rotated
+    turned  the expected annotation fernet.ROTATED; a repository with another value is not rotated
     """
 
     verb = "rotate"

@@ -1,1 +1,1 @@
-"""`doctor --nodes`: a pod on each node without any privilege, which reports what the API server does not know."""
+"""`doctor --nodes`: an unprivileged pod on each node, which reports facts that the API server does not have."""

@@ -23,10 +23,10 @@ def namespace(name: str) -> Object:
 def daemonset(
     space: str, image: str, script: str, places: Iterable[tuple[str, str]] = (), secrets: Iterable[str] = ()
 ) -> Object:
-    """A pod on each node with Linux, also on those with taints: an init container reports, and another one waits.
+    """A pod on each Linux node, also on tainted ones: an init container reports, and another container waits.
 
     script   the program, which the image need not contain
-    places   labels of nodes, of which one is enough; none: all nodes
+    places   labels of nodes, of which a node needs one; none: all nodes
     secrets  names of the Secrets with credentials of registries
     """
     terms = [{"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]} for key, value in places]

@@ -7,16 +7,16 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.workload_health import pod_cause
 from stackwright.core.plan import Object
 from stackwright.examine.demand import Demand
 from stackwright.examine.nodes import has
 from stackwright.examine.probe.pod import PROBE
 from stackwright.examine.server import domains
-from stackwright.local.cluster.doctor import Finding
 
 SHOWN = 100  # characters of the names of fields
-LONGEST = 4096  # bytes of a termination message, which a kubelet cuts
+LONGEST = 4096  # bytes; a kubelet truncates longer termination messages
 LEAST_DISK = 10 << 30  # bytes: the images of a cloud need about half of it
 MOST_SKEW = 5.0  # seconds; tokens of other nodes are not valid yet if the clock is behind
 SWITCH = "openvswitch"
@@ -26,7 +26,7 @@ Bytes = Annotated[int, Field(ge=0, le=1 << 60)]
 
 
 class Report(BaseModel):
-    """What `script.py` writes. A field without a value has an entry in `errors`."""
+    """The output of `script.py`. A field without a value has an entry in `errors`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -41,7 +41,7 @@ class Report(BaseModel):
 
 
 def reported(pods: Iterable[Object]) -> dict[str, Report | str]:
-    """Node → its report, or why there is none that is valid. Nodes whose pod has not ended are missing."""
+    """Node → its report, or the error if it has no valid one. Nodes whose pod has not ended are missing."""
     found: dict[str, Report | str] = {}
     for pod in pods:
         statuses = (pod.get("status") or {}).get("initContainerStatuses") or ()
@@ -63,9 +63,9 @@ def _parsed(message: str) -> Report | str:
 
 
 def findings(nodes: Iterable[Object], pods: Iterable[Object], demand: Demand) -> list[Finding]:
-    """For each node of the examination.
+    """The findings for each node of the examination.
 
-    pods  of the DaemonSet, with reports, or with the reason why there is none
+    pods  pods of the DaemonSet, with reports, or with the reason why they have none
     """
     pods = list(pods)
     reports = reported(pods)

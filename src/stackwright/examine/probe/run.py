@@ -1,4 +1,4 @@
-"""Runs the DaemonSet of the examination for a limited time, and deletes it in every case, also after Ctrl-C."""
+"""Runs the DaemonSet of the examination for a limited time, and always deletes it, also after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from stackwright.adapters.kubernetes.errors import MissingRight
 from stackwright.api.kinds import DAEMONSET, NAMESPACE, POD, SECRET
 from stackwright.controllers.cloud.pull_secrets import OF_USERS
+from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.findings import Finding
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Object
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.ports import Cluster
 from stackwright.examine.demand import Demand
 from stackwright.examine.nodes import has
-from stackwright.examine.observe import MANAGER
+from stackwright.examine.observe import ADMINISTRATOR, MANAGER
 from stackwright.examine.probe import pod
 from stackwright.examine.probe.reports import findings, reported
-from stackwright.local.cluster.doctor import Finding
 
 PREFIX = "stackwright-doctor-"
 TRIES = 60
@@ -29,7 +31,7 @@ ERRORS = (TerminalError, TransientError, Conflict)
 
 @dataclass(frozen=True)
 class Pace:
-    """tries  the number of looks at the pods, with `sleep` between them"""
+    """tries  number of reads of the pods, with `sleep` between them"""
 
     tries: int = TRIES
     every: float = EVERY
@@ -55,9 +57,9 @@ async def examine(
     try:
         await cluster.apply(NAMESPACE, pod.namespace(space), MANAGER)
     except TerminalError as error:  # nothing was created
-        return [_failed(str(error), "Use a cluster administrator.")]
+        return [_failed(error)]
     except (TransientError, Conflict):
-        pass  # it may exist all the same
+        pass  # it may have been created
     found: list[Finding] = []
     try:
         script = Path(__file__).with_name("script.py").read_text()
@@ -65,7 +67,7 @@ async def examine(
         await cluster.apply(DAEMONSET, pod.daemonset(space, image, script, places, secrets), MANAGER)
         found = findings(linux, await _watch(cluster, space, len(linux), say, pace), demand)
     except ERRORS as error:
-        found = [_failed(str(error), "Repeat the command.")]
+        found = [_failed(error)]
     finally:
         try:
             await cluster.delete(NAMESPACE, ("", space))
@@ -76,7 +78,7 @@ async def examine(
 
 
 async def _pull_secrets(cluster: Cluster, space: str, operator: Object) -> list[str]:
-    """Copy the operator's pull Secrets that the user may read; their names."""
+    """Copy those of the operator's pull Secrets that the user may read; returns their names."""
     found = []
     for each in operator["spec"]["template"]["spec"].get("imagePullSecrets") or ():
         with suppress(TerminalError):
@@ -89,12 +91,17 @@ async def _pull_secrets(cluster: Cluster, space: str, operator: Object) -> list[
     return found
 
 
-def _failed(error: str, remedy: str) -> Finding:
+def _failed(error: Exception) -> Finding:
+    remedy = "Repeat the command after that was corrected."
+    if isinstance(error, MissingRight):
+        remedy = ADMINISTRATOR
+    elif not isinstance(error, TerminalError):
+        remedy = "Repeat the command."
     return Finding("nodes", "problem", f"They were not examined: {error}", remedy)
 
 
 async def _watch(cluster: Cluster, space: str, nodes: int, say: Callable[[str], None], pace: Pace) -> list[Object]:
-    """The pods, when they have reported, or when the time is over."""
+    """The pods, when all have reported or the time is over."""
     for turn in range(pace.tries):
         if turn:
             await pace.sleep(pace.every)

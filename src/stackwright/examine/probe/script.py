@@ -1,4 +1,4 @@
-"""Runs in a pod on each node, by `python3 -c`, with the standard library only; it writes one JSON object.
+"""Runs in a pod on each node, by `python3 -c`, with the standard library only; writes one JSON object.
 
 The pod has no privilege: sysfs shows the kernel of the node, and an emptyDir is on the disk of the kubelet.
 Arguments: the file for the report, a folder on the disk of the kubelet, a name in the cluster's DNS.
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-LIMIT = 5.0  # seconds of a request
+LIMIT = 5.0  # seconds; timeout of a request
 LONGEST = 200  # characters of an error
 
 
@@ -28,7 +28,7 @@ def domain(resolv: str) -> str:
 def skew() -> float:
     """Seconds by which the node's clock is ahead of the API server's, within a second.
 
-    Only the header Date of any response is used, so neither a token nor a certificate is needed.
+    Only the header Date of a response is used, so neither a token nor a certificate is needed.
     """
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], int(os.environ["KUBERNETES_SERVICE_PORT"])
     context = ssl._create_unverified_context()  # noqa: S323
@@ -37,7 +37,7 @@ def skew() -> float:
     connection.request("HEAD", "/version")
     date = connection.getresponse().getheader("Date", "") or ""
     middle = (before + time.time()) / 2
-    # The header has whole seconds: half of one is the least error.
+    # The header has whole seconds, so adding half a second gives the least error.
     return round(middle - email.utils.parsedate_to_datetime(date).timestamp() - 0.5, 1)
 
 
@@ -48,7 +48,7 @@ def hugepages(folder: Path) -> int:
 
 
 def report(folder: str, name: str, root: Path = Path("/")) -> dict[str, object]:
-    """Root  of the filesystem"""
+    """The report; `root` is the root of the filesystem."""
     found: dict[str, object] = {}
     learned: dict[str, Callable[[], object]] = {
         "disk": lambda: os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from stackwright.cloud.registry import RESOURCES
 from stackwright.core.conditions import find, is_blocked
+from stackwright.core.findings import Finding
 from stackwright.core.kubernetes.workload_health import causes
 from stackwright.local import tools
 from stackwright.local.cluster.leftovers import leftovers
@@ -19,17 +19,6 @@ from stackwright.local.host import machine
 from stackwright.local.kubernetes import api
 from stackwright.local.steps import packages
 from stackwright.local.steps.context import remembered_nodes
-
-
-@dataclass(frozen=True)
-class Finding:
-    """`level`: ok, note (works, with a limit), or problem."""
-
-    subject: str
-    level: str
-    text: str
-    remedy: str = ""
-    log: str = ""
 
 
 def examine(cluster: LocalCluster) -> list[Finding]:
@@ -144,7 +133,7 @@ def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
 
 
 def pod_complaint(pod: dict[str, Any]) -> str:
-    """Why a pod does not run; empty if it runs or has completed."""
+    """Reason why a pod does not run; empty if it runs or has completed."""
     status = pod.get("status", {})
     if status.get("phase") == "Succeeded":
         return ""

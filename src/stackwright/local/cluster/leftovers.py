@@ -1,4 +1,4 @@
-"""Remains of a cluster on the machine, for `down`, which succeeds only if there are none, and for tests."""
+"""Remains of a cluster on the machine: `down` succeeds only if none exist, and tests check the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stackwright.local.node import network as node_network
 
 @dataclass
 class Leftovers:
-    """Kind → descriptions of what is left; false if empty."""
+    """Kind → descriptions of the remains; false if empty."""
 
     found: dict[str, list[str]] = field(default_factory=dict)
 

@@ -36,7 +36,7 @@ class ClusterState:
     kubeconfig: str = ""
     components: list[Component] = field(default_factory=list)
     nodes: dict[str, str] = field(default_factory=dict)
-    """Name → "Ready", or the reason why not."""
+    """Name → "Ready", or the reason why it is not."""
     virtual_machines: dict[str, int] = field(default_factory=dict)
     """Node → number of processes of virtual machines."""
     dns: str = ""

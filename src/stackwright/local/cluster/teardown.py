@@ -23,7 +23,7 @@ Phase = Callable[[str], AbstractContextManager[Report]]
 
 
 def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: bool = False) -> list[Path]:
-    """Returns the foreign content that remains in the deleted folders."""
+    """Returns the content of the deleted folders that is not ours and remains."""
     gone = folders(cluster, purge=purge, cache=cache)
     for each in gone.values():
         each.check()

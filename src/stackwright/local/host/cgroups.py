@@ -36,7 +36,7 @@ def unified() -> bool:
 
 
 def primary() -> Path:
-    """The hierarchy for callers that use just one."""
+    """The hierarchy for callers that use only one."""
     return next((top for top in hierarchies() if top.name == "pids"), hierarchies()[0])
 
 
@@ -53,7 +53,7 @@ def ensure(group: str) -> None:
 
 
 def _delegate(path: Path) -> None:
-    """Version 2: pass the controllers on, as children have only those of their parent's `subtree_control`."""
+    """Version 2: enable the controllers for children, which have only those of their parent's `subtree_control`."""
     if not unified():
         return
     offered = (path / "cgroup.controllers").read_text().split()
@@ -70,7 +70,7 @@ def _delegate(path: Path) -> None:
 
 
 def _copy_cpuset(path: Path) -> None:
-    """Version 1: fill the cpuset of a new group, as no process can enter a group with an empty one."""
+    """Version 1: fill the cpuset of a new group, because no process can enter a group with an empty one."""
     for name in ("cpuset.cpus", "cpuset.mems"):
         file = path / name
         if path.parent.name == "unified" or not (path.parent / "cpuset.cpus").exists() or unified():
@@ -108,7 +108,7 @@ def names(group: str) -> set[str]:
 
 
 def kill(group: str = CGROUP, *, limit: float = 10) -> set[int]:
-    """Kill all processes, repeatedly, as some may have forked meanwhile. Returns those that are left."""
+    """Kill all processes, repeatedly, because some may have forked meanwhile. Returns those that remain."""
     end = time.monotonic() + limit
     while alive := {pid for pid in processes(group) if not _is_zombie(pid)}:
         for pid in alive:
@@ -123,7 +123,7 @@ def kill(group: str = CGROUP, *, limit: float = 10) -> set[int]:
 
 
 def _is_zombie(pid: int) -> bool:
-    """Whether the process is dead and only waits for its parent; signals have no effect on it."""
+    """Whether the process has ended and its parent has not reaped it; signals have no effect on it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
     except (OSError, IndexError):

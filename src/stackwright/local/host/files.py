@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 
 def write_whole(path: Path, content: bytes | str, mode: int = 0o644) -> None:
-    """Readers see the old file or the new one, also after a power cut. `mode` holds even while it is written."""
+    """Write a file atomically, also across a power failure. It has `mode` even while it is written."""
     new = path.with_name(path.name + ".new")
     data = content.encode() if isinstance(content, str) else content
     new.unlink(missing_ok=True)
@@ -24,9 +24,9 @@ def write_whole(path: Path, content: bytes | str, mode: int = 0o644) -> None:
 
 @contextmanager
 def appearing(path: Path) -> Iterator[BinaryIO]:
-    """A new file that takes its place at the end, also in a folder in which others may write.
+    """Yield a new file, which is renamed to `path` at the end. The folder may be writable for other users.
 
-    They cannot foresee the name that it has until then, and no file that exists is opened.
+    Until then its name is random and no existing file is opened, so other users cannot redirect the writes.
     """
     part = path.with_name(f".{path.name}-{secrets.token_hex(8)}.part")
     opened = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

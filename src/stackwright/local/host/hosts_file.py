@@ -34,7 +34,7 @@ def is_current(lines: list[str], file: Path = FILE) -> bool:
 
 
 def write(lines: list[str], file: Path = FILE) -> None:
-    """Write the block, if it differs. Readers see the old file or the new one."""
+    """Write the block atomically, if it differs."""
     text = _text(file)
     new = with_block(text, lines)
     if new == text:
@@ -57,7 +57,7 @@ def remove(file: Path = FILE) -> None:
 
 
 def _text(file: Path) -> str:
-    """The file's text, lossless: unknown bytes and foreign line ends are preserved."""
+    """The file's text, lossless: unknown bytes and line ends of other systems are preserved."""
     try:
         return file.read_bytes().decode(errors="surrogateescape")
     except FileNotFoundError:

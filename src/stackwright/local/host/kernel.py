@@ -1,6 +1,6 @@
 """Kernel settings of the machine that the cluster needs; `down` restores the previous values.
 
-A setting that has been changed by someone else since is not restored. Network settings are not among them: forwarding
+A setting that another program has changed since is not restored. Network settings are not among them: forwarding
 and bridging are set in our own namespaces (`local/host/network.py`). The remembered values are valid for one boot of
 the machine, since a reboot restores its own settings.
 """

@@ -132,7 +132,7 @@ def _kernel() -> list[Problem]:
 
 
 def _kernel_network() -> list[Problem]:
-    """Create a link of each kind for a moment: the only reliable test, as a feature may be built in or a module."""
+    """Create a link of each kind and delete it: the only reliable test, as a feature may be built in or a module."""
     from stackwright.local.commands import succeeds
 
     found = []
@@ -184,7 +184,7 @@ def _other_home(cluster: LocalCluster) -> list[Problem]:
 
 
 def _foreign_home(cluster: LocalCluster) -> list[Problem]:
-    """Files next to foreign files are hard to remove again."""
+    """Report a home folder with other content: next to it, the cluster's files are hard to remove again."""
     place = home.home(cluster)
     if place.is_ours() or not (others := place.others(but=[cluster.cache])):
         return []

@@ -27,7 +27,7 @@ def all_targets() -> list[str]:
 
 
 def unmount(paths: list[Path]) -> None:
-    """Unmount, lazily if necessary. The caller checks what is left."""
+    """Unmount, lazily if necessary. The caller checks the remaining mounts."""
     for path in paths:
         if not succeeds(["umount", path]):
             succeeds(["umount", "--lazy", path])

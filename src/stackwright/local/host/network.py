@@ -67,7 +67,7 @@ def router_commands(there: Collection[str]) -> str:
     lines = ["link set lo up"]
     for number, bridge in enumerate(config.BRIDGES):
         if bridge not in there:
-            # With a fixed MAC address; otherwise it would change whenever a node joins.
+            # The MAC address is fixed; otherwise it would change whenever a node joins.
             lines.append(f"link add {bridge} address 02:00:00:00:59:{number:02x} type bridge")
         if bridge in ADDRESSES:
             lines.append(f"address replace {ADDRESSES[bridge]} dev {bridge}")
@@ -136,7 +136,7 @@ ROUTER_RULES = {
     icmp type echo-request accept
     drop""",
 }
-"""Virtual machines are tenants': from the external network they reach the ingress of nodes, and answer whoever asks."""
+"""Virtual machines belong to tenants: from the external network they reach only the ingress of nodes, and replies."""
 
 
 def table(chains: dict[str, str]) -> str:
@@ -151,7 +151,7 @@ def links() -> set[str]:
 
 
 def _masters() -> dict[str, str]:
-    """Link of the router → its bridge, empty for none."""
+    """Link of the router → its bridge, empty if it has none."""
     if not exists():
         return {}
     listed: list[dict[str, Any]] = json.loads(run(["ip", "-n", config.ROUTER, "-json", "link"]) or "[]")
@@ -202,10 +202,10 @@ def route_commands(node: Node, link: str) -> str:
 
 
 def detach(node: Node, *more: str) -> None:
-    """Remove the node's links, with `more` ones of an incomplete node, and the routes to it."""
+    """Remove the node's links, `more` links of an incomplete node, and the routes to it."""
     for where in ([], ["-n", config.ROUTER]):
         succeeds(["ip", *where, "route", "del", node.pod_cidr, "via", node.address])
-    _remove_links({*ports(node), *more} & links())  # those not yet moved to the router
+    _remove_links({*ports(node), *more} & links())  # those that were not moved to the router yet
     for port in ports(node).keys() & _masters().keys():
         succeeds(["ip", "-n", config.ROUTER, "link", "del", port])
 

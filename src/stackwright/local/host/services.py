@@ -40,8 +40,8 @@ class Service:
             "argv": list(self.argv),
             "env": self.env,
             "cgroups": [str(top / self.cgroup) for top in cgroups.hierarchies()],
-            # Processes in this cgroup at a start are leftovers of the service. One hierarchy only: containerd's shims
-            # leave its cgroup in all hierarchies of version 1, but not in the unified one beside them.
+            # Processes in this cgroup at a start are leftovers of the service. Only one hierarchy is checked, because
+            # containerd's shims leave its cgroup in all hierarchies of version 1, but not in the unified hierarchy.
             "home": str(cgroups.primary() / self.cgroup),
             "inputs": self.inputs,
         }
@@ -58,7 +58,7 @@ class Status:
     seconds: int
     """Seconds since it started or ended."""
     since: float
-    """Time of its start or end by the clock; if the clock was set since, the earlier one of before and after that."""
+    """Time of its start or end by the clock. If the clock was set since, the earlier of the old and the new reading."""
 
 
 def folder(cluster: LocalCluster, name: str) -> Path:
@@ -88,7 +88,7 @@ def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
         run(["s6-svscanctl", "-an", cluster.services])
     for service in wanted:
         place = folder(cluster, service.name)
-        # It may have been stopped by hand; and a starting supervisor does not listen all the time.
+        # A user may have stopped it by hand, and a starting supervisor misses some commands.
         wait_for(f"the supervisor of {service.name}", partial(_told_up, place), limit=10)
         log = log_file(cluster, service.name)
         wait_for(service.name, partial(_unlaunched, cluster, service.name), limit=30, log=log)
@@ -96,7 +96,7 @@ def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
 
 
 def is_current(cluster: LocalCluster, service: Service) -> bool:
-    """Whether it runs in the wanted state."""
+    """Whether the service runs in the wanted state."""
     return _is_same(cluster, service) and status(cluster, service.name).up
 
 
@@ -168,7 +168,7 @@ def status(cluster: LocalCluster, name: str) -> Status:
 
 
 def _age(pid: int, otherwise: int) -> int:
-    """Seconds since the start of a process, by a clock that nobody sets, which s6 does not use."""
+    """Seconds since the start of a process, by the monotonic boot clock, which s6 does not use."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -26,7 +26,7 @@ def alive(cluster: LocalCluster) -> bool:
 
 
 def start(cluster: LocalCluster) -> None:
-    """Start s6-svscan unless it runs. Earlier supervisors are killed first; their services are taken over."""
+    """Start s6-svscan unless it runs. Earlier supervisors are killed first; the new one adopts their services."""
     if alive(cluster):
         return
     cgroups.ensure(SUPERVISOR_CGROUP)

@@ -1,7 +1,7 @@
 """buildah, with its own storage inside the cache.
 
-An image is built on the identical layers of its base, so archives can share them. Only bases stay in this storage; what
-is missing is restored from the archives.
+An image is built on the identical layers of its base, so archives can share them. Only bases stay in this storage; a
+missing base is restored from the archives.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Buildah:
 
     def pull(self, layout: Path, reference: str) -> None:
         """Load an image from a complete OCI layout."""
-        # By a relative path: buildah derives a temporary name from it, which is not valid for every absolute path.
+        # The path is relative: buildah derives a temporary name from it, which is not valid for every absolute path.
         identity = self.call("pull", "--quiet", f"oci:{layout.name}", cwd=layout.parent).strip()
         self.call("tag", identity, reference)
 

@@ -53,7 +53,7 @@ class Meta(BaseModel):
 
 
 class LockedFolder:
-    """A folder that one process at a time changes. A killed process leaves only what the next one removes."""
+    """A folder that one process at a time changes. The next process removes the remains of a killed one."""
 
     work = "builds images"
 
@@ -62,7 +62,7 @@ class LockedFolder:
 
     @contextlib.contextmanager
     def exclusive(self, report: Report) -> Iterator[None]:
-        """Lock the folder for one process at a time; remove what killed ones left."""
+        """Lock the folder against other processes; remove the remains of killed ones."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / ".lock").open("a") as file:
             try:
@@ -112,7 +112,7 @@ class ImageCache(LockedFolder):
         """Move a finished image into place."""
         (finished / "meta.json").write_text(meta.model_dump_json(indent=2))
         target = self.folder(meta.name, meta.digest)
-        if target.exists():  # damaged, or it would not have been built
+        if target.exists():  # it is damaged, otherwise it would not have been built again
             shutil.rmtree(target)
         finished.rename(target)
 
@@ -122,7 +122,7 @@ class ImageCache(LockedFolder):
         removed = []
         for folder in sorted(self.root.glob("*-????????????")):
             if folder.is_dir() and folder.name not in keep and not folder.name.startswith("."):
-                (folder / "meta.json").unlink(missing_ok=True)  # first, so that it counts as not built
+                (folder / "meta.json").unlink(missing_ok=True)  # first: without it, the image is treated as not built
                 shutil.rmtree(folder)
                 removed.append(folder.name)
         return removed

@@ -48,7 +48,7 @@ def extract(archive: Path, name: str, target: Path) -> None:
         manifest = json.loads(_blob(outer, _path(descriptor["digest"])))
         held = set(outer.getnames())
         layers = [_path(layer["digest"]) for layer in manifest["layers"]]
-        for layer in reversed([path for path in layers if path in held]):  # the highest layer with the file counts
+        for layer in reversed([path for path in layers if path in held]):  # the highest layer with the file is used
             content = outer.extractfile(layer)
             with tarfile.open(fileobj=content) as inner:
                 member = next((entry for entry in inner if entry.name.removeprefix("./") == name), None)

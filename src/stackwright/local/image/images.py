@@ -1,7 +1,7 @@
 """The images of the local cluster: built from Debian packages, without a registry, each only once.
 
 An image is identified by the digest of its recipe, so the cache shows whether it is built, and an unchanged recipe is
-not built again. Missing images are built in the order of their dependencies, two at a time.
+not built again. Missing images are built in the order of their dependencies, two in parallel.
 
     recipes   list of images, digests, references       build    build of one image, from recipe to archive
     inputs    inputs of a digest and a build context    buildah  the program that builds
@@ -45,7 +45,7 @@ T = TypeVar("T")
 _AT_ONCE = 2
 """Package installation waits for the network half of the time; more parallel builds only compete for the disk."""
 _ATTEMPTS = 3
-"""For sources that are edited during a build."""
+"""Builds of an image whose sources are edited meanwhile."""
 
 
 def ensure_all(report: Report | None = None, names: Iterable[str] | None = None) -> list[BuiltImage]:
@@ -137,7 +137,7 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
 
 
 def _named(catalogue: Catalogue, names: Iterable[str] | None) -> list[str]:
-    """The given names, or those of all images that nodes need, bases first. Raises LocalError for an unknown one."""
+    """The given names, or those of all images that nodes need, bases first. Raises LocalError for unknown names."""
     named = set(names or (name for name, recipe in catalogue.images.items() if not recipe.artifact))
     return [name for name in catalogue.closure(list(named)) if name in named]
 
@@ -175,6 +175,6 @@ def _build_in_order(builder: Builder, missing: list[str], report: Report) -> Non
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 name = running.pop(future)
-                future.result()  # a failure ends all after the running builds
+                future.result()  # raises the error of a failed build, after the running builds have ended
                 sorter.done(name)
                 count += 1

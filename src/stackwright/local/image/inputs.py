@@ -1,7 +1,7 @@
 """Inputs of an image besides its base: their paths, their digests, and their staging for buildah.
 
 A build does not run in the project's own folders: its context is staged in a temporary folder, with tools and sources
-under the names in the recipe. So a build sees exactly what its digest covers.
+under the names in the recipe. So a build has exactly the inputs that its digest covers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def images_folder() -> Path:
 
 
 def tool_folder(name: str) -> Path:
-    """Return the folder that pins a tool; its digest stands for the binary's, which need not be built for it."""
+    """Return the folder that pins a tool. Its digest replaces that of the binary, so the tool need not be built."""
     return require(f"tools/{name}")
 
 
@@ -45,7 +45,7 @@ def source_path(source: Source) -> Path:
 def tree_digest(root: Path) -> str:
     """Return the digest of a file, or of the names, contents and execute bits of a folder's files.
 
-    A link counts as what it points to, because a wheel has copies instead of links.
+    Links are followed, because a wheel has copies instead of links.
     """
     digest = hashlib.sha256()
     for path in files(root):
@@ -69,7 +69,7 @@ def files(root: Path) -> list[Path]:
 
 
 def _ignored(root: Path) -> Callable[[str, list[str]], set[str]]:
-    """Return a filter for `copytree`: IGNORED, and links that lead out of the tree, nowhere, or in a circle."""
+    """Return a filter for `copytree`: IGNORED, and links that are broken, circular, or point out of the tree."""
     tree = root.resolve()
 
     def leads_into_tree(link: Path) -> bool:

@@ -24,11 +24,11 @@ from stackwright.local.image import inputs
 from stackwright.local.image.rootfs import RootFs
 
 ARCHITECTURE = "amd64"
-"""Of all images. Their digests name it as the kernel does, `x86_64`, on every machine."""
+"""Architecture of all images. Digests contain the kernel's name for it, `x86_64`, on every machine."""
 TESTED_ON = f"Stackwright's images are tested on {ARCHITECTURE} only."
 _ARCHITECTURES = {"x86_64": ARCHITECTURE, "aarch64": "arm64"}  # by the kernel's names
 BUILDER_VERSION = 2
-"""Part of every digest; to be raised when the builder's output for the same recipes changes."""
+"""Part of every digest; increase it when the builder's output for the same recipes changes."""
 
 
 class Model(BaseModel):
@@ -53,7 +53,7 @@ class Recipe(Model):
 
 
 class Catalogue(Model):
-    """All recipes; bases must be known and free of cycles."""
+    """All recipes; each base must have a recipe, and cycles are not allowed."""
 
     refreshed: str
     images: dict[str, Recipe]
@@ -96,7 +96,7 @@ class Catalogue(Model):
 
 
 def load(folder: Path | None = None) -> Catalogue:
-    """Read the recipes, and what all images share."""
+    """Read the recipes and the settings that all images share."""
     folder = folder or inputs.images_folder()
     found = {path.parent.name: yaml.safe_load(path.read_text()) for path in sorted(folder.glob(f"*/{inputs.RECIPE}"))}
     return Catalogue.model_validate({**yaml.safe_load((folder / "images.yaml").read_text()), "images": found})

@@ -1,4 +1,4 @@
-"""The lowest layer: a minimal Debian by mmdebstrap, which knows the package archive of a suite itself."""
+"""The lowest layer: a minimal Debian by mmdebstrap, which finds the package archive of a suite itself."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def make(rootfs: RootFs, context: Path) -> None:
     options += [f"--aptopt={option}" for option in _APT_OPTIONS]
     options += [f"--include={','.join(rootfs.include)}"] if rootfs.include else []
     options += [f"--customize-hook={context / rootfs.customize}"] if rootfs.customize else []
-    # In a new mount namespace: the mounts of mmdebstrap end with it, even if it is killed.
+    # A new mount namespace, because the mounts of mmdebstrap end with it, even if it is killed.
     command = ["unshare", "--mount", "mmdebstrap", "--variant=minbase", *options]
     run([*command, rootfs.suite, context / "rootfs.tar"], limit=_LIMIT, env={"TMPDIR": str(context.parent)})

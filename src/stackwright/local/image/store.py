@@ -167,7 +167,7 @@ def load_archive(cluster: LocalCluster, socket: Path, image: Image) -> None:
 def name_by_id(cluster: LocalCluster, socket: Path, images: Sequence[Image]) -> None:
     """Give each of these images its id as a further name, by which kubelet mounts it as a volume.
 
-    containerd's CRI adds this name to an image that it pulls or sees without its label, so to none of ours.
+    containerd's CRI adds this name only to images that it pulls or finds without its label, so not to imported ones.
     """
     there = names(cluster, socket)
     for reference in sorted(references_without_id(there) & {image.reference for image in images}):
@@ -176,7 +176,7 @@ def name_by_id(cluster: LocalCluster, socket: Path, images: Sequence[Image]) -> 
 
 
 def references(cluster: LocalCluster, socket: Path) -> list[str]:
-    """References of the images that have their id as a name, too; only these are complete."""
+    """References of the complete images, which have their id as a second name."""
     there = names(cluster, socket)
     return sorted({name for name in there if not name.startswith(ID)} - references_without_id(there))
 
@@ -187,7 +187,7 @@ def references_without_id(there: Mapping[str, str]) -> set[str]:
 
 
 def names(cluster: LocalCluster, socket: Path) -> dict[str, str]:
-    """Name of an image, which is a reference or an id → digest of its manifest."""
+    """Map from each name of an image, a reference or an id, to the digest of its manifest."""
     _, *lines = ctr(cluster, socket, "images", "list").splitlines()
     return {name: manifest for name, _, manifest, *_ in map(str.split, lines)}
 

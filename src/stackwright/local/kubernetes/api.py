@@ -52,6 +52,8 @@ class Api:
         status, said = self.request("GET", "/readyz", limit=3)
         if status == 200:
             return None
+        if status == 401:
+            return "it refuses the administrator's certificate (HTTP 401)"
         return f"/readyz says {status or said}"
 
     def get(self, path: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""One DNS query over UDP: the only reliable test that the cluster's DNS answers now, through its Service."""
+"""One DNS query over UDP: the only reliable test that the cluster's DNS responds now, through its Service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def question(name: str, identifier: int) -> bytes:
 
 
 def is_answer(packet: bytes, identifier: int) -> bool:
-    """Whether the packet answers our query, without error and with at least one record."""
+    """Whether the packet is a response to our query, without error and with at least one record."""
     if len(packet) < 12:
         return False
     number, flags, _, answers = struct.unpack(">HHHH", packet[:8])

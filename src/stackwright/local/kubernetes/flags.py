@@ -144,7 +144,7 @@ def _client(pki: Path, name: str, port: int) -> list[str]:
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
         *_loopback_tls(pki),
-        # There is only one instance; a leader election after a crash would take 15 s.
+        # Only one instance exists; a leader election after a crash would take 15 s.
         "--leader-elect=false",
         "--profiling=false",
     ]

@@ -26,7 +26,7 @@ CA_YEARS = 10
 LEAF_YEARS = 5
 RENEW_BEFORE = datetime.timedelta(days=90)
 VALID_BEFORE = datetime.timedelta(hours=1)  # clocks of virtual machines jump after a restart
-# A CA stays when the clock is set back, for all its certificates would have to change at once.
+# A CA remains valid when the clock is set back, because all its certificates would have to change with it.
 CA_VALID_BEFORE = datetime.timedelta(days=365 * CA_YEARS)
 
 
@@ -67,7 +67,7 @@ def ensure_authority(pki: Path, name: str) -> None:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    # The certificate last: its presence means that the pair is complete.
+    # The certificate is written last: its presence proves that the pair is complete.
     write_private(pki / f"{name}.key", _private_pem(key))
     write_private(pki / f"{name}.crt", certificate.public_bytes(serialization.Encoding.PEM))
 
@@ -119,7 +119,7 @@ def ensure_service_account_key(pki: Path) -> None:
 
 
 def ensure_encryption_config(pki: Path) -> None:
-    """Create the key that encrypts Secrets in etcd, once: without it, all Secrets are lost."""
+    """Create the key that encrypts Secrets in etcd, once: all Secrets would be lost with it."""
     path = pki / "encryption.yaml"
     if not path.exists():
         write_private(path, encryption_config(os.urandom(32)))

@@ -14,7 +14,7 @@ POD_GRACE = 8.0
 
 
 def end_pods(groups: tuple[str, ...] = (CGROUP, VM_CGROUP), grace: float = POD_GRACE) -> None:
-    """End pods and virtual machines by SIGTERM; databases need a moment to write.
+    """End pods and virtual machines by SIGTERM, because databases must write their data.
 
     Waits until all have ended, no further one ends within 2 s, or `grace` is over.
     """

@@ -1,4 +1,4 @@
-"""Power of a node: off, as if the cable were pulled, and on again.
+"""Power of a node: off, as if its cable were pulled, and on again.
 
 A node is on if its namespaces exist and have processes. A node that is off starts like a machine: with an empty /run, a
 new network and no previous process. Its disk, `<state>/nodes/<node>`, is kept.
@@ -19,7 +19,7 @@ def is_on(node: Node) -> bool:
 
 
 def cut(cluster: LocalCluster, node: Node) -> None:
-    """Kill every process of the node, including its virtual machines; nothing ends cleanly, nothing is removed."""
+    """Kill every process of the node, including its virtual machines, without a clean end; remove nothing."""
     programs = [name for name in services.names(cluster) if name.startswith(f"{node.name}-")]
     for name in programs:
         services.restart_no_more(cluster, name)
@@ -35,7 +35,7 @@ def kill(node: Node) -> None:
 
 
 def on(cluster: LocalCluster, node: Node, nodes: list[Node]) -> None:
-    """Start a node after `cut`. Its first start is `boot`, before it has programs."""
+    """Start a node after `cut`. The first start of a node is `boot`, before it has programs."""
     boot(cluster, node)
     connect(node, nodes)
     for name in services.names(cluster):

@@ -33,10 +33,10 @@ class Context:
     kubeconfig: Path | None = None
     """Kubeconfig of an existing cluster."""
     manifest: Path | None = None
-    """The cloud to make or change, in place of the example."""
+    """The cloud to create or change, in place of the example."""
     applicable: Callable[[Path], str] = Path.read_text
-    """What is applied of a manifest, and nothing else. Raises LocalError when somebody does not want what it would
-    delete."""
+    """Returns the text to apply of a manifest. Raises LocalError if the user does not confirm the deletions of the
+    change."""
     applied: bool = False
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
@@ -107,13 +107,13 @@ def remembered_nodes(cluster: LocalCluster) -> int:
 
 
 def nodes_of(cluster: LocalCluster) -> list[Node]:
-    """For readers: the requested nodes, or all existing ones if their number is unknown."""
+    """For readers of the cluster: the requested nodes, or all existing ones if their number is unknown."""
     count = _remembered(cluster)
     return cluster.nodes(count) if isinstance(count, int) else homes(cluster) or cluster.nodes(1)
 
 
 def _remembered(cluster: LocalCluster) -> int | str:
-    """The number, or why it is not known."""
+    """The number, or the reason why it is unknown."""
     try:
         count = json.loads(cluster.settings.read_bytes())["nodes"]
     except OSError as error:
@@ -128,5 +128,7 @@ def is_remembered(ctx: Context) -> bool:
 
 
 def remember(ctx: Context) -> None:
-    ctx.cluster.state.mkdir(parents=True, exist_ok=True)
-    write_whole(ctx.cluster.settings, json.dumps({"nodes": ctx.node_count}) + "\n")
+    cluster = ctx.cluster
+    cluster.state.mkdir(parents=True, exist_ok=True)
+    version = {"kubernetes": cluster.kubernetes} if cluster.kubernetes else {}
+    write_whole(cluster.settings, json.dumps({"nodes": ctx.node_count, **version}) + "\n")

@@ -1,4 +1,4 @@
-"""Check that this machine can run the cluster: all problems at once, with remedies, before anything is changed."""
+"""Check that this machine can run the cluster, before any change; all problems are reported together, with remedies."""
 
 from __future__ import annotations
 

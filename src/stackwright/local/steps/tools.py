@@ -1,4 +1,4 @@
-"""Build the cluster's programs from pinned Go modules: minutes the first time, then from the cache."""
+"""Build the cluster's programs from pinned Go modules: takes minutes the first time, then they are cached."""
 
 from __future__ import annotations
 

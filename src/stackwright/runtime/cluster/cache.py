@@ -1,11 +1,11 @@
 """Cache of watched objects by kind and key, so that `observe` needs no API calls.
 
-Objects are reduced before they are stored. In particular no value of a Secret is ever kept: decisions need only the
-names of its keys, and the cause of a failed Helm release. A write goes to the API server and its response is stored, so
-that a controller sees its own writes.
+Objects are reduced before they are stored. In particular no value of a Secret is stored: decisions need only the names
+of its keys, and the cause of a failed Helm release. Writes are sent to the API server and their responses are stored,
+so that a controller reads its own writes.
 
-Of two versions of an object the higher one is the newer. A list with a lower one than was known before the list began
-proves that etcd was restored from a snapshot: then the list is right.
+The higher of two versions of an object is the newer one. A list with a lower version than the one known before the list
+began proves that etcd was restored from a snapshot. Then the list is valid.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PARTIAL = (SECRET, CONFIGMAP)
 _KEPT_OF_PODS = ("nodeName",)
 # Deletions to remember, so that the delayed response of a write (by milliseconds) does not restore the object.
 REMEMBERED = 10_000
-_NEVER = (-1, 0)  # of the version and number of a deletion
+_NEVER = (-1, 0)  # version and number of a deletion that did not happen
 
 
 def slim(kind: Kind, obj: Object) -> Object:
@@ -57,7 +57,9 @@ def is_current(kind: Kind, known: Object, current: Object | None) -> bool:
 
 @dataclass(frozen=True)
 class Known:
-    """A kind at one time: its objects, those that watches had reported, and the number of deletions of any kind."""
+    """The state of a kind at one time: its objects, those that watches had reported, and the number of deletions of any
+    kind.
+    """
 
     kind: Kind
     objects: Mapping[Key, Object]
@@ -68,13 +70,13 @@ class Known:
 class Store:
     """The cached objects, and the version of each that a watch reported last.
 
-    They differ after our own writes and deletions, which must still wake other controllers when the watch reports them.
+    They differ after our own writes and deletions, whose watch events must still wake other controllers.
     """
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
         self._reported: dict[Kind, dict[Key, Object]] = {}
-        # By uid: version at which it was deleted, and the how-manieth deletion that was.
+        # (kind, key, uid) → version at which the object was deleted, and number of the deletion.
         self._gone: OrderedDict[tuple[Kind, Key, str], tuple[int, int]] = OrderedDict()
         self._deletions = 0
         self._written: OrderedDict[tuple[Kind, Key, int], str] = (
@@ -143,7 +145,8 @@ class Store:
         """Replaces a stored object by an older one of a list, and forgets a deletion that the list disproves.
 
         The list is valid if the newer version, or the deletion, was known before the list began; later changes are
-        newer than the list. The object still counts as a change when it is put. Returns the replaced object, if any.
+        newer than the list. The object is still treated as a change when it is put. Returns the replaced object, if
+        any.
         """
         kind, key = known.kind, key_of(obj)
         gone = (kind, key, _uid(obj))
@@ -169,7 +172,7 @@ class Store:
                 self._written.popitem(last=False)
 
     def writer(self, kind: Kind, obj: Object) -> str:
-        """Field manager of our status write that made this version, or empty; to call once, when a watch reports it."""
+        """Field manager of our status write that made this version, or empty; called once, when a watch reports it."""
         return self._written.pop((kind, key_of(obj), _version(obj)), "") if self._written else ""
 
     def drop(self, kind: Kind, obj: Object) -> None:
@@ -180,7 +183,9 @@ class Store:
             del self._reported[kind][key_of(obj)]
 
     def removed(self, kind: Kind, obj: Object) -> None:
-        """Remove an object that our own write ended; its deletion is still news when a watch or a list reports it."""
+        """Remove an object that our own write deleted or unlabelled. A later report of this is still treated as a
+        change.
+        """
         key, uid = key_of(obj), _uid(obj)
         space = self._objects.get(kind, {}).get(key[0], {})
         if key in space and _uid(space[key]) == uid:
@@ -202,7 +207,7 @@ def _uid(obj: Object) -> str:
 
 
 def _is_older(obj: Object, known: Object) -> bool:
-    """Than the cached version of that name; each version has only one object."""
+    """Whether an object is older than the known one of its name. Equal versions of two objects prove it, too."""
     version, other = _version(obj), _version(known)
     return version < other or (version == other and _uid(obj) != _uid(known))
 
@@ -263,7 +268,7 @@ class WriteThrough:
         await self._cluster.event(obj, reason, message, warning)
 
     def _keep(self, kind: Kind, answer: Any) -> Object:
-        # An object that is being deleted and has no finalizers is gone with this response.
+        # An object that is being deleted and has no finalizers is deleted with this response.
         meta = answer["metadata"]
         gone = meta.get("deletionTimestamp") and not meta.get("finalizers")
         if gone or not is_watched(kind, answer):

@@ -1,7 +1,7 @@
 """The cluster as an operator with limited namespaces uses it (`stackwright operator --namespaces`).
 
-Its rights end there. So a list of a kind in all namespaces is one of the managed ones, and whatever else is in another
-namespace raises UnmanagedNamespace instead of a request that the API server refuses.
+The operator has no rights in other namespaces. So a list of all namespaces reads only the managed ones, and access to
+another namespace raises UnmanagedNamespace instead of a request that the API server would refuse.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import UnmanagedNamespace
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Cluster, Reader, UnmanagedNamespace
+from stackwright.core.ports import Cluster, Reader
 
 SHOWN = 63  # characters of a namespace in an error
 
@@ -18,7 +19,7 @@ SHOWN = 63  # characters of a namespace in an error
 class ManagedReader:
     """core.ports.Reader within some namespaces.
 
-    own  the operator's namespace, whose objects it reads and writes by name, and which it does not list
+    own  the operator's namespace: its objects can be read and written, but lists of all namespaces do not contain it
     """
 
     def __init__(self, reader: Reader, namespaces: Iterable[str], own: str) -> None:

@@ -25,7 +25,7 @@ OnEvent = Callable[[bool, Kind, Object], None]
 
 
 class Source(Protocol):
-    ready: asyncio.Event  # set once the source has done what it does at its start
+    ready: asyncio.Event  # set when the source has started
 
     async def run(self, kinds: Iterable[Kind], on_event: OnEvent) -> None:
         """Report changes of these kinds until cancelled: (gone, kind, object)."""
@@ -33,7 +33,7 @@ class Source(Protocol):
 
 class KopfSource:
     """kubeconfig  None in a pod
-    namespaces  those to watch; none: all
+    namespaces  namespaces to watch; empty for all
     """
 
     def __init__(self, kubeconfig: str | None = None, namespaces: Iterable[str] = ()) -> None:

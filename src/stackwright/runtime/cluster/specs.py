@@ -7,9 +7,10 @@ from functools import reduce
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
-from stackwright.core.ports import Cluster, Conflict
+from stackwright.core.ports import Cluster
 
 TRIES = 10  # attempts, because the operator writes the status concurrently when it observes the new spec
 SPEC = "f:spec"  # the spec in managedFields
@@ -18,8 +19,8 @@ SPEC = "f:spec"  # the spec in managedFields
 async def replace_spec(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -> Object:
     """Replace the spec of an object in one write, so that it is either the old or the new spec at any time.
 
-    An apply removes only fields that no other field manager owns. So if there are other managers, the spec is patched
-    first; a refused patch changes nothing. Then `manager` becomes the only owner of the spec, so that its next apply
+    An apply removes only fields that no other field manager owns. So if the spec has other managers, it is patched
+    first; a refused patch changes no field. Then `manager` becomes the only owner of the spec, so that its next apply
     can remove fields that this one added.
 
     Raises Conflict if other writes interfere at every attempt, TerminalError if the API rejects the new spec.

@@ -1,10 +1,10 @@
-"""Relists, failures and silence of Kopf's watches, which Kopf does not report to handlers.
+"""Detects relists, failures and silence of Kopf's watches, which Kopf does not report to handlers.
 
-So the one function by which Kopf lists and then watches a kind is wrapped. After each list, also one that follows a
-410, it reports the existing objects, so that a deletion without an active watch is detected at once. The list is
-compared with the cache before its start: after a restoration of etcd the list is right. An error of a watch, which
-would end Kopf, restarts it. Each event of a watch is a sign of life: the API server sends a bookmark once a minute if
-nothing changes.
+This module wraps the function with which Kopf lists and then watches a kind. After each list, including one after a
+410, the wrapper reports the existing objects, so that a deletion without an active watch is detected at once. The list
+is compared with the state of the cache before its start, because after a restoration of etcd the list is valid. An
+error of a watch, which would end Kopf, restarts the watch. Each event proves that a watch works: the API server sends a
+bookmark once a minute if nothing changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key, Object
 
-SILENT = 600.0  # seconds without events after which a watch counts as dead
+SILENT = 600.0  # seconds without events after which a watch is treated as dead
 PAUSE = 5.0  # seconds from the failure of a watch to its restart
 OnListed = Callable[[Kind, set[Key], str], Awaitable[None]]
 Watched = tuple[Kind, str]  # with a namespace, empty for all
@@ -33,8 +33,8 @@ class Watches:
     """The watches of some kinds.
 
     on_listed   called after each list with the existing objects, and its namespace, empty for all
-    listing     called before each list; its result is passed on with each listed object
-    namespaces  each namespaced kind has one watch in each of them; none: one in all namespaces
+    listing     called before each list; its result is called with each listed object
+    namespaces  each namespaced kind has one watch per namespace; if empty, one for all namespaces
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Watches:
         }
 
     async def follow(self, resource: Any, namespace: str, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Pass on the events of one list and its watch; the end of the stream makes Kopf list again."""
+        """Yield the events of one list and its watch; the end of the stream makes Kopf list again."""
         kind = self._kinds.get((resource.group, resource.version, resource.plural))
         present: set[Key] = set()
         see = self._listing(kind) if kind is not None else None

@@ -12,15 +12,16 @@ from typing import NamedTuple, Protocol
 
 from stackwright.core.conditions import steady
 from stackwright.core.controller import Controller
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.calls import limit_deletions, removes, resolve_pending
 from stackwright.core.openstack.resources import ResourceKey
 from stackwright.core.plan import Action, Key, Object, Plan
-from stackwright.core.ports import Clock, Cluster, Reader, TerminalError, TransientError
+from stackwright.core.ports import Clock, Cluster, Reader
 from stackwright.runtime.cycle.pausing import unless_paused
 from stackwright.runtime.cycle.report import after_failure, report
 
-SOON = 2.0  # seconds from a deletion in an OpenStack to the next reconcile: it takes a moment, or never ends
+SOON = 2.0  # seconds from a deletion in an OpenStack to the next reconcile: deletions are short, or never end
 Failure = TransientError | TerminalError
 
 
@@ -31,7 +32,7 @@ class Executor(Protocol):
 
 class Reporter(Protocol):
     async def __call__(self, controller: Controller, plan: Plan, current: Object, failure: Failure | None) -> bool:
-        """Write the status of the plan, or after the failure of an action; returns whether it was written."""
+        """Write the status of the plan, also after a failed action; returns whether it was written."""
 
 
 class Result(NamedTuple):
@@ -107,7 +108,7 @@ class StatusReporter:
         try:
             return await report(controller, plan, current, self._cluster, self._clock.now())
         except TerminalError:
-            # If the object was deleted during the reconcile, there is no status to write.
+            # If the object was deleted during the reconcile, it has no status to write.
             if await self._cluster.get(controller.kind, key_of(current)) is None:
                 return False
             raise

@@ -15,6 +15,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
+from stackwright.core.errors import Conflict, StillMissing, TerminalError, TransientError, Unavailable
 from stackwright.core.objects import DIGEST, FINALIZER, MUST_BE_TEXT, is_deleting, is_text, key_of, owned, secret_data
 from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import outcome
@@ -44,7 +45,7 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, Ports, StillMissing, TerminalError, TransientError, Unavailable
+from stackwright.core.ports import Ports
 from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime.cycle import secrets
 
@@ -94,15 +95,15 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case _ if isinstance(action, SecretWrite):
             await secrets.write(action, ports, manager)
         case _:
-            await _foreign(action, ports, manager)
+            await _external(action, ports, manager)
 
 
-async def _foreign(action: Action, ports: Ports, manager: str) -> None:
+async def _external(action: Action, ports: Ports, manager: str) -> None:
     match action:
         case HelmUpgrade():
             await ports.helm.upgrade(action)
         case HelmRollback():
-            await ports.helm.rollback(action.release, action.revision)
+            await ports.helm.rollback(action.release, action.revision, action.manifest)
         case HelmUninstall():
             await ports.helm.uninstall(action.release)
         case SqlAccount() | BrokerAccount() | CatalogEntry():
@@ -122,7 +123,7 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
 
 
 async def _finalizer(action: Finalizer, ports: Ports) -> None:
-    """Set or remove the finalizer, with the resource version as precondition, so that no foreign finalizer is lost."""
+    """Set or remove the finalizer, with the resource version as precondition, so that no other finalizer is lost."""
     current = await ports.cluster.get(action.kind, key_of(action.obj))
     if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
         if action.present:  # later actions would create resources that this object can no longer clean up
@@ -160,13 +161,13 @@ async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
 
 async def _forget(action: ForgetAgents, ports: Ports, manager: str) -> None:
     held = outcome(await _uses(action, ports))
-    now = str(math.floor(ports.clock.now()))  # a result is valid for a time
+    now = str(math.floor(ports.clock.now()))  # a result is valid for a limited time
     before = await ports.cluster.get(CONFIGMAP, action.look.key)
     await _note(replace(action.look, digest=now), inventory.repeated(held, before, now), ports, manager)
 
 
 async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:
-    """Agent → what it is kept for; nothing if it was forgotten."""
+    """Agent → its uses, or the error; empty for a deleted agent."""
     uses: dict[str, list[str]] = {}
     if not action.agents:
         return uses
@@ -176,7 +177,7 @@ async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:
         uses = {name: found[name] for name in action.agents if found[name]}
         unused = tuple(name for name in action.agents if not found[name])
         failed = await ports.agents.forget(replace(action, agents=unused), admin) if unused else {}
-    except Unavailable:  # nothing can be written either
+    except Unavailable:  # the result cannot be written either
         raise
     except (TransientError, TerminalError) as error:
         failed = {name: str(error) for name in action.agents if name not in uses}

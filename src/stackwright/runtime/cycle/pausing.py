@@ -1,9 +1,9 @@
 """`stackwright pause`: paused objects are observed and reported as before, but not changed.
 
 An object is paused by its own annotation or by that of an owner: a paused cloud pauses its services, their accounts and
-releases. Failover and health continue, because their controllers are not `pausable`; so does the deletion of an object.
-Agents of nodes that left the cloud are not forgotten, but no change waits for that, because Ready does not either.
-(The pause of the kinds of Cluster API follows its contract: `core/pausing.py`.)
+releases. Failover and health continue, because their controllers are not `pausable`. Deletions of objects continue,
+too. The deletion of agents of nodes that left the cloud is paused, but not reported as a waiting change. (The pause of
+the kinds of Cluster API follows its contract: `core/pausing.py`.)
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from dataclasses import replace
 from stackwright.cloud.registry import BY_KIND
 from stackwright.core.conditions import done
 from stackwright.core.controller import Controller
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import annotation, is_deleting
 from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
 from stackwright.core.plan import ForgetAgents, Object, Plan
-from stackwright.core.ports import Reader, TransientError
+from stackwright.core.ports import Reader
 from stackwright.runtime.cycle.report import after_failure
 
 EVERY = 60.0  # requeue in seconds: not every container of a split operator observes the resume of a cloud
@@ -68,7 +69,7 @@ async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj:
 
 
 def held(controller: Controller, plan: Plan, obj: Object, cause: str) -> Plan:
-    """The plan without its actions. Ready reports that changes wait, if any; Paused reports the cause."""
+    """The plan without its actions. Ready reports the number of waiting changes, if any; Paused reports the cause."""
     told = replace(plan, actions=())
     if number := sum(not isinstance(action, ForgetAgents) for action in plan.actions):
         waits = f"{number} change{'s wait' if number > 1 else ' waits'}"

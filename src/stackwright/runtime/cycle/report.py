@@ -15,9 +15,10 @@ import structlog
 from stackwright.api.meta import Kind
 from stackwright.core.conditions import DONE, READY, Condition, find, merged, stamp, steady, with_progress
 from stackwright.core.controller import Controller
+from stackwright.core.errors import Conflict, TerminalError, TransientError, UndeclaredStatus
 from stackwright.core.objects import generation, is_deleting
 from stackwright.core.plan import Object, Plan
-from stackwright.core.ports import Cluster, Conflict, TerminalError, TransientError, UndeclaredStatus
+from stackwright.core.ports import Cluster
 
 FORMER = "Progressing"  # of versions before Reconciling and Stalled
 log = structlog.get_logger()
@@ -43,7 +44,7 @@ def failed(error: TransientError | TerminalError | Conflict) -> Condition:
 
 
 def _unless_new(condition: Condition, status: Object) -> Condition:
-    """A stage that would have been done by the failed action is not done; one that was only seen is as it was seen."""
+    """A stage after a failed action: waiting if the plan would have completed it, otherwise unchanged."""
     if condition.reason != DONE:
         return condition
     before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
@@ -103,7 +104,7 @@ async def report(
         status = {"conditions": [each for each in conditions if each]}
         await cluster.apply_status(controller.kind, {**body, "status": status}, controller.fault_manager)
 
-    # Both managers wrote `former`, so each may own a part of it, and the API refuses the part that one of them leaves.
+    # Both managers wrote `former`, so each may own a part of it. The API would refuse one part without the other.
     if former and manager:
         wanted["conditions"].append(former)
     elif former:
@@ -112,15 +113,15 @@ async def report(
     if former and not manager:
         await keep_as_fault()
     if lacking and not _ready_of(wanted):
-        await cluster.event(current, "OtherCRDs", _told(lacking), True)
+        await cluster.event(current, "OtherCRDs", _outdated_crds(lacking), True)
     await _tell(plan, before, current, cluster)
     return True
 
 
 async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> list[str]:
-    """Write a status. Fields that the CRD lacks are left out and named in Ready: the others are needed all the same.
+    """Write a status without the fields that the CRD lacks, which Ready names.
 
-    Returns these fields: a status without Ready cannot name them.
+    Returns these fields, because a status without Ready cannot name them.
     """
     lacking: list[str] = []
     while True:
@@ -148,7 +149,7 @@ def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
         if isinstance(place, dict):
             place.pop(name, None)
     if (ready := _ready_of(fewer)) is not None:
-        ready["message"] = "; ".join(text for text in (ready.get("message"), _told(paths)) if text)
+        ready["message"] = "; ".join(text for text in (ready.get("message"), _outdated_crds(paths)) if text)
     return fewer
 
 
@@ -156,7 +157,7 @@ def _ready_of(status: dict[str, Any]) -> dict[str, Any] | None:
     return next((each for each in status.get("conditions") or () if each["type"] == READY), None)
 
 
-def _told(paths: list[str]) -> str:
+def _outdated_crds(paths: list[str]) -> str:
     names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
     lack = f"The installed CRDs have another version than the operator and lack the fields {names}"
     return f"{lack}: apply what `stackwright crds` prints"

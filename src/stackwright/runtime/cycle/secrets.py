@@ -12,6 +12,7 @@ from stackwright.api.fields.lines import LINE
 from stackwright.api.kinds import SECRET
 from stackwright.cloud.registry import kind_of
 from stackwright.core.digest import digest
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import (
     AUTHORITY,
     DIGEST,
@@ -30,7 +31,7 @@ from stackwright.core.objects import (
     version_of,
 )
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, Ports, TerminalError, TransientError
+from stackwright.core.ports import Ports
 from stackwright.core.secrets import cephkeys, fernet, renewal, revisions
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
@@ -71,7 +72,7 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
 async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
     """Raises TerminalError if the Secret has another owner.
 
-    Users choose names of Secrets, and could otherwise read, change and delete the content of foreign ones.
+    Users choose names of Secrets, and could otherwise read, change and delete the content of Secrets of other owners.
     """
     found = await ports.cluster.get(SECRET, key)
     if found and (others := owners(found) - owners(_secret(key, owner, {}, {}))):
@@ -95,7 +96,7 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
 
 
 def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
-    """A template with its fields. What is not quoted there is one line, whoever chose it."""
+    """A template with its fields. Raises TerminalError if a field that is not quoted has several lines."""
     for name, quoted in names(text):
         if not quoted and not LINE.matches(fields[name]):
             raise TerminalError(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
@@ -103,7 +104,7 @@ def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
-    """The user's value for a generated field; empty if there is none."""
+    """The user's value for a generated field; empty if none is given."""
     if name not in action.given:
         return ""
     secret, key = action.given[name]
@@ -169,7 +170,7 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
 
 
 async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
-    """Write texts from the spec; raises Conflict if they changed since the plan, which must check them first."""
+    """Write texts from the spec; raises Conflict if they changed since the plan, which checked the former ones."""
     meta = action.owner["metadata"]
     obj = await ports.cluster.get(action.kind, (meta["namespace"], meta["name"])) or {"metadata": {}}
     data = {}
@@ -188,8 +189,8 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
-    """Issue a certificate, or note the version of the CA that issued it, if nothing else is to be done. The CA has no
-    owner, because clients trust it longer than any service object exists.
+    """Issue a certificate, or only record the version of its CA if the certificate is current. The CA has no owner,
+    because clients trust it longer than any service object exists.
     """
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
@@ -197,7 +198,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     authority, found = await ports.cluster.get(SECRET, action.authority), await ports.cluster.get(SECRET, action.key)
     made, expires = secret_data(found), annotation(found, EXPIRES)
     if authority is None or not _is_current(action, found, secret_data(authority), now):
-        authority = await _issuer(action, ports, manager)  # a note alone replaces no CA
+        authority = await _issuer(action, ports, manager)  # a current certificate needs no new CA
         try:
             made, end = x509.issue(
                 secret_data(authority), action.names, action.addresses, now, action.subject, action.server_only
@@ -210,7 +211,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
 
 
 def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[str, str], now: float) -> bool:
-    """Whether a certificate is as it should be, of this CA, and not to be renewed yet."""
+    """Whether a certificate is as desired, of this CA, and not due for renewal."""
     data, expires = secret_data(found), annotation(found, EXPIRES)
     return (
         {"tls.crt", "tls.key", "ca.crt"} <= data.keys()
@@ -222,8 +223,8 @@ def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[st
 
 
 async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Object:
-    """The CA, created if absent or old. Concurrent creations conflict, and the first one is used: certificates of the
-    others would not be trusted. Raises Conflict if it changes again and again.
+    """The CA, created if absent or old. Concurrent creations conflict, and the first CA is used: clients would not
+    trust certificates of the others. Raises Conflict after a second conflict.
     """
     from stackwright.runtime import x509  # the provisioner of volumes runs without its library
 

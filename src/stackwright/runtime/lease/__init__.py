@@ -1,1 +1,1 @@
-"""One operator at a time: the Lease, its election, and the fence that stops writes without it."""
+"""The Lease of the one active operator, its election, and the fence that stops writes without it."""

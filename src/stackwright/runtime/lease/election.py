@@ -1,9 +1,9 @@
 """Takes, renews and releases the Lease of the operator, by the rules of client-go's leader election.
 
 The holder may write for RENEW seconds after it sent the last successful renewal, and its process ends GRACE later
-(`fence.py`). Others take the Lease when they have seen no renewal for DURATION, which is longer than both together, and
-begins later: a renewal can only be seen after it was sent. Each write names the version that it replaces, so of several
-processes one succeeds.
+(`fence.py`). Another process takes the Lease when it has observed no renewal for DURATION. This is longer than RENEW
+and GRACE together, and begins later, because a renewal is observed after it was sent. Each write names the version that
+it replaces, so only one of several processes succeeds.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from typing import NoReturn
 import structlog
 
 from stackwright.api.kinds import LEASE
+from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
-from stackwright.core.ports import Clock, Cluster, Conflict, TerminalError, TransientError
+from stackwright.core.ports import Clock, Cluster
 from stackwright.runtime.lease import record
 from stackwright.runtime.lease.fence import LeaseLost, WriteFence, uptime
 
 RENEW = 10.0  # seconds from a renewal in which the holder may write
-RETRY = 2.0  # seconds from a renewal to the next one, and between two looks of those that wait
+RETRY = 2.0  # seconds from a renewal to the next one, and between two reads of a process that waits
 AGAIN = 0.5  # seconds after a failed renewal or a conflict
-ATTEMPT = 2.4  # timeout in seconds of one request; a renewal and the three that follow a foreign change fit into RENEW
+ATTEMPT = 2.4  # timeout in seconds of one request; RENEW fits a renewal and the three after another client's change
 REFUSED = 15.0  # seconds for which an API server that starts may refuse what it allows later
 LAST = 1.0  # seconds that a release needs
 MANAGER = "stackwright-operator"
@@ -34,7 +35,7 @@ log = structlog.get_logger()
 
 class Election:
     """identity  of this process, or of the pod whose processes share the Lease
-    now       seconds of a clock of this machine that no one sets
+    now       seconds of a clock of this machine that cannot be set
     """
 
     def __init__(
@@ -83,10 +84,11 @@ class Election:
             await self._renew()
 
     async def end(self, busy: Callable[[], bool], last: Callable[[], bool] = lambda: True) -> None:
-        """Write nothing any more, and let another process take the Lease at once. All tasks that write have ended.
+        """Stop writing, and release the Lease so that another process takes it at once. All tasks that write have
+        ended.
 
         busy  whether a thread, which cannot be interrupted, may still write
-        last  whether no other process may write as the same holder; asked after this one stopped writing
+        last  whether no other process may write as the same holder; called after this one stopped writing
         """
         self._fence.close("the operator ends")
         while busy() and self._fence.left() > LAST:

@@ -1,4 +1,4 @@
-"""The fence: whether this process may write now; and the thread that ends a process that may not.
+"""The fence, which permits or stops writes of this process; and a thread that ends a process without permission.
 
 All times are of one clock of this machine (`uptime`), which continues while the process or the machine is suspended.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 
 GRACE = 2.0  # seconds for the process to end by itself after its last write was permitted
-TICK = 0.5  # seconds between two looks of the guard
+TICK = 0.5  # seconds between two checks of the guard
 SAY = 0.5  # seconds for the last line of the log: its reader may hang
 FAILED = 1  # exit code
 LATE = "the Lease was not renewed in time: the API did not respond, or this process hung or was stopped"
@@ -25,23 +25,23 @@ log = structlog.get_logger()
 
 
 class LeaseLost(BaseException):
-    """A process without the Lease must not write. No `except Exception` continues after this one."""
+    """A process without the Lease must not write. This is a BaseException, so that no `except Exception` catches it."""
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether LeaseLost is the error, or among those of a group."""
+    """Whether an error is LeaseLost, or a group that contains it."""
     return isinstance(error, LeaseLost) or (
         isinstance(error, BaseExceptionGroup) and error.subgroup(LeaseLost) is not None
     )
 
 
 def uptime() -> float:
-    """Seconds of a clock that no one sets, and that counts while the machine sleeps where the system has one."""
+    """Seconds of a clock that cannot be set, and that continues while the machine sleeps, if possible."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 class WriteFence:
-    """Writes are permitted until a time, which each renewal of the Lease postpones. It opens only once."""
+    """Permits writes until a time, which each renewal of the Lease postpones. A closed fence does not open again."""
 
     def __init__(self, now: Callable[[], float] = uptime) -> None:
         self._now = now
@@ -67,7 +67,7 @@ class WriteFence:
         return 0.0 if self._until is None else self._until - self._now()
 
     def close(self, why: str) -> None:
-        """Permit no more writes; those in progress have until the former time."""
+        """Permit no more writes; those in progress keep their deadline."""
         self.why = self.why or why
 
     def lost(self, why: str) -> None:
@@ -87,7 +87,7 @@ class WriteFence:
         return self._until is not None
 
     def overdue(self) -> bool:
-        """Whether the process should have ended: after GRACE without permission."""
+        """Whether the process should have ended, because GRACE has passed since its permission ended."""
         until = self._until  # read once: this is called in another thread
         return until is not None and self._now() >= until + GRACE
 
@@ -113,7 +113,7 @@ def children() -> Iterator[int]:
 
 @contextmanager
 def guarded(fence: WriteFence, act: Callable[[str], None] = end, tick: float = TICK) -> Iterator[None]:
-    """End the process when it is overdue, although the event loop hangs, or the process was stopped for a time."""
+    """End the process when it is overdue, even if the event loop hangs or the process was suspended."""
     done = threading.Event()
 
     def watch() -> None:

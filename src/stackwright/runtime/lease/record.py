@@ -1,7 +1,7 @@
-"""The record in a Lease, and when its holder counts as gone. Pure.
+"""The record in a Lease, and its expiry. Pure.
 
-As in client-go, no clocks of machines are compared: a record has expired when this process has seen no change of it for
-as long as it says, by its own clock.
+As in client-go, clocks of different machines are not compared: a record has expired when this process, by its own
+clock, has observed no change for the duration in the record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UNSEEN: Any = object()
 
 
 def spec_of(lease: Object | None) -> Any:
-    """The record; {} of a Lease that nobody held, None without a Lease."""
+    """The record; {} for a Lease that had no holder yet, None without a Lease."""
     return None if lease is None else lease.get("spec") or {}
 
 
@@ -30,7 +30,7 @@ def duration_of(spec: Any) -> float:
 
 
 class Observation:
-    """What this process has seen of the Lease, and when it changed last, in seconds of its own clock."""
+    """The Lease as this process observed it, and its expiry in seconds of the process's own clock."""
 
     def __init__(self) -> None:
         self._seen: Any = _UNSEEN
@@ -38,7 +38,7 @@ class Observation:
         self.holder = ""
 
     def see(self, lease: Object | None, now: float) -> None:
-        """Note a response that arrived by `now`."""
+        """Record a response that arrived by `now`."""
         spec, first = spec_of(lease), self._seen is _UNSEEN
         if not first and spec == self._seen:
             return
@@ -48,11 +48,13 @@ class Observation:
         elif spec is not None and (first or "leaseTransitions" in spec):  # as installed, or released by its holder
             self._until = now
         else:
-            # It was deleted or emptied. A holder, which this process may never have seen, may not know that yet.
+            # It was deleted or emptied. A holder, perhaps one that was never observed, may not have noticed that yet.
             self._until = now + DURATION
 
     def forget(self) -> None:
-        """A creation of the missing Lease failed: it may have been created and deleted again since the last look."""
+        """Discard the observation after a failed creation: the Lease may have been created and deleted since the last
+        read.
+        """
         self._seen = _UNSEEN
 
     def is_free(self, now: float) -> bool:
@@ -78,6 +80,6 @@ def record(holder: str, before: Object | None, wall: str) -> Object:
 
 
 def released(before: Object, wall: str) -> Object:
-    """The record without a holder, which everyone may take at once."""
+    """The record without a holder, which any process may take at once."""
     old = spec_of(before)
     return {**old, "holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": wall}

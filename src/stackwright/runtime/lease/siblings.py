@@ -1,7 +1,7 @@
-"""Whether this process is the last one that may write as the holder of the Lease, which the containers of a pod share.
+"""Finds the last process that may write as the holder of the Lease, which the containers of a pod share.
 
-Each of them locks one file of a folder that they share, for as long as it may write. The kernel unlocks it when a
-process ends, in whatever way.
+Each process locks one file of a shared folder while it may write. The kernel releases the lock when the process ends,
+even by a crash.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import fcntl
 import os
 from pathlib import Path
 
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 
 AGAIN = 0.1  # seconds between two attempts while the last of the earlier processes releases the Lease
 
 
 class Siblings:
-    """path   the file; None: nothing is known of other processes
-    alone  without a file: whether there are no others
+    """path   the file to lock; None: other processes are unknown
+    alone  without a file: whether this process is the only one
     """
 
     def __init__(self, path: Path | None, *, alone: bool) -> None:
@@ -37,7 +37,7 @@ class Siblings:
             raise TerminalError(f"--lease-lock {self._path}: {error.strerror}") from error
 
     def last(self) -> bool:
-        """Whether no other one may write, nor will before this process has ended. This one must write no more."""
+        """Whether no other process may write until this one has ended. The caller must not write any more."""
         if self._file is None:
             return self._path is None and self._alone
         try:
@@ -55,7 +55,7 @@ class Siblings:
         return True
 
     def close(self) -> None:
-        """As the end of the process."""
+        """Release the lock, as the end of the process does."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

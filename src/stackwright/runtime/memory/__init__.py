@@ -2,7 +2,7 @@
 
 `cluster` behaves like the Kubernetes API as far as controllers can observe: server-side apply with real managedFields
 (`shape`, `ownership`, `apply`), defaults and validation of our CRDs, generations, finalizers and garbage collection.
-Functional tests run the same operations against a real API server and compare. `foreign` has Helm, SQL, RabbitMQ,
+Functional tests run the same operations against a real API server and compare. `foreign` contains Helm, SQL, RabbitMQ,
 Keystone, clock and entropy.
 """
 

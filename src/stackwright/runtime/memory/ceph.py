@@ -1,4 +1,4 @@
-"""The Ceph side of the exchange with Ceph, in memory: the keys it provides for requests."""
+"""Ceph in memory: the keys that it provides for requests."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from stackwright.api.kinds import EVENT, NAMESPACE
 from stackwright.api.meta import Kind
+from stackwright.core.errors import Conflict, NotServed
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Clock, Conflict, NotServed, Reader
+from stackwright.core.ports import Clock, Reader
 from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import apply as ssa
 from stackwright.runtime.memory.json import copy, merge_patch
@@ -35,8 +36,7 @@ from stackwright.runtime.memory.written import (
 Ref = tuple[Kind, Key]
 Objects = list[Object]  # in the class, `list` is a method of the port
 Listener = Callable[[str, Kind, Object], None]
-PATCHER = "stackwright"
-SYSTEM = "kube-system"
+PATCHER, SYSTEM = "stackwright", "kube-system"
 
 
 class Write(NamedTuple):
@@ -220,7 +220,7 @@ class MemoryCluster:
         return live
 
     def _store(self, kind: Kind, live: Object | None, new: Object, owners: ssa.Owners) -> Object:
-        """Store the new object; an equal one changes nothing, not even the resourceVersion."""
+        """Store the new object; an equal one does not even change the resourceVersion."""
         key = key_of(kind, new)
         before = live or {}
         new["metadata"] = {**new["metadata"], **server_fields(live)}

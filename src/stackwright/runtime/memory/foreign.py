@@ -1,8 +1,8 @@
 """Helm, SQL, RabbitMQ, Keystone, clock and entropy in memory: they record calls and can be configured to fail.
 
 `fail` maps a target (a chart, a host, a service) to the exception to raise, until the entry is removed. `refuse` of
-MemoryHelm maps a chart to an error of Kubernetes, for which Helm writes a failed record. MemoryHelm writes to the
-cluster what Helm writes: the record Secret and the workloads.
+MemoryHelm maps a chart to an error of Kubernetes, for which Helm writes a failed record. MemoryHelm writes the same
+objects to the cluster as Helm: the record Secret and the workloads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from typing import Any
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
+from stackwright.core.errors import TerminalError
+from stackwright.core.helm.records import (
+    BUNDLE_LABEL,
+    DIGEST_LABEL,
+    HISTORY,
+    bundle_label,
+    manifest_digest,
+    record_name,
+)
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import (
     BrokerAccount,
@@ -29,12 +37,11 @@ from stackwright.core.plan import (
     Object,
     SqlAccount,
 )
-from stackwright.core.ports import Clock, TerminalError
+from stackwright.core.ports import Clock
 from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
 RELEASE_LABEL = "app.kubernetes.io/instance"
-HISTORY = 10  # maximum number of records per release
 _KINDS: Mapping[str, Kind] = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 
@@ -55,7 +62,7 @@ class SeededEntropy:
     """Generates the same passwords in each run; never for a real cloud."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - predictable is the point
+        self._random = random.Random(seed)  # noqa: S311 - predictable by design
 
     def password(self) -> str:
         return "".join(self._random.choices(string.ascii_letters + string.digits, k=32))
@@ -140,7 +147,7 @@ class MemoryIdentity:
 
 
 class MemoryContents:
-    """`things` maps a back end to the names in it, and an agent to what uses it."""
+    """`things` maps a back end to the names in it, and an agent to its uses."""
 
     def __init__(self) -> None:
         self.things: dict[str, list[str]] = {}
@@ -191,11 +198,13 @@ class MemoryHelm:
             raise TerminalError(f"helm upgrade: {said}")
         await self._install(action.release, (action.chart, action.values, action.digest, bundle))
 
-    async def rollback(self, release: Key, revision: int) -> None:
+    async def rollback(self, release: Key, revision: int, manifest: str) -> None:
         self.calls.append(("rollback", release))
-        kept = [int(secret["metadata"]["labels"]["version"]) for secret in await self._known(release)]
+        kept = {int(secret["metadata"]["labels"]["version"]): secret for secret in await self._known(release)}
         if revision not in kept or (release, revision) not in self._charts:
             raise TerminalError("helm rollback: release: not found")
+        if manifest_digest(kept[revision]) != manifest:
+            raise TerminalError(f"helm rollback: revision {revision} is not what Helm installed")
         chart, _, digest, bundle = content = self._charts[release, revision]
         if said := self.refuse.get(chart):
             await self._supersede(release)
@@ -218,8 +227,9 @@ class MemoryHelm:
             "owner": "helm", "name": release[1], "status": state, "version": str(revision),
             "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest, BUNDLE_LABEL: bundle, **MANAGED,
         }  # fmt: skip
-        name = f"sh.helm.release.v1.{release[1]}.v{revision}"
-        content = json.dumps({"name": release[1], "info": {"description": description}, "manifest": "…"}).encode()
+        name = record_name(release[1], revision)
+        fields = {"name": release[1], "info": {"description": description}, "manifest": f"# of {digest}"}
+        content = json.dumps(fields).encode()
         payload = base64.b64encode(base64.b64encode(gzip.compress(content, mtime=0))).decode()
         meta = {"name": name, "namespace": release[0], "labels": labels}
         secret = {"metadata": meta, "type": "helm.sh/release.v1", "data": {"release": payload}}

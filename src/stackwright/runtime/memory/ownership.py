@@ -69,7 +69,7 @@ def with_parents(shape: Shape, paths: Iterable[Path]) -> Paths:
 def changed(shape: Shape, before: Any, after: Any, at: Path = ()) -> Iterator[Path]:
     """Paths at which two values differ: leaves, atomic maps, and the topmost path of parts that only one value has.
 
-    A container that exists in both values is not such a path, and a map that becomes null counts as existing.
+    A container that exists in both values is not such a path, and a map that becomes null is treated as existing.
     """
     if before == after:
         return

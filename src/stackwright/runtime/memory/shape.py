@@ -1,4 +1,4 @@
-"""How the fields of an object merge under server-side apply: which lists are maps or sets, which fields are declared.
+"""Merge rules of fields under server-side apply: the lists that are maps or sets, and the declared fields.
 
 For our kinds the rules come from the schemas of the CRDs, as in the API server. For built-in kinds a short table by
 field name covers the fields that the operator writes; other fields are structs with atomic lists.
@@ -51,7 +51,7 @@ class Shape:
     keys: tuple[str, ...] | None = None
     schema: Mapping[str, Any] | None = None
 
-    @functools.cache  # noqa: B019 - shapes live as long as the schemas, which is the whole process
+    @functools.cache  # noqa: B019 - shapes and schemas are kept until the end of the process
     def field(self, name: str) -> Shape:
         if self.builtin:
             return _builtin(name)

@@ -1,4 +1,4 @@
-"""What the API server checks in a written object, and what it adds and drops."""
+"""The checks of the API server for a written object, and the fields that it adds and drops."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.cloud.registry import BY_KIND
+from stackwright.core.errors import Conflict, TerminalError, UndeclaredStatus
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, TerminalError, UndeclaredStatus
 from stackwright.runtime.memory.shape import (
     missing_values,
     schema_of,

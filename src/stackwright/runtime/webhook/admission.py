@@ -1,10 +1,10 @@
 """The admission server: API servers query it for errors of an object before they store it.
 
-They show no certificate, so any client that reaches the port can send requests. Connections are bounded
-(`runtime/listener.py`), a request is bounded before it is parsed, and a large one is read only while memory for it is
+API servers present no certificate, so any client that reaches the port can send requests. Connections are bounded
+(`runtime/listener.py`), a request is bounded before it is parsed, and a large one is read only when memory for it is
 free. Requests are processed one after the other in a separate thread: no client can exhaust the loop or the memory of
 the operator. Memory and responses are shared fairly by client address, and the smallest request of an address comes
-first. Nothing of a request is kept.
+first. No data of a request is stored.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from stackwright.runtime.listener import Server
 from stackwright.slots import FairSlots
 
 PATH = "/validate"
-LARGEST = 4 << 20  # bytes: an object as it was and as it is to be, each as large as etcd takes
-VALUES = 200_000  # of JSON in both, with what API servers add
-SMALL = 64 << 10  # bytes of a request that needs no reservation: with this many connections they use 40 MiB
-HELD = 64 << 20  # bytes of all larger ones that arrive or wait; an address has half of them
-HEADERS = 32  # of one question
-TURN, ARRIVAL = 8.0, 4.0  # seconds from the beginning, and to read a body; API servers wait ten
-LINGER = 1.0  # seconds for a client that sends more than is read
+LARGEST = 4 << 20  # bytes: the old and the new object, each of the maximum size in etcd
+VALUES = 200_000  # JSON values in both, with the fields that API servers add
+SMALL = 64 << 10  # bytes of a request that needs no reservation: those of all connections use 40 MiB
+HELD = 64 << 20  # bytes of all larger requests that are read or queued; an address may use half of them
+HEADERS = 32  # of one request
+TURN, ARRIVAL = 8.0, 4.0  # timeouts in seconds of the waits for slots, and of reading a body; API servers wait ten
+LINGER = 1.0  # seconds in which surplus data of a client is discarded
 
 
 class Check(Protocol):
@@ -41,11 +41,11 @@ class Check(Protocol):
 
 
 class Admission:
-    """context  what serves it, with its certificate"""
+    """context  TLS context with the certificate of the server"""
 
     def __init__(self, check: Check, context: ssl.SSLContext | None) -> None:
         self._check, self._context = check, context
-        # API servers compress nothing, and a few KiB may be very much when they are inflated.
+        # API servers do not compress requests, and a few KiB may contain very much compressed data.
         self._server = Server(
             self._answer, access_log=None, auto_decompress=False, max_headers=HEADERS, lingering_time=LINGER
         )
@@ -53,7 +53,7 @@ class Admission:
         self._thread = ThreadPoolExecutor(1, "admission")
 
     async def serve(self, port: int) -> None:
-        """Until cancelled."""
+        """Serve until cancelled."""
         try:
             await self._server.listen(port, self._context)
         finally:
@@ -104,7 +104,7 @@ class Admission:
     def _verdict(self, obj: Object, old: Object | None, dry_run: bool) -> dict[str, Any]:
         try:
             errors = self._check(obj, old, dry_run)
-        except Exception as error:  # its text is only for us
+        except Exception as error:  # clients must not see its text
             faults.note("admission", error, kind=str(obj.get("kind"))[:64])
             return _refused(500, faults.words(error))
         return _refused(422, "\n".join(errors)) if errors else {"allowed": True}
@@ -127,7 +127,7 @@ async def _read(request: web.BaseRequest) -> bytearray:
                     raise web.HTTPRequestEntityTooLarge(LARGEST)
     except TimeoutError:
         raise web.HTTPRequestTimeout from None
-    except (web.RequestPayloadError, ConnectionError):  # it broke off
+    except (web.RequestPayloadError, ConnectionError):  # the client closed the connection
         raise web.HTTPBadRequest from None
     return body
 

@@ -1,8 +1,8 @@
 """The certificate of the admission server: issued by the operator, stored in a Secret, renewed while in use.
 
 The API server trusts it through the CA bundle in the webhook configuration. So no key is in chart values or Helm
-release records, and no other program is needed to issue certificates. If others issue it, it is read from a folder
-(`mounted.py`) and followed there; others may write the CA bundle, too.
+release records, and no other program is needed to issue certificates. If another program issues it, it is read from a
+folder (`mounted.py`), and again after each change. Another program may write the CA bundle, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONFIGURATION = Kind(
 NAME = "stackwright"
 SECRET_NAME = "stackwright-webhook-tls"  # noqa: S105 - a name
 EVERY = 600.0  # seconds between two checks
-FOLLOW = 3.0  # seconds between two reads by those that wait for the Lease; two of them fit into SETTLE
+FOLLOW = 3.0  # seconds between two reads by an operator without the Lease; two of them fit into SETTLE
 SETTLE = 10.0  # seconds until API servers have observed a new CA bundle
 log = structlog.get_logger()
 
@@ -38,7 +38,7 @@ class Certificate:
     """`context` serves the certificate after the first `ensure`; `certificate` and `key` are its files in `folder`.
 
     mounted  folder with the certificate of another issuer; without it, the operator issues it
-    trusts   whether the operator writes the CA into the webhook configuration, where it changes nothing otherwise
+    trusts   whether the operator writes the CA into the webhook configuration
     """
 
     def __init__(
@@ -65,8 +65,9 @@ class Certificate:
     async def keep(self) -> None:
         """Check and renew the certificate periodically, until cancelled.
 
-        Before the first `ensure` it only follows another operator: it serves what that keeps, without a write. API
-        servers trust a new certificate beside the former one for SETTLE; it is served when two reads find it trusted.
+        Before the first `ensure` it writes nothing, and serves the certificate that another operator maintains. API
+        servers trust a new certificate beside the former one for SETTLE seconds; it is served when two reads find it
+        trusted.
         """
         while not self._owned:
             try:
@@ -85,7 +86,7 @@ class Certificate:
         """Serve a valid certificate. API servers trust a new one before it is served, and the old one until then."""
         self._owned = True
         data = await self._kept() if self._mounted is None else self._given(self._mounted)
-        if data is None:  # of another issuer, and unusable; the former one is served, if there is one
+        if data is None:  # of another issuer, and unusable; a former one is still served
             return
         if data["tls.crt"] != self._served:
             await self._trust(data, beside=True)
@@ -95,7 +96,7 @@ class Certificate:
         await self._trust(data, beside=False)
 
     async def _until_due(self) -> None:
-        """EVERY seconds, or until the mounted certificate is another one that can be served."""
+        """Wait EVERY seconds, or until another certificate is mounted that can be served."""
         for _ in range(int(EVERY / FOLLOW)):
             await asyncio.sleep(FOLLOW)
             if (
@@ -128,7 +129,7 @@ class Certificate:
         return secret_data(secret)
 
     def _given(self, folder: Path) -> dict[str, str] | None:
-        """What is in the folder, if it can be served. A problem is logged once, unless it changes."""
+        """The files of the folder; None if they cannot be served. A problem is logged once, unless it changes."""
         data = self._checked = mounted.read(folder)
         problem = mounted.problem(folder, data, self._names()[0], self._clock.now(), self._trusts)
         if problem and problem != self._problem:

@@ -1,7 +1,7 @@
-"""A certificate that somebody else issues and renews, in a mounted Secret: tls.crt, tls.key and perhaps ca.crt.
+"""A certificate that another program issues and renews, in a mounted Secret: tls.crt, tls.key and perhaps ca.crt.
 
-Kubelet replaces all files of a Secret at once, but they are read one after the other, so a mixture is possible; it is
-no pair, and the next read finds the whole.
+Kubelet replaces all files of a Secret at once, but they are read one after the other. A mixture of old and new files is
+not a valid pair, and the next read returns the new files.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def read(folder: Path) -> dict[str, str]:
 
 
 def problem(folder: Path, data: Mapping[str, str], name: str, now: float, trusted: bool) -> str:
-    """Why what was read of the folder cannot be served, without any of its content; empty if it can.
+    """The problem of files that cannot be served, without any of their content; empty if they can be served.
 
-    trusted  whether ca.crt is what API servers will trust: a client must then accept the certificate for `name`
+    trusted  whether API servers will trust ca.crt: a client that trusts it must accept the certificate for `name`
     """
     needed = FILES if trusted else FILES[:2]
     if missing := [each for each in needed if not data.get(each, "").strip()]:

@@ -1,9 +1,9 @@
 """Ceph: the storage of images, volumes and disks that must survive the loss of a node.
 
-A cloud that lists `ceph` among its services runs a small Ceph of its own, for trial and tests. Any other cloud uses an
-external Ceph (Rook, or machines without Kubernetes), and only the pod `ceph-watch` runs here: it connects with the keys
-of each client and reports problems. In both cases clients and pools are requested and handed over by the same two
-objects (`controllers/ceph`).
+A cloud with `ceph` among its services runs its own small Ceph, for trial and tests. Any other cloud uses an external
+Ceph (Rook, or machines without Kubernetes), and only the pod `ceph-watch` runs here: it connects with the keys of each
+client and reports problems. In both cases the same two objects contain the requested clients and pools, and the
+credentials for them (`controllers/ceph`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SERVICE = Service(
             claims=("mon",),
             voters="mon",
             options=("ceph",),
-            # Its daemons listen on ports that they choose themselves.
+            # Its daemons choose their ports.
             listens=(
                 *(Listener(component, name="ceph") for component in ("mon", "mgr", "osd")),
                 *(Listener(client) for client in ("watch", "provide")),

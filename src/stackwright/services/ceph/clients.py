@@ -16,7 +16,9 @@ POOLS = {"images": "images", "volumes": "volumes", "backup": "backups", "vms": "
 
 
 def ceph(name: str, roles: Mapping[str, bool], options: Mapping[str, Mapping[str, str]]) -> Contract:
-    """A client of Ceph. `roles` of its pools → whether it only reads them; for `options` see CephClientSpec."""
+    """A client of Ceph. `roles` maps each role of its pools to whether it only reads them; for `options` see
+    CephClientSpec.
+    """
     spec = {
         "instance": "ceph",
         "client": name,
@@ -32,7 +34,7 @@ def ceph_secret(name: str) -> str:
 
 
 def claims(obj: Object) -> set[str]:
-    """What only one CephClient may have: a client of a Ceph, and the Secret that it writes. An invalid one has none."""
+    """Names that only one CephClient may claim: a client of a Ceph, and its Secret. Empty for an invalid object."""
     try:
         spec = CephClientSpec.model_validate(obj.get("spec") or {})
     except ValidationError:

@@ -1,7 +1,7 @@
-"""To whom the namespace of an exchange with Ceph belongs.
+"""The owner of a namespace for an exchange with Ceph.
 
 An external Ceph may serve several clouds, each through its own namespace, because all use the same names of pools,
-users and Secrets. The requests in it name the Ceph object that owns it; its keys are for this object's clients only.
+users and Secrets. The requests in it name the Ceph object that owns it; its keys are only for this object's clients.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from stackwright.services.ceph.values import REQUESTS
 
 
 def owns(settings: CephSettings, requests: Object | None, ceph: Key) -> bool:
-    """Whether the namespace is that of this Ceph object: its own one, or one with its requests."""
+    """Whether this Ceph object owns the namespace: it is the object's own namespace, or contains its requests."""
     return settings.trial or annotation(requests, OWNER) == "/".join(ceph)
 
 
 def taken(settings: CephSettings, requests: Object | None, ceph: Key) -> str:
-    """That another Ceph object owns the namespace, and what to do; empty if none does. Requests of an earlier version
-    have no owner.
+    """The error, with a remedy, if another Ceph object owns the namespace; otherwise empty. Requests of an earlier
+    version have no owner.
     """
     other = annotation(requests, OWNER)
     if not other or owns(settings, requests, ceph):

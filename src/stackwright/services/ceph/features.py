@@ -11,7 +11,7 @@ from stackwright.services.context import Settings
 
 
 class CephFeatures(Model):
-    """Settings of Ceph; these fields are ours, because the reference reads everything from the shared Secret."""
+    """Settings of Ceph. The fields are ours, because the reference reads all its settings from the shared Secret."""
 
     shared_namespace: NamespaceName = Field(
         "openstack-ceph-shared",

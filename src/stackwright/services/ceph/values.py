@@ -1,4 +1,4 @@
-"""Values of Ceph, and the names that its provider exchanges with us."""
+"""Values of Ceph, and the names of the objects of the exchange with its provider."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def monitors(context: Context) -> int:
 
 def clients() -> list[str]:
     """Names of the services with data in Ceph."""
-    from stackwright.services.registry import SERVICES  # which has Ceph itself
+    from stackwright.services.registry import SERVICES  # imported here, because it imports this module
 
     return [declared.name for declared in SERVICES if any(chart.in_ceph for chart in declared.charts)]
 
 
-# OSDs may share a node where there may be fewer nodes than OSDs.
+# OSDs may share a node where the cluster may have fewer nodes than OSDs.
 _ANYWHERE = {"affinity": {"anti": {"type": {"osd": "preferredDuringSchedulingIgnoredDuringExecution"}}}}
 
 

@@ -1,7 +1,7 @@
 """Object storage: the Ceph gateway, which serves Swift and S3 and authenticates users at Keystone.
 
-The gateway of the cloud's own Ceph runs here. An external Ceph runs its own gateway: it gets the user that
-authenticates at Keystone (`controllers/ceph`) and returns its URLs in the Secret of its keys; the catalog uses these.
+The gateway of the cloud's own Ceph runs here. An external Ceph runs its own gateway: it gets the user for requests to
+Keystone (`controllers/ceph`) and returns its URLs in the Secret with its keys; the catalog contains these URLs.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ PATH = "/swift/v1/AUTH_%(project_id)s"
 
 
 class CephRGWSettings(Settings):
-    """Whether the cloud runs its own gateway."""
+    """The fact whether the cloud runs its own gateway."""
 
     trial: bool = Field(False, description="Run the gateway of the cloud's own Ceph.")
 

@@ -1,11 +1,12 @@
-"""Cinder: the block storage service. Volumes are in Ceph, or in any back end that a cloud describes.
+"""Cinder: the block storage service. Volumes are in Ceph, or in any back end that the cloud's spec describes.
 
 One component serves all back ends, with one process for each. If its locks (coordination) and its storage are shared,
-its pods form a cluster: each of them can take over the work of another.
+its pods form a cluster: each of them can continue the work of another.
 """
 
 from __future__ import annotations
 
+from stackwright.core.objects import mapping
 from stackwright.services.cinder.features import RBD, CinderFeatures, CinderSettings
 from stackwright.services.cinder.kind import Cinder
 from stackwright.services.cinder.values import IMAGES, PORT, certificates, chart_values, contracts
@@ -58,6 +59,7 @@ SERVICE = Service(
         *(("ceph",) if settings.in_ceph else ()),
     ),
     backends=lambda settings: tuple(sorted(settings.sections)),
+    deployed_backends=lambda values: mapping(mapping(values.get("conf")).get("backends")),
     presets=("compute",),
     public=(Public("cinder"),),
     logging=True,
@@ -65,7 +67,7 @@ SERVICE = Service(
     tested={
         "features.services": service("block-storage", IN_CEPH),
         "features.logging.cinder.level": levels(VOLUME),
-        "features.database.cleanup.cinder.enabled": switch(RENDERED_ONLY),  # a weekly job, for which no test waits
+        "features.database.cleanup.cinder.enabled": switch(RENDERED_ONLY),  # weekly, so no test waits for it
         "features.cinder.volume.enabled": switch(VOLUME),
         f"{_BACKENDS}.enabled": switch(RENDERED_ONLY),
         f"{_BACKENDS}.create_volume_type": switch(RENDERED_ONLY),

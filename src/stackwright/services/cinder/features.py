@@ -46,7 +46,7 @@ class CinderBackend(Model):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Section → the volume_backend_name with which volume types select it."""
+        """Section → its volume_backend_name, by which volume types select it."""
         return {at: options.get("volume_backend_name", at) for at, options in self.values.conf["backends"].items()}
 
     @model_validator(mode="after")
@@ -102,7 +102,7 @@ class VolumeQos(Model):
 
 
 class VolumeType(Model):
-    """Ours; the reference has none but those of back ends."""
+    """A volume type. The field is ours; the reference only has those of back ends."""
 
     backend: Line | None = Field(
         None,

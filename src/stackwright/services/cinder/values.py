@@ -23,7 +23,7 @@ from stackwright.services.sizes import limits
 
 PORT = 8776
 API = "cinder-api"
-# Names that clients of this release look up; `block-storage` of the service types authority is an alias of the type.
+# Names that clients of this release search; in the service types authority, `block-storage` is an alias of the type.
 CATALOG = ("cinderv3", "volumev3")
 LOCKS = "/etc/cinder/etcd"  # mount path of the client certificate for etcd
 LOCKS_TLS = "cinder-etcd"
@@ -36,7 +36,7 @@ RBD_CLIENT = {"rbd_pool": "pool:volumes", "rbd_user": "user", "rbd_secret_uuid":
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, and workers of an API pod, each of which may be blocked by a back end.
+    """Pods, and workers of an API pod, each of which a slow back end may block.
 
     Without a cluster, cinder-volume has one pod at every size.
     """
@@ -126,7 +126,7 @@ def _cinder_conf(context: Context) -> Values:
 
 
 def _mounts(settings: CinderSettings) -> bool:
-    """Whether volumes of a back end are files on a file system that must be mounted."""
+    """Whether volumes of a back end are files on a file system that pods must mount."""
     return any(".nfs." in str(options.get("volume_driver", "")) for options in settings.sections.values())
 
 
@@ -164,7 +164,7 @@ def chart_values(context: Context) -> Values:
 
 
 def _storage(settings: CinderSettings, name: str) -> Contract:
-    """The Ceph client of Cinder. It reads images, because volumes are created as their clones."""
+    """The Ceph client of Cinder. It reads images, because Cinder creates volumes as their clones."""
     roles: dict[str, bool] = {}
     options: dict[str, Mapping[str, str]] = {}
     if settings.rbd_sections:

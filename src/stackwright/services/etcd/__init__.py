@@ -1,6 +1,6 @@
 """etcd: locks shared by all processes of a service, so that several processes can work on the same resources.
 
-Members and clients authenticate only by certificates of the cloud's own CA.
+Members and clients authenticate only by certificates from the cloud's own CA.
 """
 
 from __future__ import annotations

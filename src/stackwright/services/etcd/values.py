@@ -14,7 +14,7 @@ MEMBERS: dict[Size, int] = {"single": 1, "tiny": 3, "small": 3, "medium": 3}
 
 
 def tooz_url(context: Context, folder: str) -> str:
-    """The URL of the locks in Tooz's format; `folder` has the service's client certificate."""
+    """The URL of the locks in Tooz's format; `folder` contains the service's client certificate."""
     options = f"api_version=v3&ca_cert={folder}/ca.crt&cert_cert={folder}/tls.crt&cert_key={folder}/tls.key"
     return f"etcd3+https://{context.host(API)}:{PORT}?{options}"
 

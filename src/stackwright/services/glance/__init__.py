@@ -1,7 +1,7 @@
 """Glance: the image service. Each image store is a section: files on a volume, Ceph, or Cinder's volumes.
 
-Without configured stores, images are in Ceph if the cloud has one, otherwise in files. The volume for files can be
-mounted on a single node at a time (ReadWriteOnce), so there is one pod at every size, which scales by workers.
+Without configured stores, images are in Ceph if the cloud has one, otherwise in files. Only one node can mount the
+volume for files (ReadWriteOnce), so one pod runs at every size, which scales by workers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, Public, Service
 from stackwright.services.glance.features import GlanceFeatures, GlanceSettings, with_storage_class
 from stackwright.services.glance.kind import Glance
-from stackwright.services.glance.values import PORT, chart_values, contracts, requires
+from stackwright.services.glance.values import PORT, chart_values, contracts, requires, stores_in
 from stackwright.services.tested import IN_CEPH, RENDERED_ONLY, SMALL_CLOUD, UP, WITHOUT_CEPH, levels, service, switch
 
 __all__ = ["SERVICE"]
@@ -40,6 +40,7 @@ SERVICE = Service(
     conf_files={"glance": "glance"},
     requires=requires,
     backends=lambda settings: tuple(sorted(settings.stores.stores)),
+    deployed_backends=stores_in,
     presets=("core", "compute"),
     public=(Public("glance"),),
     logging=True,
@@ -53,6 +54,6 @@ SERVICE = Service(
             f"features.glance.backends.{name}.<name>.default": switch(RENDERED_ONLY)
             for name in ("file", "rbd", "cinder")
         },
-        "features.database.cleanup.glance.enabled": switch(RENDERED_ONLY),  # a weekly job, for which no test waits
+        "features.database.cleanup.glance.enabled": switch(RENDERED_ONLY),  # weekly, so no test waits for it
     },
 )

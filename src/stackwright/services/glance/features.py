@@ -35,7 +35,7 @@ class GlanceStore(Alternative):
     default: bool = Field(False, description="Whether this is the default store of images.")
 
 
-# Sections that glance-api.conf has anyway; each store adds a section.
+# Sections of every glance-api.conf; each store adds a section.
 _GLANCE_SECTIONS = {"database", "glance_store", "keystone_authtoken", "paste_deploy", "cors", "healthcheck"}
 
 
@@ -107,7 +107,7 @@ class GlanceSettings(GlanceFeatures, Settings):
 
 
 def with_storage_class(features: GlanceFeatures, cloud: Cloud) -> Values:
-    """The features, with the storage class of the cloud for a volume that names none."""
+    """The features, with the cloud's storage class for a volume without one."""
     found = set_fields(features)
     for store in found.get("backends", {}).get("file", {}).values():
         if cloud.storage_class and not store["pvc"].get("storage_class_name"):

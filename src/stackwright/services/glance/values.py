@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from stackwright.api.services.kinds import Size
 from stackwright.core.kubernetes.quantity import amount
+from stackwright.core.objects import mapping
 from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract
@@ -28,9 +31,7 @@ API = "glance-api"
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, unless a volume limits them to one; workers of each; threads of a worker, each of which serves one
-    transfer.
-    """
+    """Pods, unless a volume limits them to one; workers of each; threads of a worker, one for each transfer."""
 
     pods: int
     workers: int
@@ -56,19 +57,19 @@ def _volume(context: Context) -> tuple[str, GlanceVolume | None]:
 
 
 def _replacement(context: Context, volume: GlanceVolume | None) -> str:
-    """Pods follow a local volume to its node; any other volume must be released before a pod starts on another node."""
+    """Pods stay on the node of a local volume. Any other volume must be released before another node can use it."""
     local = volume is None or volume.storage_class_name in ("", context.spec.storage_class)
     return "RollingUpdate" if local else "Recreate"
 
 
 def _bounds(files: dict[str, GlanceFileBackend]) -> Values:
-    """A project may store as much as the volume has. A local volume is a directory, whose size nothing enforces."""
+    """A project may store as much as the volume can contain. A local volume is a directory without an enforced size."""
     size = int(sum(amount(store.pvc.size) for store in files.values()))
     return {"image_size_cap": size, "user_storage_quota": f"{size}B"}
 
 
 def _store_conf(context: Context) -> Values:
-    """Sections of the stores. The chart itself configures a single file store, as before other stores existed."""
+    """Sections of the stores. The chart itself configures a single file store, as in versions without other stores."""
     stores = context.settings.stores
     if set(stores.stores) == set(stores.file):
         return {"DEFAULT": _bounds(stores.file)}
@@ -82,11 +83,11 @@ def _store_conf(context: Context) -> Values:
         "glance_store": {"default_backend": context.settings.default_store},
     }
     if stores.rbd:
-        # A client that clones an image in Ceph instead of copying it needs its location.
+        # A client that clones an image in Ceph, instead of copying it, needs the image's location.
         sections["DEFAULT"]["show_image_direct_url"] = True
     for name in stores.rbd:
         sections[name] = {"rbd_store_ceph_conf": CEPH_CONF, "rbd_store_chunk_size": 8}
-    for name in stores.cinder:  # volumes of the image's owner
+    for name in stores.cinder:  # images are volumes of their owners
         sections[name] = {"cinder_catalog_info": "volumev3::internalURL"}
     return sections
 
@@ -129,6 +130,14 @@ def chart_values(context: Context) -> Values:
             "logging": {"logger_glance": {"level": spec.log_level}},
         },
     }
+
+
+def stores_in(values: Mapping[str, Any]) -> set[str]:
+    """Names of the stores in values of the chart."""
+    enabled = mapping(mapping(mapping(values.get("conf")).get("glance")).get("DEFAULT")).get("enabled_backends")
+    pairs = enabled if isinstance(enabled, list | tuple) else str(enabled or "").split(",")  # of an override
+    file = mapping(values.get("volume")).get("store")
+    return {str(each).partition(":")[0].strip() for each in (*pairs, file or "")} - {""}
 
 
 def contracts(context: Context) -> tuple[Contract, ...]:

@@ -1,6 +1,6 @@
-"""Horizon: the dashboard. It calls the other services inside the cluster; only browsers use its public name.
+"""Horizon: the dashboard. It sends requests to the other services inside the cluster; browsers use its public name.
 
-The service catalog determines the panels of a user, so these values do not list the cloud's other services.
+The service catalog determines a user's panels, so these values do not list the cloud's other services.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SERVICE = Service(
             chart_values,
             images=lambda settings: {"horizon": "horizon"},
             options=("horizon_uwsgi",),
-            # The APIs of its panels name it as one of their sources.
+            # The APIs of its panels list it as one of their sources.
             listens=(Listener("horizon", (CONTAINER_PORT,), sources=(INGRESS,)),),
             calls=("memcached", "keystone"),
         ),

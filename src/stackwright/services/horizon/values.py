@@ -44,7 +44,7 @@ def _settings(context: Context) -> Values:
     }
     if context.settings.ingress:
         settings["ALLOWED_HOSTS"].append(public)
-        # TLS ends at the ingress, which overwrites this header; without ingress a client could set it.
+        # The ingress terminates TLS and overwrites this header; without ingress, a client could set it.
         settings |= {
             "SECURE_PROXY_SSL_HEADER": ["HTTP_X_FORWARDED_PROTO", "https"],
             "CSRF_TRUSTED_ORIGINS": [f"https://{public}"],

@@ -1,7 +1,7 @@
 """The ingress: serves the Ingress objects of the other services with TLS, on the control-plane nodes.
 
-It owns the certificate that they all name: the user's own one, or one of the cloud's CA for all names below the
-public domain.
+It owns the certificate that they all use: the user's own, or one from the cloud's CA for all names below the public
+domain.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """TLS of public endpoints: certificates in Secrets, or, as in most existing clouds, as text in the cloud's spec.
 
 Validation replaces each text by a reference to the Secret GIVEN, which the operator creates from the texts
-(core/secrets/writes.py). So no setting, value, plan, status or message contains a certificate text. A key in that
-Secret ends in the digest of its text, so a changed text changes the reference.
+(core/secrets/writes.py). Therefore no setting, value, plan, status or message contains a certificate text. A key in
+that Secret ends with the digest of its text, so a changed text changes the reference.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def problems(given: Mapping[str, str]) -> dict[str, str]:
                 raise ValueError
             if field == KEY:
                 # The slow consistency check of RSA keys is skipped. Only the public numbers are compared with the
-                # certificate, so a wrong private exponent is found no earlier than in handshakes of the ingress.
+                # certificate, so an invalid private exponent is first detected in TLS handshakes of the ingress.
                 public[field] = pem.private_key(text, checked=False).public_key()
             else:
                 public[field] = pem.certificates(text)[0].public_key()

@@ -1,8 +1,8 @@
 """Keystone: the identity service, with the client pod that contains the OpenStack command line.
 
-The operator creates and rotates the Fernet keys. The rotation interval is chosen so that no token outlives the key that
-decrypts it (`_keys`). Audit events are sent to the bus only if the cloud requests them: by default Keystone does not
-wait for RabbitMQ.
+The operator creates and rotates the Fernet keys. The rotation interval ensures that no token outlives the key that
+decrypts it (`_keys`). Audit events are sent to the bus only if the cloud's spec requests it: by default, Keystone does
+not wait for RabbitMQ.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The contract by which a service gets its user and its entry in the catalog. It does not gate: pods start before."""
+"""The contract by which a service gets its user and its catalog entry. The release does not wait for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stackwright.services.keystone.kind import Keystone
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A service in the catalog: its type and URLs, and the configuration sections in which its user logs in."""
+    """A service in the catalog: its type and URLs, and the configuration sections with its user's credentials."""
 
     type: str
     internal: str

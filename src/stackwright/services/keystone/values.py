@@ -90,8 +90,8 @@ def chart_values(context: Context) -> Values:
                 "fernet_tokens": {"max_active_keys": MAX_ACTIVE_KEYS},
                 "cache": {
                     "enabled": True,
-                    # An unreachable cache must cost little. This back end continues without it; the plain ones fail one
-                    # request for each broken connection.
+                    # This back end continues without an unreachable cache. The plain ones fail one request for each
+                    # broken connection.
                     "backend": "oslo_cache.memcache_pool",
                     "memcache_servers": servers(spec, context.namespace),
                     "memcache_dead_retry": 10,
@@ -126,7 +126,7 @@ def secrets(context: Context) -> tuple[Secret, ...]:
 
 def keys(context: Context) -> tuple[Keys, ...]:
     # Keystone accepts a token for its lifetime plus 2 days (allow_expired_window), so the oldest of max_active keys
-    # must be that old before it is removed.
+    # must be at least that old before it is removed.
     window = TOKEN_EXPIRATION + 2 * 24 * 3600
     return (
         Keys(FERNET_KEYS, every=window / (MAX_ACTIVE_KEYS - 2), max_active=MAX_ACTIVE_KEYS),

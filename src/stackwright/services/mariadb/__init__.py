@@ -1,6 +1,6 @@
 """MariaDB: the Galera cluster with the databases of all services.
 
-Durability does not depend on the size: InnoDB always flushes at each commit and keeps its doublewrite buffer. The
+Durability is the same at every size: InnoDB always flushes at each commit and keeps its doublewrite buffer. The
 `mariadb` Service selects only the pod that the primary controller labels.
 """
 

@@ -1,4 +1,4 @@
-"""The regular removal of rows that a service deleted long ago: `features.database.cleanup`."""
+"""The periodic removal of rows that a service marked as deleted: `features.database.cleanup`."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ from stackwright.services.sizes import memory, rounded
 
 ROOT_SECRET = "mariadb-root"  # noqa: S105 - the name of a Secret
 PORT = 3306
-ROLE, PRIMARY = "mariadb-role", "primary"  # the label of the one server that takes writes
+ROLE, PRIMARY = "mariadb-role", "primary"  # the label of the only server that accepts writes
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """Servers; memory of the buffer pool (MiB); connections; heaps shared by threads (None: glibc's default); GiB."""
+    """Servers; buffer pool (MiB); connections; heaps that threads share (None: glibc's default); volume (GiB)."""
 
     servers: int
     buffer_pool: int
@@ -25,7 +25,7 @@ class Sizing:
 
     @property
     def limit(self) -> int:
-        """The buffer pool with page headers, the server with Galera's cache, and memory per connection."""
+        """Memory of the buffer pool with page headers, of the server with Galera's cache, and of each connection."""
         return rounded(self.buffer_pool * 1.1 + 512 + self.connections * 0.75)
 
 

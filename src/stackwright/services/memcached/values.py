@@ -20,7 +20,7 @@ class Sizing:
 
     @property
     def limit(self) -> int:
-        """Values, slab overhead, and 4096 connections."""
+        """Memory of values, slab overhead, and 4096 connections."""
         return round(self.memory * 1.25) + 80
 
 

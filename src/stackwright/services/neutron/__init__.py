@@ -1,14 +1,24 @@
 """Neutron: the networking service, with the switches and agents on the nodes.
 
 The back end `ml2` uses Open vSwitch, with agents for DHCP, routers and metadata on the gateway nodes. With `ml2/ovn`,
-OVN does this, and only the metadata agent remains, on compute nodes. Differences between nodes (the datapath, the
-tunnel endpoint) are detected on the nodes (charts/openvswitch/bin).
+OVN replaces these, except for a metadata agent on compute nodes. Scripts on the nodes (charts/openvswitch/bin) detect
+differences between nodes: the datapath and the tunnel endpoint.
 """
 
 from __future__ import annotations
 
 from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH
-from stackwright.services.declaration import INGRESS, OPERATOR, Chart, Features, Listener, NodeAgent, Public, Service
+from stackwright.services.declaration import (
+    INGRESS,
+    OPERATOR,
+    AgentList,
+    Chart,
+    Features,
+    Listener,
+    NodeAgent,
+    Public,
+    Service,
+)
 from stackwright.services.neutron.features import NeutronFeatures, NeutronSettings
 from stackwright.services.neutron.kind import Neutron
 from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART
@@ -67,11 +77,12 @@ SERVICE = Service(
     modules={OPENVSWITCH: ("openvswitch",)},
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
-    # OVN keeps its own records of nodes.
+    # OVN has its own records of nodes.
     agents=(
         NodeAgent("neutron-openvswitch-agent", "ovs-agent", OPENVSWITCH),
         *(NodeAgent(f"neutron-{each}", each, GATEWAY) for each in ("dhcp-agent", "l3-agent", "metadata-agent")),
     ),
+    agent_list=AgentList("/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))),
     driver=lambda settings: settings.backend,
     presets=("core", "compute"),
     public=(Public("neutron"),),

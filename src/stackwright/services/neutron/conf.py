@@ -12,7 +12,7 @@ from stackwright.services.oslo import api_conf
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods of the server's parts, processes of an API pod and of an RPC pod, and processes for agents' reports only."""
+    """Pods of the server's parts; processes of an API pod and of an RPC pod; processes only for agents' reports."""
 
     servers: int
     rpc_servers: int
@@ -38,7 +38,7 @@ def _neutron_conf(context: Context) -> Values:
     conf = api_conf(context)
     conf["DEFAULT"] |= {
         "service_plugins": plugins,
-        # A second DHCP server for each network if a second gateway node exists.
+        # Two DHCP servers for each network if a second gateway node exists.
         "dhcp_agents_per_network": min(2, max(1, len(context.labelled(GATEWAY)))),
         "rpc_workers": size.rpc_workers,
         "rpc_state_report_workers": size.report_workers,

@@ -137,7 +137,7 @@ class NeutronFeatures(Model):
 
 
 def errors(features: NeutronFeatures) -> list[str]:
-    """Errors of names that must match each other on the nodes."""
+    """Errors of names that must be consistent with each other on the nodes."""
     networks = features.external_networks
     found = []
     for field in ("bridge", "interface"):

@@ -1,4 +1,4 @@
-"""Open vSwitch and OVN: the releases of the networking service that provide the nodes' switches. Pure."""
+"""Open vSwitch and OVN: the releases of the networking service with the nodes' switches. Pure."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def contracts(context: Context) -> tuple[Contract, ...]:
 
 
 def secrets(context: Context) -> tuple[Secret, ...]:
-    """The secret that Nova and the metadata agents share, in the format of each."""
+    """The secret that Nova and the metadata agents share, in each one's format."""
     shared = "metadata_proxy_shared_secret = {secret}\n"
     templates = {
         "nova.conf": f"[neutron]\nservice_metadata_proxy = true\n{shared}",

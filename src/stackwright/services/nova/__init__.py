@@ -1,7 +1,7 @@
 """Nova: the compute service. Its control plane uses databases and a bus; compute nodes use the bus and a hypervisor.
 
-There is one cell. The nodes with the label of compute nodes are Nova's hosts. Their names are part of the values, so a
-new node creates a new Job, which waits for the node and registers it with the API.
+The cloud has one cell. The nodes with the label of compute nodes are Nova's hosts. The values contain their names, so a
+new node leads to a new Job, which waits for the node and registers it with the API.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from stackwright.services.context import COMPUTE, CONTROL_PLANE
 from stackwright.services.declaration import (
     INGRESS,
     OPERATOR,
+    AgentList,
     Chart,
     Features,
     Listener,
@@ -18,10 +19,11 @@ from stackwright.services.declaration import (
     Secret,
     Service,
 )
+from stackwright.services.neutron.values import METADATA_PORT
 from stackwright.services.nova import libvirt
 from stackwright.services.nova.features import NovaFeatures, NovaSettings
 from stackwright.services.nova.kind import Nova
-from stackwright.services.nova.values import METADATA_PORT, NOVNC_PORT, PORT, certificates, chart_values, contracts
+from stackwright.services.nova.values import NOVNC_PORT, PORT, certificates, chart_values, contracts
 from stackwright.services.tested import (
     IN_CEPH,
     RENDERED_ONLY,
@@ -83,6 +85,9 @@ SERVICE = Service(
     conf_files={"nova": "nova"},
     pod_conditions=libvirt.pod_conditions,
     agents=(NodeAgent("nova-compute", "compute", COMPUTE),),
+    agent_list=AgentList(
+        "/v2.1/os-services", "services", lambda each: (each["state"] == "up", each["status"] == "enabled")
+    ),
     # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
     requires=lambda settings: (
         *("database", "messaging", "identity", "networking"),
@@ -99,7 +104,7 @@ SERVICE = Service(
         "features.services": service("compute", UP, SMALL_CLOUD),
         "features.logging.nova.level": levels(UP),
         "features.messaging.components_with_dedicated_messaging": {"compute": UP},
-        "features.database.cleanup.nova.enabled": switch(RENDERED_ONLY),  # a weekly job, for which no test waits
+        "features.database.cleanup.nova.enabled": switch(RENDERED_ONLY),  # weekly, so no test waits for it
         "features.nova.images.backend": {
             "local": WITHOUT_CEPH,
             "qcow2": RENDERED_ONLY,

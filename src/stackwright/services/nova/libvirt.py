@@ -1,7 +1,7 @@
 """The hypervisor of compute nodes: values of the chart libvirt, its certificates, and the reports of its pods.
 
-A node without working KVM emulates, which is slow but correct. That is no fault of the service, so it is shown as a
-condition and does not count for Ready.
+Without working KVM, a node uses emulation, which is slow but correct. This is no fault of the service, so the condition
+that reports it does not affect Ready.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stackwright.services.declaration import Certificate
 
 NAME = "libvirt"
 TLS, QEMU_TLS = "libvirt-tls", "libvirt-qemu-tls"
-SUBJECT = "stackwright-libvirt"  # by which hypervisors know each other
+SUBJECT = "stackwright-libvirt"  # by which hypervisors identify each other
 CHECK = "kvm-check"  # the init container that tests whether KVM works
 
 
@@ -36,7 +36,7 @@ def values(context: Context) -> Values:
             "libvirtd": {
                 "listen_tls": tls,
                 "listen_tcp": not tls,
-                # Clients have root's rights there; others have certificates of the same CA.
+                # Clients have root's rights on the node; other programs have certificates from the same CA.
                 **({"tls_allowed_dn_list": [f"CN={SUBJECT}"]} if tls else {}),
             },
             "qemu": {"migrate_tls_force": tls, "vnc_tls": True},
@@ -57,14 +57,14 @@ def _clients(context: Context) -> dict[str, str]:
 def certificates(context: Context) -> tuple[Certificate, ...]:
     """Two certificates for all compute nodes, which are clients and servers of each other during live migration.
 
-    QEMU has its own: a virtual machine that breaks out can read its key, and must not be taken for libvirt. It has one
-    also without TLS of live migration, for consoles.
+    QEMU has its own certificate: a virtual machine that escapes can read its key, and must not be accepted as libvirt.
+    QEMU also has one without TLS of live migration, for consoles.
     """
     nodes = context.labelled(COMPUTE)
     if not nodes:
         return ()
     names = tuple(sorted(node.name for node in nodes))
-    # Only the node knows the address for migrations, so its pod reports it; until then use the node's own address.
+    # Only the node has the address for migrations, so its pod reports it. Until then, use the node's own address.
     reported = {str(answer["address"]) for pod in context.pods for _, answer in _answers(pod) if answer.get("address")}
     addresses = reported | {node.address for node in nodes if node.address}
     wanted = Certificate(TLS, names=names, addresses=tuple(sorted(addresses)), subject=SUBJECT)

@@ -12,19 +12,18 @@ from stackwright.services.ingress.endpoints import endpoint_values, ingress_valu
 from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.mariadb.accounts import database
 from stackwright.services.mariadb.cleanup import cleanup_values
+from stackwright.services.neutron.values import METADATA_PORT, METADATA_SECRET
 from stackwright.services.nova import libvirt
 from stackwright.services.oslo import api_conf
 from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
 
 PORT = 8774
-METADATA_PORT = 8775
 NOVNC_PORT = 6080
 NOVNC_TLS = "nova-novncproxy-tls"
 API = "nova-api"
 API_DATABASE = "nova-api"  # name of the contract; database and user are nova_api
 CELL0 = "nova_cell0"
-METADATA_PROXY = "neutron-metadata-proxy"
 IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw", "ceph": "rbd"}
 
 
@@ -33,8 +32,8 @@ class Sizing:
     """Pods, workers in each, and memory and local disk of a node that are reserved from virtual machines (MiB).
 
     An API with fewer than two workers could wait for itself: see nova_api_uwsgi in the chart. Creating a server
-    occupies a worker for a second or more, mostly waiting for Neutron, and two at once are common: a third worker
-    serves all other requests.
+    occupies a worker for a second or more, mostly waiting for Neutron. Two such requests are often concurrent, so a
+    third worker serves all others.
     """
 
     api: int
@@ -69,7 +68,7 @@ def _nova_conf(context: Context) -> Values:
     conf["DEFAULT"] |= {
         "reserved_host_memory_mb": size.reserved_memory,
         **({} if settings.in_ceph else {"reserved_host_disk_mb": size.reserved_disk}),
-        "allow_resize_to_same_host": spec.size == "single",  # there may be no other host
+        "allow_resize_to_same_host": spec.size == "single",  # the cloud may have no other host
         **{f"{kind}_allocation_ratio": getattr(settings.allocation_ratios, kind) for kind in ("cpu", "disk", "ram")},
     }
     regional = ("glance", "keystone", "neutron", "placement")
@@ -119,7 +118,7 @@ def chart_values(context: Context) -> Values:
             "oslo_db": {"nova": f"{context.name}-database", "nova_api": f"{API_DATABASE}-database"},
             "oslo_messaging": {"nova": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},
             "identity": {"nova": f"{context.name}-keystone"},
-            "metadata_proxy": METADATA_PROXY,
+            "metadata_proxy": METADATA_SECRET,
             "ssh": f"{context.name}-ssh",
             "tls": {"novncproxy": NOVNC_TLS if _consoles_have_tls(context) else None},
             "ceph": {"nova": ceph_secret(context.name) if settings.in_ceph else None},
@@ -140,7 +139,7 @@ def chart_values(context: Context) -> Values:
 
 def contracts(context: Context) -> tuple[Contract, ...]:
     names = {"images_rbd_pool": "pool:vms", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
-    # Nova clones images, so it reads their pool.
+    # Nova clones images, so it reads the images' pool.
     disks = ceph(context.name, {"vms": False, "images": True}, {"libvirt": names})
     return (
         *([disks] if context.settings.in_ceph else []),

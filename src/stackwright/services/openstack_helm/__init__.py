@@ -1,9 +1,9 @@
 """Translates our values of Keystone and Glance for the charts that OpenStack-Helm publishes. Pure.
 
-`table` maps each value to its target, or gives the reason why it is left out; a value without a rule is rejected by
-name, so none is lost silently. `made` builds targets from several values; `fixed` has the values that are the same for
-every cloud, and the additions of the published charts. Passwords stay in the Secrets of the contracts; `pod.etcSources`
-projects these into /etc/<service>/<service>.conf.d, as our own charts do.
+`table` maps each value to its target, or gives the reason for omitting it; a value without a rule is rejected by name,
+so that none is lost silently. `made` builds targets from several values; `fixed` contains the values that are the same
+for every cloud, and the additions of the published charts. Passwords stay in the Secrets of the contracts;
+`pod.etcSources` projects these into /etc/<service>/<service>.conf.d, like our own charts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Translated:
-    """Values for the published chart, and (our path, reason) of each value left out."""
+    """Values for the published chart, and (our path, reason) of each omitted value."""
 
     values: Values
     left_out: tuple[tuple[str, str], ...]
@@ -36,11 +36,11 @@ class Translated:
 def translate(chart: str, values: Values, defaults: Values) -> Translated:
     """Values and defaults of our chart → values for the published one.
 
-    Raises ValueError with the path of a value that has no rule or cannot be expressed in the published chart.
+    Raises ValueError with the path of a value that has no rule, or that the published chart cannot express.
     """
     if chart not in CHARTS:
         raise ValueError(f"{chart}: no translation for OpenStack-Helm; supported charts: {', '.join(CHARTS)}")
-    ours = _said(merged_layers(defaults, values))
+    ours = _without_nulls(merged_layers(defaults, values))
     table = rules(chart)
     copied: Values = {}
     left_out: list[tuple[str, str]] = []
@@ -63,7 +63,7 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
 
 
 def leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """All values that are not mappings; empty mappings have none."""
+    """(path, value) for each value that is not a mapping; none for empty mappings."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from leaves(value, (*path, str(key)))
@@ -72,7 +72,7 @@ def leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, A
 
 
 def merged_layers(*layers: Mapping[str, Any]) -> Values:
-    """Layers merged as Helm merges values: mappings are merged, all else is replaced. Nulls are kept for the chart."""
+    """Layers merged as by Helm: mappings are merged, other values are replaced. Nulls are kept for the chart."""
     result: Values = {}
     for layer in layers:
         for key, value in layer.items():
@@ -83,9 +83,9 @@ def merged_layers(*layers: Mapping[str, Any]) -> Values:
     return result
 
 
-def _said(values: Values) -> Values:
+def _without_nulls(values: Values) -> Values:
     """The values without nulls, which have no effect any more."""
-    return {k: _said(v) if isinstance(v, dict) else v for k, v in values.items() if v is not None}
+    return {k: _without_nulls(v) if isinstance(v, dict) else v for k, v in values.items() if v is not None}
 
 
 def _put(values: Values, path: Path, value: Any) -> None:

@@ -1,9 +1,9 @@
 """Values that the published charts get for every cloud, and options that they add themselves. Pure.
 
 Checked against the charts of 2026.1. Jobs and Secrets that the operator replaces are disabled: contracts provide
-databases, bus users, catalog and service users, and the operator rotates Fernet keys. Enabled are the Deployment and
-its Service, the database migration and, for Glance, metadata definitions. A null removes a default of the published
-chart.
+databases, bus users, catalog and service users, and the operator rotates Fernet keys. Only the Deployment with its
+Service, the database migration and, for Glance, the metadata definitions are enabled. A null removes a default of the
+published chart.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def _pod(*jobs: str) -> Values:
 
 
 _LOGGING: Values = {"formatter_context": {"datefmt": None}}
-# Only the file of a Secret configures the database. The URL of the bus is oslo.messaging's default, because their chart
-# would fill an empty one with a generated password; if a bus exists, the file of its Secret overrides it.
+# Only the file from a Secret configures the database. The URL of the bus is oslo.messaging's default, because their
+# chart would complete an empty one with a generated password; if a bus exists, the file from its Secret overrides it.
 _CONF: Values = {
     "DEFAULT": {"transport_url": "rabbit://"},
     "database": {"connection": None},
@@ -82,11 +82,11 @@ FIXED: dict[str, Values] = {
         "conf": {
             "keystone": {
                 **_CONF,
-                # Its client of memcached would unpickle what any pod put there.
+                # Its memcached client would unpickle data from any pod.
                 "cache": {"enabled": False, "backend": None},
                 "identity": {"domain_specific_drivers_enabled": None, "domain_config_dir": None},
             },
-            # Run through env, because the script's stop passes options of Apache: env rejects them, uWSGI might run.
+            # Run by env, because the script's stop passes options of Apache: env rejects them, uWSGI might run.
             "software": {
                 "apache2": {
                     "binary": "env",
@@ -122,10 +122,9 @@ FIXED: dict[str, Values] = {
             "glance": {
                 **_CONF,
                 "DEFAULT": {**_CONF["DEFAULT"], "workers": None, "enable_v1_api": None},
-                # An empty key would become a random one that changes at each upgrade; the effective key is in the
-                # Secret.
+                # An empty key would become a random one that changes at each upgrade; the real key is in the Secret.
                 "keystone_authtoken": {
-                    # None: its client would unpickle what any pod put there. Their chart replaces an empty text.
+                    # None: its client would unpickle data from any pod. Their chart replaces an empty text.
                     "memcached_servers": " ",
                     "memcache_secret_key": "unused",
                     "memcache_security_strategy": None,
@@ -162,7 +161,7 @@ FIXED: dict[str, Values] = {
     },
 }
 
-# Options that the published charts always add to the files: section and option (`*` for any) → why they do no harm.
+# Options that the published charts always add: section and option (`*` for any) → why they are harmless.
 ADDED: dict[str, dict[tuple[str, str], str]] = {
     "keystone": {
         ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret overrides it",

@@ -25,9 +25,9 @@ _FILES: dict[str, tuple[tuple[tuple[str, str], str, str], ...]] = {
 
 def _keystone(ours: Values) -> Values:
     made = _common(ours, "keystone", ("db_sync",))
-    # Their start script runs `software.apache2`, and `wsgi_keystone` is a file of any content. So uWSGI runs from our
-    # image with our ini, except for our chart's own script. Without a final line feed, their chart would corrupt the
-    # text.
+    # Their start script runs `software.apache2`, and `wsgi_keystone` may have any content. So uWSGI runs from our
+    # image with our ini, in which the script that only our chart has is replaced. Their chart would corrupt a text
+    # without a final line feed.
     own_script = {"uwsgi": {"wsgi-file": "/usr/bin/keystone-wsgi-public"}}
     made["conf"] = {"wsgi_keystone": _ini(merge(ours["conf"]["keystone_api_uwsgi"], own_script))}
     return made
@@ -48,7 +48,7 @@ def _glance(ours: Values) -> Values:
                 f"secrets.ceph.{client}: the published chart does not support keys of Ceph; use a file store"
             )
     volume = ours["volume"]
-    # Without a class, pass null: their default is a class that the cluster may not have.
+    # Without a class, pass null: the default of their charts is a class that the cluster may not have.
     made |= {kind: {"class_name": volume.get("class_name")} for kind in ("volume", "volume_staging")}
     made["storage"] = "pvc" if volume.get("store") else "ephemeral"
     if store := volume.get("store"):
@@ -105,14 +105,14 @@ def _min_available(pod: Values) -> int:
 
 
 def _ingress(ours: Values, chart: str) -> Values:
-    """The Ingress of our chart, since theirs have none. Their `extraObjects` are complete objects."""
+    """The Ingress of our chart, because theirs have none. Their `extraObjects` are complete objects."""
     asked = ours["network"]["ingress"]
     host = f"{chart}.{asked['domain']}"
     endpoint = ours["endpoints"]["identity" if chart == "keystone" else "image"]
     service = {"name": endpoint["hosts"]["default"], "port": {"number": endpoint["port"]["api"]["default"]}}
     path = {"path": "/", "pathType": "Prefix", "backend": {"service": service}}
     uwsgi = ours["conf"][f"{chart}_api_uwsgi"]["uwsgi"]
-    uploads = max(1, uwsgi["processes"] * uwsgi["threads"] // 2)  # as lib.uploads of our charts
+    uploads = max(1, uwsgi["processes"] * uwsgi["threads"] // 2)  # as in lib.uploads of our charts
     annotations = {"stackwright.dev/uploads": str(uploads), **(asked.get("annotations") or {})}
     meta: Values = {"name": f"{chart}-api", "annotations": annotations}
     return {
@@ -128,7 +128,7 @@ def _ingress(ours: Values, chart: str) -> Values:
 
 
 def _ini(sections: Mapping[str, Mapping[str, Any]]) -> str:
-    """The format of our charts: sorted, lists joined by commas, one line per value of a multistring."""
+    """The format of our charts: sorted, lists joined by commas, one line per value of a repeated option."""
     lines = []
     for section, options in sorted(sections.items()):
         lines.append(f"[{section}]")

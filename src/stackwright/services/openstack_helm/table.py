@@ -1,4 +1,4 @@
-"""The target of each value of our charts in those of OpenStack-Helm, or why it is left out. Pure.
+"""The target of each value of our charts in those of OpenStack-Helm, or the reason for omitting it. Pure.
 
 docs/howto/use-openstack-helm-charts.md shows this table; a test compares the two.
 """
@@ -15,9 +15,9 @@ class Rule:
     """One line of the table.
 
     ours    path of a value of our chart; `**` at its end matches everything below
-    theirs  target paths in the published chart, with `**` where ours has it; empty: left out
-    why     the reason, if it is left out
-    made    not copied, but built into `theirs` together with others
+    theirs  target paths in the published chart, with `**` as in `ours`; empty: omitted
+    why     the reason for the omission
+    made    whether `theirs` is built from this value and others, not copied
     """
 
     ours: str
@@ -32,7 +32,7 @@ class Rule:
         return path[: len(head)] == head and len(path) > len(head)
 
     def target(self, theirs: str, path: tuple[str, ...]) -> tuple[str, ...]:
-        """The target of a path that fits."""
+        """The target of a path that matches."""
         parts = tuple(theirs.split("."))
         return (*parts[:-1], *path[len(self._head()) :]) if parts[-1] == REST else parts
 

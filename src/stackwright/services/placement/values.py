@@ -32,7 +32,7 @@ def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     conf = api_conf(context)
-    del conf["oslo_messaging_notifications"]  # Placement sends no notifications
+    del conf["oslo_messaging_notifications"]  # Placement does not send notifications
     return {
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),

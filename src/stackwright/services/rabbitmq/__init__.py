@@ -1,7 +1,7 @@
 """RabbitMQ: a message bus; a single node on a persistent volume at every size, as in the reference.
 
-A cloud has several: one for each service that needs a bus, and `rabbitmq` for notifications. Each is a separate object,
-whose name all its Kubernetes objects share.
+A cloud has several: one for each service that needs a bus, and `rabbitmq` for notifications. Each is a separate object;
+all its Kubernetes objects have its name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The contracts by which a service gets a bus. They do not gate: pods start while the bus still does."""
+"""The contracts by which a service gets a bus. Releases do not wait for them: pods may start before the bus."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def notifications(name: str) -> Contract:
 
 
 def messaging(name: str, instance: str, username: str = "") -> Contract:
-    """A virtual host and a user on a bus. On the notification bus, the plain user name is already in use."""
+    """A virtual host and a user on a bus. On the notification bus, `notifications` uses the plain user name."""
     user = username or (f"{name}-rpc" if instance == NOTIFICATION_BUS else name)
     spec = {"instance": instance, "vhost": name, "username": user, "secretName": f"{name}-messaging"}
     return Contract("Messaging", MessagingAccount.KIND, instance, RabbitMQ.KIND, spec, name=name, gates=False)

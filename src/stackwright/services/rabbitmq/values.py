@@ -22,7 +22,7 @@ class Sizing:
 
     @property
     def limit(self) -> int:
-        """Publishers are blocked at the watermark; garbage collection and paging need half as much again."""
+        """Publishers are blocked at the watermark; garbage collection and paging need half as much memory again."""
         return rounded(self.memory * 1.5)
 
 

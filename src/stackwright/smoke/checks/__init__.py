@@ -12,7 +12,7 @@ from stackwright.smoke.stage import Stage
 
 @dataclass(frozen=True)
 class Check:
-    """A check; `run` returns a short note on the result. It raises Failed or CloudError."""
+    """A check. `run` returns a short note on the result, and raises Failed or CloudError."""
 
     name: str
     title: str

@@ -31,7 +31,7 @@ def reboot(stage: Stage) -> str:
 
 
 def resize(stage: Stage) -> str:
-    """Resize to more memory and a larger disk; whether the machine changes its node depends on the cloud."""
+    """Resize to more memory and a larger disk; it depends on the cloud whether the machine changes its node."""
     memory, disk = int(stage.host.ssh(stage.login, MEMORY)), int(stage.host.ssh(stage.login, DISK))
     stage.user.computing.resize(stage.made.server, stage.made.larger)
     _settled(stage, "VERIFY_RESIZE", "Resize")
@@ -52,7 +52,7 @@ def _settled(stage: Stage, status: str, what: str) -> None:
 
 
 def _unless_back(stage: Stage, status: str) -> str | None:
-    """What is missing until the status. Raises Failed if Nova reverted the resize, which it does without an error."""
+    """The cause of the wait for a status, or None. Raises Failed if Nova reverted the resize, which gives no error."""
     server = stage.server()
     if status == "VERIFY_RESIZE" and server.status == "ACTIVE" and not server.task:
         raise Failed(

@@ -1,4 +1,4 @@
-"""The virtual machine itself: it boots, and its console log shows how it got its address and its key."""
+"""The virtual machine itself: it boots, and its console log contains its address and its key."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def boot(stage: Stage) -> str:
 
 
 def dhcp(stage: Stage) -> str:
-    lease = _said(stage, LEASE, "a DHCP lease")
+    lease = _logged(stage, LEASE, "a DHCP lease")
     if lease[1] != stage.made.address:
         raise Failed(f"The machine received {lease[1]} by DHCP, but the address of its port is {stage.made.address}")
     return lease[1]
 
 
 def metadata(stage: Stage) -> str:
-    ready = _said(stage, READY, "the end of its boot")
+    ready = _logged(stage, READY, "the end of its boot")
     if "metadata" not in ready[2]:
         raise Failed(f"The machine started in {ready[1]} s with {ready[2]}: it received no metadata{stage.unwell()}")
     return f"ready after {ready[1]} s"
@@ -56,7 +56,7 @@ def console(stage: Stage) -> str:
 
 
 def socket_url(url: str) -> str:
-    """The URL that noVNC's page connects to: the path in its parameter `path`, on the page's own host."""
+    """The URL to which noVNC's page connects: the path in its parameter `path`, on the page's own host."""
     from urllib.parse import parse_qs, urlsplit
 
     parts = urlsplit(url)
@@ -64,7 +64,7 @@ def socket_url(url: str) -> str:
     return f"wss://{parts.netloc}/{path.lstrip('/')}"
 
 
-def _said(stage: Stage, pattern: re.Pattern[str], what: str) -> re.Match[str]:
+def _logged(stage: Stage, pattern: re.Pattern[str], what: str) -> re.Match[str]:
     found: list[re.Match[str]] = []
 
     def missing() -> str | None:

@@ -48,7 +48,7 @@ def ssh(stage: Stage) -> str:
 
 
 def security_groups(stage: Stage) -> str:
-    """Remove each rule and put it back, while the other rule proves that the machine still answers."""
+    """Remove and restore each rule, while the other rule proves that the machine still responds."""
     address = stage.made.floating
 
     def pinged() -> bool:

@@ -1,1 +1,1 @@
-"""smoke.tenant by openstacksdk: the cloud as the smoke test uses it."""
+"""Implements smoke.tenant by openstacksdk."""

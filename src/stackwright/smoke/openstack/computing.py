@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 UPLOAD_LIMIT = 300
-# A virtual random number device: without it, a guest collects entropy for a second before it can create keys.
+# A virtual random number device: without it, a guest needs a second to collect entropy for its keys.
 PROPERTIES = {"hw_rng_model": "virtio", "os_type": "linux"}
 
 
@@ -35,7 +35,7 @@ class ComputingApi:
 
     def upload(self, name: str, file: Path, *, public: bool) -> str:
         for half in self._images.images(name=name, owner=self._connection.current_project_id):
-            self._images.delete_image(half)  # left by a killed upload
+            self._images.delete_image(half)  # remains of a killed upload
         made = self._images.create_image(
             name,
             filename=str(file),
@@ -64,7 +64,7 @@ class ComputingApi:
         return found is None or found.public_key.split()[:2] == public_key.split()[:2]
 
     def find(self, name: str) -> Server | None:
-        """The server of this name. Nova takes the name as a pattern, so it is compared here again."""
+        """The server of this name. Nova treats the name as a pattern, so the result is compared with it."""
         return next((_server(each) for each in self._compute.servers(name=f"^{name}$") if each.name == name), None)
 
     def boot(self, wanted: Boot) -> Server:

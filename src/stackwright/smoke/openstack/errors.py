@@ -1,4 +1,4 @@
-"""Errors of openstacksdk as CloudError."""
+"""Converts errors of openstacksdk to CloudError."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @explained
 class NetworkingApi:
-    """Searches by name are limited to the user's own project, since an administrator sees those of all projects."""
+    """Searches by name are limited to the user's own project, because an administrator gets those of all projects."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

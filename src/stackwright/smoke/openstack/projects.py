@@ -95,7 +95,7 @@ class ProjectsApi:
                 yield Leftover("port", str(port.id), str(port.name))
         for each in network.networks(**mine):
             yield Leftover("network", str(each.id), str(each.name))
-        # Without a filter: for a list by project, Neutron would first create the project's default group each time.
+        # List all: for a list of one project, Neutron would first create the project's default group each time.
         for group in network.security_groups():
             if group.project_id == project.id:
                 yield Leftover("security group", str(group.id), str(group.name))

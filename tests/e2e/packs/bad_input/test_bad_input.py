@@ -1,4 +1,4 @@
-"""Bad input gets a message with the field, the error and the allowed values. docs/bad-input.md shows them."""
+"""Each wrong input gets a message with the field, the error and the allowed values, as docs/bad-input.md shows."""
 
 from __future__ import annotations
 

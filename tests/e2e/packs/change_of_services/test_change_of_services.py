@@ -16,12 +16,12 @@ from stackwright.local.image import store
 
 @contextmanager
 def with_changes(cloud: FullCloud, **spec: Any) -> Iterator[set[str]]:
-    """The cloud with changes of its spec, and the applications of which pods were started for them."""
+    """Apply changes of the cloud's spec, and yield the applications whose pods were started for them."""
     before = cloud.pods()
     try:
         cloud.change(**spec)
         after = cloud.pods()
-        # What went is of the same applications as what came: nothing else was stopped either.
+        # The stopped pods belong to the same applications as the new ones: no other application was stopped.
         assert cloud.applications(before, after) <= cloud.applications(after, before)
         yield cloud.applications(after, before)
     finally:
@@ -77,7 +77,7 @@ def test_a_changed_option_reaches_the_right_file_of_the_right_pods(full_cloud: F
 
 
 def test_a_label_on_no_node_is_named_and_daemonsets_follow_labels(full_cloud: FullCloud, vms: Vms) -> None:
-    """The virtual machine continues without libvirt and nova-compute."""
+    """The virtual machine keeps running without libvirt and nova-compute."""
     label = "openstack-compute-node=enabled"
     names = [node["metadata"]["name"] for node in full_cloud.get("nodes", "-l", label)["items"]]
     with Pinger(vms.demo.floating) as pinger:

@@ -1,7 +1,7 @@
 """The pinned core manager of Cluster API with our kinds and the real cloud: the whole life of a cluster.
 
-The data of its machines joins no Kubernetes, so Cluster API knows them by providerID and never as nodes. At most
-three servers exist.
+The user data of its machines joins no Kubernetes, so Cluster API identifies them by providerID and never as nodes. At
+most three servers exist.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from core_manager import CONTROL, DATA, INFRA, ClusterApi, core_manager, definit
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE
 
-LIMIT = 600  # seconds for some servers to come or go, on a busy machine
-QUIET = 15  # seconds in which nothing happens that is held up
+LIMIT = 600  # seconds to create or delete some servers, on a busy machine
+QUIET = 15  # seconds without an effect that prove that an action is held back
 USER_DATA = base64.b64encode(b"#!/bin/sh\n").decode()
-# In the order in which they are let go by hand.
+# In the order in which the test removes their finalizers.
 THEIRS = ("machinedeployments", "machinesets", "machines", "clusters")
 
 
@@ -39,7 +39,7 @@ def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
 
 
 def forget(cloud: FullCloud) -> None:
-    """Cluster API's kinds with all objects; ours are alone then, and nothing pauses them."""
+    """Delete Cluster API's kinds with all objects; no pause applies to ours then."""
     for plural in THEIRS:
         kind = f"{plural}.{CLUSTER.group}"
         for name in cloud.kubectl("get", kind, "-n", NAMESPACE, "-o", "name", code=None).split():
@@ -143,7 +143,7 @@ class Course:
         await self.machines(2)
 
     async def lose_a_server(self) -> None:
-        """By another client: its machine gets no other server, and the deletion of the machine creates a new one."""
+        """Another client deletes a server: only the deletion of its machine creates a new server."""
         known = await self.machines(2)
         (worker,) = self.infra.names("openstackmachines") - {CONTROL}
         print(f"a lost server is told after {await self.capi.lose(worker, 180):.0f} s")

@@ -1,4 +1,4 @@
-"""A cluster that lost the address of its API."""
+"""A cluster whose API address was deleted."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from storage import Storage
 
 
 def test_changes_by_others_are_reverted_and_deletions_are_reported(member: Infra, storage: Storage) -> None:
-    """All together, because they are detected once in three minutes."""
+    """One test for all changes, because the operator detects them once in three minutes."""
     make_example(member, storage)
     net, compute = member.sdk.network, member.sdk.compute
     status = member.status(CLUSTERS, "shop")

@@ -8,7 +8,7 @@ from harness import eventually
 from infra import Infra
 
 WHOLE = {"network": 1, "subnet": 1, "router": 1, "group": 3, "ip": 2, "server": 1}
-"""What a cluster with a bastion has, beside ports."""
+"""Resources of a cluster with a bastion, without ports."""
 KILLS = (1, 4, 8)  # the operator is killed when this many resources exist
 
 

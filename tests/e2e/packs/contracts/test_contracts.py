@@ -60,7 +60,7 @@ def test_fernet_keys_rotate_and_old_tokens_stay_valid(cloud: Cloud) -> None:
     eventually(lambda: repository(cloud) != keys, limit=30)
     turned = repository(cloud)
     assert turned[str(len(keys))] == keys["0"], "the staged key became the primary"
-    # The old token, against the turned keys; by environment, for a token is a secret too.
+    # The old token with the rotated keys; by environment, because a token is a secret, too.
     script = "read -r OS_TOKEN; export OS_TOKEN; openstack --os-cloud '' --os-auth-type token "
     script += "--os-auth-url http://keystone-api:5000/v3 --os-project-name admin --os-project-domain-name Default "
     script += "--os-identity-api-version 3 token issue -f value -c project_id"
@@ -69,7 +69,7 @@ def test_fernet_keys_rotate_and_old_tokens_stay_valid(cloud: Cloud) -> None:
 
 
 def test_a_database_password_is_rotated_by_deleting_its_secret(cloud: Cloud) -> None:
-    """As described in docs/howto/rotate-keys.md."""
+    """The steps are those of docs/howto/rotate-keys.md."""
     before = cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"]
     cloud.kubectl("delete", "secret", "keystone-database", "-n", "openstack")
     eventually(lambda: cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"] != before)

@@ -15,7 +15,7 @@ def test_services_work_without_a_cloud(cloud: Cloud) -> None:
 
 
 def test_glance_works_alone_with_an_existing_keystone(cloud: Cloud) -> None:
-    """The Keystone is that of the test above."""
+    """Uses the Keystone of the test above."""
     cloud.kubectl("apply", "--server-side", "-f", "examples/keystone-only.yaml")
     cloud.kubectl("apply", "--server-side", "-f", "examples/glance-standalone.yaml")
     try:
@@ -58,7 +58,7 @@ def test_deletion_deletes_all_resources_of_the_cloud_and_no_others(cloud: Cloud)
 
 
 def test_deletion_while_half_installed(cloud: Cloud) -> None:
-    for releases in (0, 1, 3, 4):  # of five: three at once, Keystone's when its database exists
+    for releases in (0, 1, 3, 4):  # of five: three start in parallel, Keystone's when its database exists
         cloud.kubectl("apply", "--server-side", "-f", SMALL)
         cloud.wait_for_releases(releases)
         print(f"deleted with {sorted(cloud.revisions())}")

@@ -1,4 +1,4 @@
-"""Missing systems are named as the cause, and a process that has just started reports no wrong state."""
+"""Missing systems are named as the cause, and a process that has just started reports no wrong status."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_an_absent_mariadb_is_named_as_the_cause(cloud: Cloud) -> None:
 
 
 def test_a_keystone_that_has_just_started_forbids_no_user(cloud: Cloud) -> None:
-    """Neither the first client nor concurrent ones."""
+    """Neither the first client nor concurrent clients are rejected."""
     pod = ("exec", "-n", "openstack", "deployment/keystone-client", "--", "python3", "-c", AT_ONCE)
     command = [tools.binary("kubectl"), "--kubeconfig", cloud.cluster.kubeconfig, *pod]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
@@ -59,7 +59,7 @@ def test_a_repeatedly_killed_operator_completes_the_cloud(cloud: Cloud) -> None:
     cloud.kubectl("apply", "--server-side", "-f", SMALL)
     for releases in (1, 3, 4):  # of five
         cloud.wait_for_releases(releases)
-        eventually(lambda: bool(operator_processes()))  # the one that was killed before is started again
+        eventually(lambda: bool(operator_processes()))  # the previously killed process is restarted
         for process in operator_processes():
             os.kill(process, signal.SIGKILL)
     cloud.wait_ready(limit=400)

@@ -1,4 +1,4 @@
-"""The network of the local cluster next to a LAN and other containers, in namespaces that represent a machine.
+"""The network of the local cluster beside a LAN and other containers; namespaces represent the machine.
 
 lan 198.18.0.2 ═ lan0 198.18.0.1, machine, 198.19.0.1 other0 ═ 198.19.0.2 other
                           ║
@@ -52,7 +52,7 @@ assert not network.left()
 
 @dataclass(frozen=True)
 class World:
-    """Of network and mounts; `pid` keeps it."""
+    """Namespaces of network and mounts, which exist as long as the process `pid`."""
 
     pid: int
 
@@ -77,15 +77,15 @@ class World:
             return {address for address, yes in zip(addresses, pool.map(answers, addresses), strict=True) if yes}
 
     def settings(self) -> set[str]:
-        """Of the machine; links of the cluster have theirs."""
+        """Settings of the machine, without those of the cluster's links."""
         lines = self.run("sysctl", "-a", "--pattern", r"^net\.(ipv4\.(ip_forward|conf)|ipv6\.conf|bridge)", code=None)
         return {line for line in lines.splitlines() if line.startswith("net.") and ".sw-" not in line}
 
 
 @pytest.fixture
 def machine() -> Iterator[World]:
-    """One that is no router, with the cluster's network."""
-    # The namespaces of a cluster that runs would be in the table of mounts, below the new folder.
+    """A machine that is no router, with the cluster's network."""
+    # The namespaces of a running cluster would be in the table of mounts, below the new folder.
     others = """awk '$2 ~ "^/run/netns" {print $2}' /proc/self/mounts | tac | xargs -r -n1 umount -l"""
     own = "mount -t tmpfs none /run/netns && mount --make-shared /run/netns"
     script = f"{others} && {own} && echo ready && exec sleep infinity"
@@ -104,7 +104,7 @@ def machine() -> Iterator[World]:
             assert holder.stdout
             assert holder.stdout.readline() == "ready\n"
             world = World(holder.pid)
-            world.run("sysctl", "-qw", "net.ipv4.ip_forward=0")  # a new one begins with the machine's
+            world.run("sysctl", "-qw", "net.ipv4.ip_forward=0")  # a new namespace inherits the machine's value
             world.run("ip", "link", "set", "lo", "up")
             for name, (link, net) in LINKS.items():
                 world.run("ip", "netns", "add", name)
@@ -131,8 +131,8 @@ def test_machine_and_nodes_reach_each_other(machine: World) -> None:
 
 
 def test_a_tenant_reaches_the_ingress_of_nodes_and_nothing_else(machine: World) -> None:
-    """From a virtual machine on the external network, or behind a router on it."""
-    machine.run("ip", "-n", TWO, "address", "del", f"{VM}/24", "dev", "ext0")  # node2 would answer past the router
+    """Requests come from a virtual machine on the external network, or behind a router on it."""
+    machine.run("ip", "-n", TWO, "address", "del", f"{VM}/24", "dev", "ext0")  # else it replies past the router
     machine.run("ip", "netns", "add", TENANT)
     machine.run("ip", "-n", ROUTER, "link", "add", "tenant0", "type", "veth", "peer", "name", "eth0", "netns", TENANT)
     machine.run("ip", "-n", ROUTER, "link", "set", "tenant0", "master", "sw-ext0", "up")
@@ -149,7 +149,7 @@ def test_a_tenant_reaches_the_ingress_of_nodes_and_nothing_else(machine: World) 
 
 @pytest.mark.parametrize("router", [False, True])
 def test_external_hosts_do_not_reach_the_cluster(machine: World, router: bool) -> None:
-    """Also if other software made the machine a router."""
+    """The same if other software made the machine a router."""
     machine.run("sysctl", "-qw", f"net.ipv4.ip_forward={int(router)}")
     machine.run("ip", "-n", TWO, "route", "add", "198.18.0.0/15", "via", MACHINE_ADDRESS)
     for outside, (_, net) in LINKS.items():
@@ -161,7 +161,7 @@ def test_external_hosts_do_not_reach_the_cluster(machine: World, router: bool) -
 
 
 def test_the_machine_forwards_for_others_as_it_did(machine: World) -> None:
-    """Not at all, until another program enables it."""
+    """The machine forwards nothing until another program enables it."""
     assert not machine.reached(LAN, BEYOND)
     machine.run("sysctl", "-qw", "net.ipv4.ip_forward=1")
     assert machine.reached(LAN, BEYOND)

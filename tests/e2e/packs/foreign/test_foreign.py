@@ -20,7 +20,7 @@ from stackwright.local.image.images import titles
 from stackwright.local.steps.openstack import demo
 
 SENT = {"POST", "PATCH", "PUT"}
-EARLIER = "0.0.1"  # the earlier chart in the registry, whatever version its files name
+EARLIER = "0.0.1"  # version of the earlier chart in the registry, instead of the one in its files
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def before(place: Site) -> set[str]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the earlier commit; of this one if the history lacks it."""
+    """The files of the earlier commit; of the current one if the history lacks it."""
     return earlier.tree(tmp_path_factory.mktemp("earlier")) or ROOT
 
 

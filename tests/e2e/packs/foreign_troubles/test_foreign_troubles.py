@@ -1,4 +1,4 @@
-"""A cluster of somebody else, where something is missing or wrong: which condition or line of doctor names it.
+"""Faults of an existing cluster: the condition or the line of doctor that names a missing or wrong resource.
 
 The operator is limited to some namespaces. The tests depend on each other, in this order.
 """
@@ -43,14 +43,14 @@ def doctor(cloud: Cloud, *words: str) -> dict[str, str]:
 
 
 def ready(cloud: Cloud, kind: str, name: str, namespace: str) -> tuple[str, str]:
-    """Reason and message."""
+    """Reason and message of condition Ready."""
     conditions = cloud.get(kind, name, "-n", namespace).get("status", {}).get("conditions", [])
     return next(((each["reason"], each["message"]) for each in conditions if each["type"] == "Ready"), ("", ""))
 
 
 def test_helm_refuses_an_old_kubernetes(place: Site) -> None:
-    words = ("template", OPERATOR, place.chart, "--version", VERSION, *place.login, "--kube-version=1.34.9")
-    assert "chart requires kubeVersion: >=1.35.0" in place.helm(*words, code=1)
+    words = ("template", OPERATOR, place.chart, "--version", VERSION, *place.login, "--kube-version=1.31.9")
+    assert "chart requires kubeVersion: >=1.32.0" in place.helm(*words, code=1)
 
 
 def test_doctor_names_why_the_operator_is_not_pulled(place: Site) -> None:

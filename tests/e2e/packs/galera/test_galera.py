@@ -1,4 +1,4 @@
-"""Three real servers, and which of them starts the cluster: never one with possibly old or partial data.
+"""Three real servers, and the choice of the server that starts the cluster: never one with old or partial data.
 
 Needs root and the image of MariaDB, and neither Kubernetes nor a cloud. Each test leaves a cluster of three.
 """
@@ -15,7 +15,7 @@ import pytest
 from galera import PASSWORD, Galera, Server
 from harness import eventually, run
 
-PATIENCE = 15.0  # seconds in which a server that may start has started many times over
+PATIENCE = 15.0  # seconds, many times the start of a server
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def galera(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Galera]:
 
 
 def whole(galera: Galera, *present: int) -> None:
-    """All three serve, have each other, and these rows."""
+    """Wait until all three servers serve, form one cluster, and have these rows."""
 
     def check() -> bool:
         for server in galera.servers:
@@ -46,7 +46,7 @@ def whole(galera: Galera, *present: int) -> None:
 
 
 def insert(server: Server, number: int) -> None:
-    """A row, as soon as the server takes one."""
+    """Insert a row, as soon as the server accepts it."""
 
     def check() -> bool:
         server.sql(f"INSERT IGNORE INTO d.t VALUES ({number})")
@@ -60,7 +60,7 @@ def rows(server: Server) -> list[str]:
 
 
 def all_wait_for(galera: Galera, *unknown: int) -> None:
-    """All servers report that these cannot determine their position, and none starts or joins."""
+    """All servers report that the position of these is unknown, and none starts or joins."""
 
     def named(server: Server) -> list[str]:
         found = re.match(r"the position of server ([0-9 ]+) is unknown", server.waits())
@@ -77,7 +77,7 @@ def all_wait_for(galera: Galera, *unknown: int) -> None:
 
 
 def one_is_behind(galera: Galera, number: int) -> None:
-    """The power fails after the two others have got a row that server 2 has not."""
+    """Simulate a power failure after the other two servers have received a row that server 2 lacks."""
     behind = galera.servers[2]
     behind.cut()
     eventually(lambda: not behind.ready() and not behind.primary(), limit=60)
@@ -104,12 +104,12 @@ def test_after_a_power_cut_the_newest_data_begins(galera: Galera) -> None:
 
 
 def test_servers_with_an_unknown_position_are_not_outvoted_by_an_older_one(galera: Galera) -> None:
-    """Their logs are unreadable, so it is unknown that they have more data, as they do."""
+    """Their logs are unreadable, so nothing proves that they have more data, as is the case."""
     one_is_behind(galera, 3)
     logs = [server.data / "ib_logfile0" for server in galera.servers[:2]]
     for log in logs:
         kept(log).write_bytes(log.read_bytes())
-        log.write_bytes(b"x" * 2**20)  # in place, so it stays the user's
+        log.write_bytes(b"x" * 2**20)  # in place, so that the owner does not change
     galera.start()
     all_wait_for(galera, 0, 1)
     galera.kill()
@@ -121,7 +121,7 @@ def test_servers_with_an_unknown_position_are_not_outvoted_by_an_older_one(galer
 
 
 def cut_off(galera: Galera, half: Server, *ended: Server) -> None:
-    """The power fails for these servers while this one, which has ended before, is sent its data."""
+    """Simulate a power failure of these servers while they send their data to this one, which was stopped before."""
     half.start()
     mark = half.data / "sst_in_progress"
     eventually(mark.exists, limit=90, pause=0.005)
@@ -133,19 +133,19 @@ def cut_off(galera: Galera, half: Server, *ended: Server) -> None:
 def test_an_aborted_state_transfer_starts_no_cluster(galera: Galera) -> None:
     half = galera.servers[2]
     half.kill()
-    (half.data / "grastate.dat").unlink()  # so it gets all data again
+    (half.data / "grastate.dat").unlink()  # forces a complete state transfer
     insert(galera.servers[0], 4)
     cut_off(galera, half, *galera.servers)
     galera.start()
     all_wait_for(galera, 2)
-    half.kill()  # and now according to the message
+    half.kill()  # follows the message
     half.empty()
     half.start()
     whole(galera, 1, 2, 3, 4)
 
 
 def test_an_aborted_first_state_transfer_prevents_no_server_from_starting_first(galera: Galera) -> None:
-    """One server becomes three, and ends while it sends its data to the second."""
+    """One server becomes three, and is killed while it sends its data to the second."""
     first, half, last = galera.servers
     galera.kill()
     for server in (half, last):
@@ -166,7 +166,7 @@ def test_an_aborted_first_state_transfer_prevents_no_server_from_starting_first(
 
 
 def test_a_server_without_configured_peers_waits_for_its_former_peers(galera: Galera) -> None:
-    """As while one server becomes three: the pod of server 0 is changed last."""
+    """While one server becomes three, the pod of server 0 is changed last, so its size is outdated."""
     first, *others = galera.servers
     first.kill()
     insert(others[0], 5)
@@ -195,7 +195,7 @@ print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) 
 
 
 def test_an_account_has_its_own_database_and_its_losses_are_detected(galera: Galera) -> None:
-    """The adapter against a real server with rights on patterns, on other databases and by a role."""
+    """Tests the adapter on a real server with grants on patterns, on other databases and by a role."""
     server = galera.servers[0]
 
     def adapter(call: str, *additional: str) -> str:

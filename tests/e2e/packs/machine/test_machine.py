@@ -1,4 +1,4 @@
-"""The machine: what `down` leaves, and what `up` finds again."""
+"""The machine after `down`, and the state that `up` reuses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_down_leaves_nothing_running_and_up_resumes_with_the_data(cloud: Cloud) 
 
 
 def settings() -> list[str]:
-    """Of the machine, which a local cluster leaves as they are."""
+    """Settings of the machine, which a local cluster does not change."""
     names = ("ipv4/ip_forward", "ipv4/conf/default/forwarding", "bridge/bridge-nf-call-iptables")
     files = [Path("/proc/sys/net", name) for name in names]
     return [file.read_text() if file.exists() else "" for file in files]
@@ -49,7 +49,7 @@ def test_an_up_that_is_killed_or_interrupted_resumes(cloud: Cloud) -> None:
 
 
 def interruptible() -> None:
-    """A shell starts background jobs with SIGINT ignored, which they would inherit."""
+    """Restore the default action: a shell starts background jobs with SIGINT ignored, which children inherit."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -65,7 +65,7 @@ def test_a_second_node_joins_and_leaves(cloud: Cloud) -> None:
 
 
 def test_an_existing_cluster_is_used_by_its_kubeconfig(cloud: Cloud, tmp_path: Path) -> None:
-    """Only the operator and the cloud are installed there, with published images; here those the nodes hold already."""
+    """Only the operator and the cloud are installed, with published images; here, the nodes have these already."""
     config = tmp_path / "kubeconfig"
     config.write_bytes(cloud.cluster.kubeconfig.read_bytes())
     run(tools.binary("helm"), "uninstall", "stackwright", "-n", "stackwright", "--kubeconfig", config)

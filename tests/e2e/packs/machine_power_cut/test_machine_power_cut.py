@@ -1,4 +1,4 @@
-"""The full cloud, with its virtual machine, after an end of the machine."""
+"""The full cloud, with its virtual machine, recovers after a power cut of the nodes."""
 
 from __future__ import annotations
 

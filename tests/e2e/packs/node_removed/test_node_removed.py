@@ -1,4 +1,4 @@
-"""A node leaves the cloud permanently, with a virtual machine and a router, and a new one with its name joins."""
+"""A node with a virtual machine and a router is removed permanently, and a new node with its name joins."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ L3_AGENT = "neutron-l3-agent"
 
 @pytest.fixture(scope="module")
 def stranded(full_cloud: FullCloud, vms: Vms) -> Iterator[Vm]:
-    """A machine whose node was removed, as was the node of the demo's router."""
+    """A virtual machine whose node was removed; the same node had the demo's router."""
     full_cloud.stackwright("up", "--nodes", "2", limit=900)
     full_cloud.wait_ready()
     joined(vms)
@@ -67,7 +67,7 @@ def move_router(vms: Vms, node: str) -> None:
 
 
 def kept_for(cloud: FullCloud) -> str:
-    """Why Nova keeps an agent; empty if it keeps none."""
+    """The reason why Nova keeps an agent; empty if it keeps none."""
     entry = cloud.condition("Agents", "novas.stackwright.dev/nova")
     return entry["message"] if entry["reason"] == "AgentsLeft" else ""
 

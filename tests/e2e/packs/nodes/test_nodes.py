@@ -1,4 +1,4 @@
-"""Nodes of one machine are apart as machines are, and what pods of a node share stays on that node."""
+"""Nodes of one machine are isolated like machines, and directories that the pods of a node share stay on that node."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def nodes(cloud: Cloud) -> Iterator[list[Node]]:
 
 
 def daemon_set(cloud: Cloud, name: str) -> dict[str, Any]:
-    """A pod a node that shares directories with others, as agents of OpenStack do."""
+    """One pod per node that shares directories with others, as agents of OpenStack do."""
     mounts = [{"name": p.rpartition("/")[2], "mountPath": p, "mountPropagation": "Bidirectional"} for p in SHARED]
     volumes = [{"name": p.rpartition("/")[2], "hostPath": {"path": p, "type": "DirectoryOrCreate"}} for p in SHARED]
     container = {
@@ -60,7 +60,7 @@ def daemon_set(cloud: Cloud, name: str) -> dict[str, Any]:
 
 
 def image(cloud: Cloud) -> str:
-    """Any with a shell and iproute2."""
+    """An image with a shell and iproute2."""
     pods = cloud.get("pods", "-n", cloud.namespace, "-l", "application=mariadb")["items"]
     return str(pods[0]["spec"]["containers"][0]["image"])
 
@@ -109,7 +109,7 @@ def test_nodes_talk_over_the_tunnel_and_the_machine_is_on_the_external_network(c
 
 
 def test_nodes_reach_the_outside(cloud: Cloud, nodes: list[Node]) -> None:
-    """That is a namespace which only the machine is connected with."""
+    """The outside is a namespace that is connected only with the machine."""
 
     def ip(*words: str, check: bool = True) -> None:
         subprocess.run(["ip", *words], check=check, capture_output=True)
@@ -129,7 +129,7 @@ def test_nodes_reach_the_outside(cloud: Cloud, nodes: list[Node]) -> None:
 
 
 def refused(address: str) -> bool:
-    """The network itself rejects the connection, because the port is closed."""
+    """Whether the host rejects the connection, because the port is closed."""
     try:
         socket.create_connection((address, 9), timeout=1).close()
     except ConnectionRefusedError:
@@ -164,14 +164,14 @@ def test_a_second_up_leaves_pods_alone(cloud: Cloud, nodes: list[Node]) -> None:
 
 
 def calm(cloud: Cloud) -> bool:
-    """Nothing restarts for a while."""
+    """Whether no container restarts for ten seconds."""
     before = started(cloud)
     time.sleep(10)
     return started(cloud) == before
 
 
 def started(cloud: Cloud) -> dict[str, str]:
-    """Containers that serve, by their pod."""
+    """Running containers by pod and name."""
     found = {}
     for pod in cloud.get("pods", "--all-namespaces", "--field-selector", "status.phase=Running")["items"]:
         for status in pod["status"]["containerStatuses"]:

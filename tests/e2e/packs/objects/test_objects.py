@@ -47,7 +47,7 @@ class Tenant:
         return done.out
 
     def s3(self) -> Any:
-        """With EC2 credentials from Keystone. Ceph of this release knows no checksums at the end of a body."""
+        """A client with EC2 credentials from Keystone. This release of Ceph supports no checksums after the body."""
         out = self.did("ec2", "credentials", "create", "-f", "json")
         made = json.loads(out[out.index("{") : out.rindex("}") + 1])
         more = {"s3": {"addressing_style": "path"}, "retries": {"total_max_attempts": 2}}
@@ -72,7 +72,7 @@ class Tenant:
 
 @pytest.fixture(autouse=True)
 def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cloud is not behind one that leads to the internet."""
+    """No request to the cloud uses a proxy to the internet."""
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "*")
 
@@ -100,7 +100,7 @@ def forget(storage: Storage) -> None:
 
 @pytest.fixture
 def one(tenants: tuple[Tenant, Tenant], tmp_path: Path) -> Iterator[Tenant]:
-    """With a letter on its shelf."""
+    """A tenant with one object in a container."""
     (tmp_path / OBJECT).write_text("to whom it may concern")
     one, _ = tenants
     one.did("container", "create", CONTAINER)

@@ -11,7 +11,7 @@ from vms import Vms
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """In any state that a former test left."""
+    """Runs after any state of an earlier test."""
     full_cloud.wait_ready()
 
 
@@ -20,7 +20,7 @@ def test_vms_keep_running_and_reachable_while_pods_are_restarted_in_turn(full_cl
 
 
 def test_a_port_without_its_device_is_deleted_too(full_cloud: FullCloud) -> None:
-    """Otherwise it would continue to receive packets for its address."""
+    """Such a port would continue to receive packets for its address."""
     pod, name = next(iter(full_cloud.pods("-l", f"application={SWITCH}").values()))["metadata"]["name"], "tapgone"
     inside = ("exec", "-n", full_cloud.namespace, pod, "-c", "vswitchd", "--")
     full_cloud.kubectl(*inside, "ip", "tuntap", "add", name, "mode", "tap")

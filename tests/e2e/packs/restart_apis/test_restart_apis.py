@@ -11,12 +11,12 @@ from traffic.load import Load, targets
 
 @pytest.fixture(autouse=True)
 def _ready(full_cloud: FullCloud) -> None:
-    """In any state that a former test left."""
+    """Runs after any state of an earlier test."""
     full_cloud.wait_ready()
 
 
 def test_no_request_fails_while_every_api_restarts(full_cloud: FullCloud) -> None:
-    """Through the addresses of their Services, and with a new connection for each request."""
+    """Requests use the addresses of the Services, and a new connection each."""
     found = targets(full_cloud)
     assert {"keystone-api", "nova-api-osapi", "neutron-server", "horizon"} <= {each.workload.name for each in found}
     with Load(full_cloud, found) as load:
@@ -32,5 +32,5 @@ def test_no_request_fails_while_every_api_restarts(full_cloud: FullCloud) -> Non
 
 
 def every_pod(cloud: FullCloud) -> set[str]:
-    """Uids of all pods, of those on their way out too."""
+    """Uids of all pods, including those in deletion."""
     return {pod["metadata"]["uid"] for pod in cloud.get("pods", "-n", cloud.namespace)["items"]}

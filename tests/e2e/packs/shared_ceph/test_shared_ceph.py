@@ -1,7 +1,7 @@
 """An external Ceph: requested, awaited by name, used, observed, and left unchanged.
 
-It is created by hand in the shared namespace, with our chart, whose process `provide` does the work of Rook or of an
-administrator. The small cloud gets images and volumes for it, and is deleted in the end.
+It is created manually in the shared namespace, with our chart, whose process `provide` replaces Rook or an
+administrator. The small cloud gets images and volumes for it, and is deleted at the end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIMIT = 600
 
 
 class Elsewhere:
-    """The cloud, as its administrator sees it, and the Ceph, as its own does."""
+    """The cloud and the Ceph, each as its administrator uses it."""
 
     def __init__(self, cloud: Cloud) -> None:
         self.cloud = cloud
@@ -33,13 +33,13 @@ class Elsewhere:
         return self.cloud.kubectl("-n", namespace, *words)
 
     def get_storage(self) -> None:
-        """Requests images and volumes."""
+        """Add images and volumes to the spec."""
         services = [*(f"~{name}" for name in AWAY), "image", "block-storage"]
         text = yaml.safe_dump_all(changed(SMALL, features={"services": services}))
         self.cloud.kubectl("replace", "--filename", "-", stdin=text)
 
     def said(self, kind: str) -> str:
-        """Why it is ready, or is not."""
+        """Reason and message of an object's condition."""
         told = self.cloud.condition(kind=kind)
         return f"{told['reason']}: {told['message']}"
 
@@ -50,7 +50,7 @@ class Elsewhere:
         return self.kubectl("exec", "deploy/keystone-client", "--", "openstack", *words).strip()
 
     def install_ceph(self) -> None:
-        """As its administrator, by helm."""
+        """Install Ceph by helm, as its administrator."""
         self.kubectl("create", "secret", "generic", "ceph-admin", "--from-literal=password=of-nobody", namespace=SHARED)
         images = json.loads(self.kubectl("get", "cm", "stackwright-images", "-o", "json", namespace="stackwright"))
         image = json.loads(images["data"]["images.json"])["ceph"]
@@ -63,7 +63,7 @@ class Elsewhere:
 
     @contextmanager
     def only(self, daemon: str, left: int) -> Iterator[None]:
-        """This many of the three."""
+        """Run only this many of the three daemons."""
         scale = ("scale", f"statefulset/ceph-{daemon}")
         self.kubectl(*scale, f"--replicas={left}", namespace=SHARED)
         try:
@@ -78,7 +78,7 @@ class Elsewhere:
         self.cloud.wait_ready(limit=LIMIT)
 
     def volume(self, name: str) -> None:
-        """A created volume."""
+        """Create a volume."""
         self.openstack("volume", "create", "--size", "1", name)
         eventually(lambda: self.openstack("volume", "show", name, "-f", "value", "-c", "status") == "available", 120)
 
@@ -89,7 +89,7 @@ class Elsewhere:
 @pytest.fixture(scope="module")
 def elsewhere(cloud: Cloud) -> Iterator[Elsewhere]:
     made = Elsewhere(cloud)
-    cloud.kubectl("delete", "namespace", SHARED, "--ignore-not-found", limit=300)  # of a run that was killed
+    cloud.kubectl("delete", "namespace", SHARED, "--ignore-not-found", limit=300)  # of a killed run
     cloud.kubectl("create", "namespace", SHARED)
     try:
         made.get_storage()
@@ -133,7 +133,7 @@ def test_with_two_of_three_it_continues_and_recovers(elsewhere: Elsewhere, daemo
     with elsewhere.only(daemon, THREE - 1):
         eventually(lambda: up() == THREE - 1, limit=120, pause=1)
         elsewhere.volume(f"without-one-{daemon}")
-    # Until Ceph has noticed the absence of one, it reports HEALTH_OK.
+    # Ceph reports HEALTH_OK until it has detected the missing daemon.
     took = eventually(
         lambda: up() == THREE and elsewhere.status()["health"]["status"] == "HEALTH_OK", limit=LIMIT, pause=1
     )

@@ -1,4 +1,4 @@
-"""Daemons of storage that are killed come back, and nothing is lost: monitor, OSD, Cinder."""
+"""Killed daemons of storage recover without data loss: monitor, OSD, Cinder."""
 
 from __future__ import annotations
 

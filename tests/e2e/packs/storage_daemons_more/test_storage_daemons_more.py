@@ -1,4 +1,4 @@
-"""Daemons of storage that are killed come back, and nothing is lost: all others."""
+"""Killed daemons of storage recover without data loss: all except monitor, OSD and Cinder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenStack's own integration tests: Tempest's smoke set without what takes long."""
+"""OpenStack's own integration tests: Tempest's smoke set without slow tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two computes: virtual machines on both talk over the tunnel, move, and are kept apart."""
+"""Two compute nodes: virtual machines on both communicate over the tunnel, migrate, and are kept apart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_vms_on_both_nodes_talk_over_the_tunnel(vms: Vms, pair: tuple[Vm, Vm]) -
     eventually(lambda: vms.sees(one, two) and vms.sees(two, one), limit=60, pause=1)
     wanted = vms.ssh(two, "hostname")
     assert (wanted, vms.ssh(one, "hostname")) == ("two", "one"), "each by its own floating IP"
-    # More than a packet's size: an MTU that ignores the tunnel loses large packets.
+    # Larger than a packet: an MTU that ignores the tunnel would lose large packets.
     assert vms.says(one, f"ping -c 2 -W 2 -s 1300 {two.fixed}")
 
 
@@ -39,7 +39,7 @@ def test_a_virtual_machine_is_not_root_of_its_node(pair: tuple[Vm, Vm]) -> None:
 def runs(process: Path, words: str) -> bool:
     try:
         return words in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:  # it has just ended
+    except OSError:  # the process has just ended
         return False
 
 
@@ -65,7 +65,7 @@ def test_security_groups_drop_incoming_packets(vms: Vms, pair: tuple[Vm, Vm]) ->
 
 def test_security_groups_drop_outgoing_packets(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     one, two = pair
-    vms.without(one.group, "egress", None)  # the rule that every new group has
+    vms.without(one.group, "egress", None)  # the default rule of a new group
     try:
         eventually(lambda: not vms.sees(one, two), limit=RULE_LIMIT)
         assert vms.sees(two, one), "answers to what may come in may go out"

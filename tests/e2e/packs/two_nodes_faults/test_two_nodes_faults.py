@@ -1,4 +1,4 @@
-"""Two computes: virtual machines move with their disks, nodes differ, and a power cut is outlived."""
+"""Two compute nodes: virtual machines migrate with their disks, nodes differ, and machines survive a power cut."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RETURN_LIMIT = 600
 
 
 def test_cold_migration(vms: Vms, pair: tuple[Vm, Vm]) -> None:
-    """With its disk."""
+    """The disk moves with the machine."""
     one, two = pair
     before = host(vms, one)
     boot = vms.ssh(one, f"echo kept > /var/kept; sync; {BOOT_ID}")

@@ -1,4 +1,4 @@
-"""A machine with its disk in Ceph migrates without a copy of it."""
+"""A machine whose disk is in Ceph migrates without a copy of the disk."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from traffic.writer import writing
 from vms import Vm
 
 GIB = 1 << 30
-LIMITED = 200  # by the example's type
+LIMITED = 200  # limit of the example's type
 
 
 def test_volumes_grow_while_they_are_free_and_while_they_are_used(storage: Storage, booted: Vm) -> None:
@@ -42,7 +42,7 @@ def test_a_retyped_volume_keeps_its_data_and_is_limited(storage: Storage, booted
 
 
 def blocks_type(storage: Storage, name: str) -> Any:
-    """One of the example's."""
+    """A volume type of the example."""
     return next(kind for kind in storage.blocks.types() if kind.name == name)
 
 

@@ -9,8 +9,9 @@ from unittest.mock import AsyncMock
 import pytest
 
 from stackwright.adapters.helm.command import HelmCli
+from stackwright.core.errors import Unreachable
 from stackwright.core.plan import BrokerAccount, CatalogEntry, ForgetAgents, Inventory, Publish, SqlAccount
-from stackwright.core.ports import Ports, Unreachable
+from stackwright.core.ports import Ports
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
 from tests.unit.adapters.helm.test_helm import chart, program, upgrade
@@ -54,7 +55,7 @@ async def test_helm_is_not_started(verb, tmp_path):
     chart(tmp_path)
     helm = HelmCli(tmp_path / "charts", binary=program(tmp_path, f"touch {tmp_path}/ran"), records=CutOff())
     release = ("openstack", "keystone")
-    arguments = {"upgrade": [upgrade()], "rollback": [release, 1], "uninstall": [release]}
+    arguments = {"upgrade": [upgrade()], "rollback": [release, 1, ""], "uninstall": [release]}
     with pytest.raises(Unreachable):
         await getattr(helm, verb)(*arguments[verb])
     helm.close()

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.helm.records import check_records
 from stackwright.api.kinds import INGRESS_CLASS
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.manifests import KINDS, Unreadable, document_headers
-from stackwright.core.helm.records import CHECKED, record_of
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.helm.records import CHECKED, manifest_digest, record_of
 from stackwright.main import Options, runtime
 from support.paths import GOLDEN
 
@@ -130,6 +130,25 @@ async def test_the_record_to_roll_back_to_needs_no_labels():
         await check_records(Kubernetes(evil), OWN, 1)
 
 
+@pytest.mark.parametrize("manifest", [GOOD, GOOD.replace("v1\nkind: ConfigMap", "apps/v1\nkind: DaemonSet")])
+async def test_only_the_installed_manifest_is_rolled_back_to(manifest):
+    installed = manifest_digest(secret(record(manifest, info={"status": "deployed"}, config={"a": 1.0})))
+    assert len(installed) == 64
+    await check_records(Kubernetes(secret(record(manifest, info={"status": "superseded"}))), OWN, 1, installed)
+    forged = Kubernetes(secret(record(manifest.replace("text", "other"))))
+    await check_records(forged, OWN)
+    with pytest.raises(TerminalError, match="v1, a record of release x, is not what Helm installed as revision 1"):
+        await check_records(forged, OWN, 1, installed)
+    with pytest.raises(TerminalError, match="is not what Helm installed"):
+        await check_records(forged, OWN, 1, "")
+
+
+@pytest.mark.parametrize("payload", ["", packed("{"), record(manifest=7), record(manifest=None)])
+def test_an_unreadable_record_has_no_digest(payload):
+    assert manifest_digest(secret(payload)) == ""
+    assert manifest_digest(None) == ""
+
+
 @pytest.mark.parametrize(
     ("marks", "fine"),
     [
@@ -153,7 +172,7 @@ async def test_an_ingress_class_is_of_the_release_that_helm_marked_on_it(marks, 
 async def test_helm_is_not_started_on_a_forged_record(tmp_path):
     """The program is none: to start it would be another error."""
     helm = HelmCli(tmp_path, binary="/nowhere", records=Kubernetes(secret(record(EVIL))))
-    for call in (helm.uninstall(OWN), helm.rollback(OWN, 1)):
+    for call in (helm.uninstall(OWN), helm.rollback(OWN, 1, "")):
         with pytest.raises(TerminalError, match="a record of release x"):
             await call
     helm.close()
@@ -235,7 +254,7 @@ async def test_the_operator_checks_records_unless_helm_bundles_are_unrestricted(
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", run)
     monkeypatch.setattr("stackwright.main.settings", lambda options: None)
-    monkeypatch.setattr("stackwright.main.controllers", lambda *args: ())
+    monkeypatch.setattr("stackwright.main.controllers", lambda *args, **more: ())
     wired = runtime(Kubernetes(secret(record(EVIL))), Options(unrestricted=unrestricted)).ports
     with contextlib.closing(wired.helm):
         if unrestricted:  # then a HelmBundle may name other namespaces and charts with any object

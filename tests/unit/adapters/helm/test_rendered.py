@@ -10,9 +10,9 @@ import pytest
 
 from stackwright.adapters.helm import rendered
 from stackwright.adapters.helm.command import HelmCli, privileged_charts
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.manifests import Unreadable, foreign
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError
 from support.paths import GOLDEN
 
 GOOD = "---\n# Source: a\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  namespace: mine\ndata:\n  a: text\n"

@@ -13,7 +13,7 @@ import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NODE
-from stackwright.core.ports import Conflict
+from stackwright.core.errors import Conflict
 from tests.unit.adapters.kubernetes.test_login import configured
 
 BACKGROUND = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from stackwright.adapters.kubernetes.errors import Call, error_of
+from stackwright.adapters.kubernetes.errors import Call, MissingRight, Unauthenticated, error_of
 from stackwright.api.kinds import DEPLOYMENT
 from stackwright.controllers.infra.clusterapi import MACHINE
-from stackwright.core.ports import (
+from stackwright.core.errors import (
     Conflict,
     NotServed,
     TerminalError,
@@ -64,12 +64,31 @@ def test_an_object_replaced_by_one_of_its_name_is_read_again() -> None:
     assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), TerminalError)
 
 
-@pytest.mark.parametrize("code", [401, 408, 410, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("code", [408, 410, 429, 500, 502, 503, 504])
 @pytest.mark.parametrize("body", [b"<html>no server is available</html>", b"", b"[]", b'{"message": "away"}'])
 def test_a_load_balancer_without_an_api_server_and_an_overloaded_one_are_unavailable(code: int, body: bytes) -> None:
     told = error_of(CALL, code, body)
     assert isinstance(told, Unavailable) and not isinstance(told, Unreachable)
     assert str(told).startswith(f"get Machine ns/m: the Kubernetes API returned {code}: ")
+
+
+def test_refused_credentials_are_no_absent_api_server_but_may_be_renewed() -> None:
+    told = error_of(CALL, 401, b'{"kind": "Status", "code": 401, "message": "Unauthorized"}')
+    assert isinstance(told, Unauthenticated)
+    assert str(told) == "get Machine ns/m: the Kubernetes API refuses the credentials: HTTP 401 Unauthorized"
+
+
+@pytest.mark.parametrize(
+    ("message", "lacks"),
+    [
+        ('nodes is forbidden: User "a" cannot list resource "nodes" in API group "" at the cluster scope', True),
+        ('admission webhook "w" denied the request: no', False),
+        ('pods "p" is forbidden: violates PodSecurity "restricted:latest"', False),
+        ('pods "p" is forbidden: exceeded quota: q', False),
+    ],
+)
+def test_a_missing_right_differs_from_a_refusal_by_admission(message: str, lacks: bool) -> None:
+    assert isinstance(error_of(CALL, 403, json.dumps({"message": message}).encode()), MissingRight) == lacks
 
 
 def test_an_internal_error_of_the_api_server_may_concern_one_object_only() -> None:

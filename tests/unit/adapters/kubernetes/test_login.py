@@ -30,7 +30,7 @@ from stackwright.adapters.kubernetes import login
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
 from stackwright.api.kinds import NODE
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.runtime import x509
 
 API = "client.authentication.k8s.io"

@@ -12,7 +12,7 @@ import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.kubernetes.logs import Container, LogRange, LogReader
-from stackwright.core.ports import TransientError
+from stackwright.core.errors import TransientError
 from tests.unit.adapters.kubernetes.test_login import configured
 
 POD = Container("n", "p", "c")

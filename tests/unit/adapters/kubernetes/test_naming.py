@@ -19,8 +19,8 @@ from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.infra.clusterapi import MACHINE, kind_of
 from stackwright.controllers.infra.reads import get_if_served
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.sensitive import cut
-from stackwright.core.ports import TerminalError
 from support.empty_api import Server
 
 HOSTILE = (

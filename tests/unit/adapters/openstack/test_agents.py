@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,9 +26,9 @@ from stackwright.adapters.openstack.agents import (
     network_uses,
 )
 from stackwright.adapters.openstack.inventory import gathered
-from stackwright.adapters.openstack.transport.deadline import within
+from stackwright.adapters.threads import within
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.plan import ForgetAgents, Inventory
-from stackwright.core.ports import TerminalError, TransientError
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 ADMIN = dict.fromkeys(
@@ -79,7 +80,7 @@ class Network:
         self.fails_at: set[str] = set()
         self.lists_nothing = 0  # number of wrong answers
 
-    def agents(self, binary: str = "", host: str = "") -> list[Agent]:
+    def agents(self, fields: list[str], binary: str = "", host: str = "") -> list[Agent]:
         """The name of an agent is <program>_<node>, as l3_node1."""
         if self.lists_nothing > 0:
             self.lists_nothing -= 1
@@ -176,9 +177,9 @@ def test_a_compute_service_is_deleted_unless_it_reports_again() -> None:
 
 def test_a_list_that_ignores_the_filters_deletes_no_other_agent() -> None:
     compute, network = Compute(), Network(l3_node1=(True, set()), l3_node3=(False, set()))
-    computes, everything = compute.services("nova-compute", "node2"), network.agents("neutron-l3-agent")
+    computes, everything = compute.services("nova-compute", "node2"), network.agents([], "neutron-l3-agent")
     compute.services = lambda binary="", host="": computes  # type: ignore[method-assign]
-    network.agents = lambda binary="", host="": everything  # type: ignore[method-assign]
+    network.agents = lambda fields, binary="", host="": everything  # type: ignore[method-assign]
     there = cloud(compute, network)
     forget_compute(there, "nova-compute@node3")
     forget_network_agent(there, "neutron-l3-agent@node2")
@@ -413,14 +414,14 @@ async def test_the_internal_endpoints_of_the_region_are_asked(
 ) -> None:
     asked: list[Any] = []
 
-    def connect(admin: Any, region: str, **more: str) -> Any:
+    def connect(admin: Any, region: str, **more: Any) -> Any:
         asked.append((region, more))
         return cloud(Compute())
 
     monkeypatch.setattr(agents, "connect", connect)
     for given in ({}, {"region_name": "two"}):
         await CloudAgents().forget(forget("compute", "nova-compute@node9"), ADMIN | given)
-    internal = {"interface": "internal"}
+    internal = {"interface": "internal", "bounded": True}
     assert asked == [("RegionOne", internal)] * 2 + [("two", internal)] * 2
 
 
@@ -440,6 +441,6 @@ async def test_a_service_that_does_not_answer_again_proves_nothing(
 
     compute = Compute()
     monkeypatch.setattr(agents, "connect", lambda *_, **__: cloud(compute))
-    monkeypatch.setitem(agents.EVERY, "compute", fails)
+    monkeypatch.setitem(agents.APIS, "compute", replace(agents.APIS["compute"], every=fails))
     name = "nova-compute@node2"
     assert await CloudAgents().forget(forget("compute", name), ADMIN) == {name: "connection refused"}

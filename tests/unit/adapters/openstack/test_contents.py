@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from openstack.block_storage.v3.volume import Volume
 from openstack.image.v2.image import Image
+from openstack.image.v2.service_info import Store
 
-from stackwright.adapters.openstack.inventory import gathered, images, volumes
+from stackwright.adapters.openstack.agents import APIS
+from stackwright.adapters.openstack.inventory import LISTS, gathered, images, volumes
+from stackwright.services.registry import AGENT_LISTS, PUBLIC, SERVICES
 
+STORES = ("rbd", "files", "web")  # that Glance has
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 
 
 def cloud(found_images: list[dict[str, Any]] = [], found_volumes: list[dict[str, Any]] = []) -> Any:  # noqa: B006
     return SimpleNamespace(
-        image=SimpleNamespace(images=lambda: [Image.existing(**body) for body in found_images]),
+        image=SimpleNamespace(
+            images=partial(_images, found_images), stores=lambda: [Store.existing(id=name) for name in STORES]
+        ),
         block_storage=SimpleNamespace(
-            volumes=lambda details, all_projects: [Volume.existing(**body) for body in found_volumes]
+            volumes=lambda details, all_projects, limit: [Volume.existing(**body) for body in found_volumes]
         ),
     )
+
+
+def _images(found: list[dict[str, Any]], visibility: str = "", is_hidden: bool = False) -> list[Image]:
+    """As Glance filters them for an administrator."""
+    return [
+        Image.existing(**body)
+        for body in found
+        if body.get("os_hidden", False) is is_hidden and (visibility == "all" or body.get("visibility") != "community")
+    ]
 
 
 def test_an_image_belongs_to_its_only_store() -> None:
@@ -30,7 +46,32 @@ def test_an_image_belongs_to_its_only_store() -> None:
         {"id": "3", "stores": "files"},
         {"id": "4", "name": "queued"},
     ]
-    assert gathered(["rbd", "files"], images(cloud(found))) == {"rbd": ["guest"], "files": ["3"]}
+    assert gathered(["rbd"], images(cloud(found), ["rbd"])) == {"rbd": ["guest"]}
+    assert gathered(["files"], images(cloud(found), ["files"])) == {"files": ["3"]}
+
+
+def test_an_image_is_lost_with_the_last_of_its_stores() -> None:
+    found = [
+        {"id": "1", "name": "both", "stores": "rbd,files"},
+        {"id": "2", "name": "kept", "stores": "rbd, web"},
+    ]
+    assert gathered(["files", "rbd"], images(cloud(found), ["files", "rbd"])) == {"files": ["both"], "rbd": ["both"]}
+
+
+def test_an_image_does_not_survive_in_a_store_that_was_removed_earlier() -> None:
+    """Glance keeps the name of such a store in the image."""
+    found = [{"id": "1", "name": "copied", "stores": "former,files"}]
+    assert gathered(["files"], images(cloud(found), ["files"])) == {"files": ["copied"]}
+
+
+def test_hidden_and_community_images_are_content_too() -> None:
+    found = [
+        {"id": "1", "name": "hidden", "stores": "rbd", "os_hidden": True},
+        {"id": "2", "name": "community", "stores": "rbd", "visibility": "community"},
+        {"id": "3", "name": "both", "stores": "rbd", "visibility": "community", "os_hidden": True},
+        {"id": "4", "name": "usual", "stores": "rbd", "visibility": "shared"},
+    ]
+    assert gathered(["rbd"], images(cloud(found), ["rbd"])) == {"rbd": ["both", "community", "hidden", "usual"]}
 
 
 def test_a_volume_belongs_to_the_back_end_of_its_host() -> None:
@@ -40,3 +81,10 @@ def test_a_volume_belongs_to_the_back_end_of_its_host() -> None:
         {"id": "3", "name": "nowhere", "os-vol-host-attr:host": None},
     ]
     assert gathered(["rbd", "files"], volumes(cloud(found_volumes=found))) == {"rbd": ["data"], "files": ["2"]}
+
+
+def test_each_service_with_agents_or_back_ends_is_in_the_tables_of_the_adapters() -> None:
+    agents = {each.service for each in SERVICES if each.agents}
+    assert APIS.keys() == agents
+    assert agents <= AGENT_LISTS.keys() <= PUBLIC.keys(), "`status` asks the public host for them"
+    assert LISTS.keys() == agents | {each.service for each in SERVICES if each.backends}

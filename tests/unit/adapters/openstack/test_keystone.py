@@ -12,12 +12,12 @@ from unittest.mock import Mock
 
 import pytest
 
+from stackwright.adapters import threads
 from stackwright.adapters.openstack import keystone
 from stackwright.adapters.openstack.keystone import KeystoneIdentity, error_of
-from stackwright.adapters.openstack.transport import deadline
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.plan import CatalogEntry
-from stackwright.core.ports import TerminalError, TransientError
 
 SPEC: dict[str, Any] = {
     "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",
@@ -311,7 +311,7 @@ class SlowKeystone:
 @pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
 async def test_endless_lists_of_keystone_are_aborted(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = SlowKeystone()
-    monkeypatch.setattr(deadline, "time", slow)
+    monkeypatch.setattr(threads, "time", slow)
     admin = {
         "username": "admin", "password": "pw-x", "auth_url": f"http://127.0.0.1:{slow.server.server_port}/v3",
         "project_name": "admin", "user_domain_name": "Default", "project_domain_name": "Default",

@@ -19,8 +19,8 @@ from stackwright.cli.machine.up import _applicable
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.cloud.registry import BY_KIND
+from stackwright.core.errors import NotServed, TerminalError, Unavailable
 from stackwright.core.objects import key_of
-from stackwright.core.ports import NotServed, TerminalError, Unavailable
 from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.kinds import CONFIGMAP, NAMESPACE
+from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
+from stackwright.api.meta import Kind
 from stackwright.cli import confirm
-from stackwright.cli.manifests.load import BadManifest, Manifest
+from stackwright.cli.manifests.checks import check_reads
+from stackwright.cli.manifests.load import BadManifest, Manifest, without_repeats
 from stackwright.cli.manifests.namespaces import check_namespaces
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.core.errors import Conflict, NotServed, TerminalError
 from stackwright.core.plan import Object
-from stackwright.core.ports import Conflict, NotServed, TerminalError
 from stackwright.runtime.memory import MemoryCluster
 from tests.unit.cli.test_commands import MANIFEST, called, cluster
 
@@ -37,16 +39,61 @@ def file(tmp_path: Path) -> Any:
 
 
 def test_all_files_are_applied_in_their_order(cluster: MemoryCluster, file: Any) -> None:
-    one, two = file("one", MAP % ("one", "first")), file("two", MAP % ("two", "x"))
-    again = file("again", MAP % ("one", "last"))
-    result = called("apply", "-f", one, "-f", two, "-f", again)
+    two, one = file("two", MAP % ("two", "x")), file("one", MAP % ("one", "first"))
+    result = called("apply", "-f", two, "-f", one)
     assert result.exit_code == 0
     assert [line.split(": ") for line in result.stdout.splitlines()] == [
-        ["ConfigMap openstack/one", "created"],
         ["ConfigMap openstack/two", "created"],
-        ["ConfigMap openstack/one", "changed"],
+        ["ConfigMap openstack/one", "created"],
     ]
-    assert cluster.peek(CONFIGMAP, ("openstack", "one"))["data"] == {"a": "last"}
+    assert cluster.peek(CONFIGMAP, ("openstack", "one"))["data"] == {"a": "first"}
+
+
+SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: far}\n---\n"
+
+
+def test_an_object_that_is_equal_in_several_files_is_applied_once(cluster: MemoryCluster, file: Any) -> None:
+    """As the same Namespace in two examples; also if one file names the namespace and another one does not."""
+    one, two = file("one", SPACE + MAP % ("one", "x")), file("two", SPACE + MAP % ("two", "x"))
+    again = file("again", MAP.replace("name: %s", "name: %s, namespace: openstack") % ("one", "x"))
+    files = ("-f", one, "-f", two, "-f", again, "-f", again)
+    assert called("plan", *files).exit_code in (0, 2)
+    result = called("apply", *files)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines() == [
+        "Namespace far: created",
+        "ConfigMap openstack/one: created",
+        "ConfigMap openstack/two: created",
+    ]
+
+
+@pytest.mark.parametrize("command", ["apply", "plan"])
+def test_two_files_with_different_content_of_one_object_are_refused(
+    cluster: MemoryCluster, file: Any, command: str
+) -> None:
+    one = file("one", f"{MAP % ('other', 'x')}---\n{MAP % ('one', 'x')}")
+    two = file("two", MAP % ("one", "y"))
+    result = called(command, "-f", one, "-f", two)
+    assert result.exit_code == 1
+    said = f"{two}: ConfigMap openstack/one is also in {one}: document 2 with other content; remove one of them"
+    assert said in result.stderr
+    assert not cluster.all(CONFIGMAP)
+
+
+def test_equal_objects_are_of_one_kind_and_place_and_have_values_of_the_same_types() -> None:
+    def made(value: object, namespace: str = "a", kind: Kind = CONFIGMAP, placed: bool = False) -> Manifest:
+        return Manifest(kind, {"metadata": {"name": "x", "namespace": namespace}, "data": {"a": value}}, "f: ", placed)
+
+    others = [made(1), made(1, "b"), made(1, kind=SECRET)]
+    assert without_repeats(others) == (others, [])
+    for placed in ((False, True), (True, False)):
+        assert without_repeats([made(1, placed=each) for each in placed]) == ([made(1, placed=True)], [])
+    first, errors = without_repeats([made(1), made(2), made(1)])
+    assert (first, len(errors)) == ([made(1)], 1), "each is compared with the first one"
+    for value in (True, 1.0, "1", None):
+        assert without_repeats([made(1), made(value)])[1] == [
+            "f: ConfigMap a/x is also in f with other content; remove one of them"
+        ]
 
 
 def test_errors_of_all_files_are_reported_and_nothing_is_applied(cluster: MemoryCluster, file: Any) -> None:
@@ -149,6 +196,24 @@ async def test_all_missing_namespaces_are_reported_together(cluster: MemoryClust
         await check_namespaces(cluster, asked)
     names = [line.partition(";")[0] for line in str(told.value).splitlines()]
     assert names == ["Namespace one does not exist", "Namespace two does not exist"]
+
+
+async def test_missing_namespaces_and_immutable_fields_are_reported_together(cluster: MemoryCluster) -> None:
+    old, *new = (
+        {
+            "apiVersion": OpenStackDeployment.KIND.api_version,
+            "kind": OpenStackDeployment.KIND.kind,
+            "metadata": {"namespace": namespace, "name": "cloud"},
+            "spec": {"openstack_version": "epoxy", "preset": "core", "size": size},
+        }
+        for namespace, size in (("openstack", "tiny"), ("openstack", "single"), ("missing", "tiny"))
+    )
+    await cluster.apply(OpenStackDeployment.KIND, old, "kubectl")
+    with pytest.raises(BadManifest) as told:
+        await check_reads(cluster, [Manifest(OpenStackDeployment.KIND, each) for each in new])
+    first, second = str(told.value).splitlines()
+    assert first.startswith("Namespace missing does not exist")
+    assert second.startswith("spec.size: ")
 
 
 def test_a_namespace_that_a_manifest_names_is_created(cluster: MemoryCluster) -> None:

@@ -13,7 +13,7 @@ from stackwright.cli.app import app
 from stackwright.cli.operate import restart
 from stackwright.cli.operate.restart import RESTARTED
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError
+from stackwright.core.errors import TerminalError
 from stackwright.runtime.memory import MemoryCluster
 from support.commands import connect
 

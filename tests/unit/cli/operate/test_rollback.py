@@ -14,9 +14,9 @@ from stackwright.cli.app import app
 from stackwright.cli.manifests.load import MANAGER
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.digest import digest
+from stackwright.core.errors import Conflict, TerminalError
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Conflict, TerminalError
 from stackwright.core.secrets import revisions
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster

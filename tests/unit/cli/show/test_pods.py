@@ -16,7 +16,7 @@ from stackwright.cli.pods import find_pods, streams_of
 from stackwright.cli.show import logs
 from stackwright.cli.show.logs import readable
 from stackwright.cli.use.shell import client_pod
-from stackwright.core.ports import TransientError
+from stackwright.core.errors import TransientError
 from stackwright.runtime.memory import MemoryCluster
 from support.commands import connect
 

@@ -19,7 +19,7 @@ from stackwright.cli.app import app
 from stackwright.cli.show import report
 from stackwright.cli.show.report import bundle, is_foreign
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.core.ports import TerminalError, TransientError
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.runtime.memory import MemoryCluster
 from support.commands import connect
 

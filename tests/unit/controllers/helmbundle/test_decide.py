@@ -9,22 +9,28 @@ from hypothesis import strategies as st
 
 from stackwright.admission.validate import errors_of
 from stackwright.api.crd import crd
+from stackwright.api.kinds import SECRET
 from stackwright.api.services.helmbundle import RELEASES, HelmBundle
 from stackwright.controllers.helmbundle.decide import decide
-from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.rollback import UNKNOWN
 from stackwright.controllers.helmbundle.step import RETRY_FAILED, SETTLE, release_digest
-from stackwright.core.ages import Progress
+from stackwright.core.ages import Ages, Progress
+from stackwright.core.helm.records import manifest_digest, record_name
 from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import HelmRollback, HelmUpgrade
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
+from stackwright.runtime.memory import FrozenClock
+from stackwright.runtime.memory.cluster import MemoryCluster
+from stackwright.runtime.memory.foreign import MemoryHelm
 from tests.unit.controllers.builders import NAMESPACE, condition, makes_nothing, obj
 
 SETTINGS = Settings({}, {"memcached": "chart-digest"})
 WANTED = {"name": "mc", "chart": "memcached", "values": {"a": 1}, "timeout": 600}
 TARGET = release_digest(SETTINGS, WANTED)
 NOW = 10_000.0
+INSTALLED = "5e" * 32  # digest of what Helm installed
 PENDING = {
     "kind": "StatefulSet",
     "metadata": {"name": "w", "generation": 1},
@@ -50,6 +56,8 @@ def away(age):
 
 def seen(release=None, workloads=(), status=None, **more):
     records = {"mc": release} if release else {}
+    if status and status.get("readyRevision"):
+        status = {"manifests": {str(status["readyRevision"]): INSTALLED}, **status}
     ages = {name: NOW - each.updated for name, each in records.items()}
     progress = {name: Progress({}, age) for name, age in ages.items()}
     return Observed(SETTINGS, bundle(status, **more), records, ages, {"mc": tuple(workloads)}, progress=progress)
@@ -121,6 +129,18 @@ def test_each_state_of_a_release_has_its_step(what, actions, reason):
     assert condition(plan).reason == reason
 
 
+def test_the_status_names_a_release_before_helm_runs_for_it():
+    """The policy of the chart protects the records of releases that the spec or the status names."""
+    for release in (None, record(digest="old"), record("failed", "old")):
+        what = seen(release, [UP])
+        first = decide(replace(what, obj={**what.obj, "status": {}}))
+        assert [str(action) for action in first.actions] == []
+        assert (first.status["releaseStatuses"].keys(), first.requeue) == ({"mc"}, 0)
+        assert condition(first).reason in ("Installing", "Upgrading")
+        then = decide(replace(what, obj={**what.obj, "status": first.status}))
+        assert [str(action) for action in then.actions] == ["helm upgrade --install openstack/mc"]
+
+
 def test_the_newest_ready_revision_is_remembered_through_all_that_follows():
     ready = decide(seen(record(), [UP])).status["releaseStatuses"]["mc"]
     assert (ready["readyRevision"], ready["success"]) == (3, True)
@@ -137,6 +157,110 @@ def test_a_digest_is_written_down_as_failed_before_anything_is_rolled_back():
     then = decide(seen(record(age=602), [PENDING], told))
     assert [str(action) for action in then.actions] == ["helm rollback openstack/mc to revision 2"]
     assert then.status == first.status
+
+
+def test_only_what_helm_installed_is_rolled_back_to():
+    status = {"readyRevision": 2, "failedDigest": TARGET}
+    for release in (record(age=601), away(RETRY_FAILED), record("pending-rollback", "old", RETRY_FAILED)):
+        (rollback,) = (a for a in decide(seen(release, [PENDING], status)).actions if isinstance(a, HelmRollback))
+        assert (rollback.revision, rollback.manifest) == (2, INSTALLED)
+        plan = decide(seen(release, [PENDING], {**status, "manifests": {"1": INSTALLED}}))
+        assert plan.empty
+        told = plan.status["releaseStatuses"]["mc"]
+        assert condition(plan).blocked and condition(plan).message == told["message"]
+        assert "what Helm installed as revision 2 is not known" in told["message"]
+
+
+def test_the_status_has_what_helm_installed_for_the_revisions_that_a_rollback_may_need():
+    what = replace(seen(record(), [PENDING], {"readyRevision": 2}), manifests={"mc": {"3": "3d"}})
+    status = decide(what).status["releaseStatuses"]["mc"]
+    assert status["manifests"] == {"2": INSTALLED, "3": "3d"}
+    forged = replace(seen(record(), [UP], status), manifests={"mc": {"3": "other"}})
+    ready = decide(forged).status["releaseStatuses"]["mc"]
+    assert ready["manifests"] == {"3": "3d"}, "what was written is not replaced"
+    installing = decide(seen(None, (), ready)).status["releaseStatuses"]["mc"]
+    assert "manifests" not in installing, "a new release begins again at revision 1"
+
+
+async def test_what_others_installed_is_not_rolled_back_to():
+    """A record that was there before the status named the release may be forged, also to look deployed and ready."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    cluster.put(HelmBundle.KIND, {**bundle(), "status": {}})
+    helm.record(key, 1, "deployed", TARGET)
+
+    async def look():
+        status = decide(await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cluster, bundle_key, NOW)).status
+        cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": status})
+        return status["releaseStatuses"]["mc"]
+
+    for _ in range(2):
+        assert (await look())["manifests"] == {"1": ""}
+    helm.record(key, 2, "deployed", TARGET)
+    installed = manifest_digest(cluster.peek(SECRET, (NAMESPACE, record_name("mc", 2))))
+    assert (await look())["manifests"] == {"2": installed}
+    helm.record(key, 2, "deployed", "forged")
+    assert (await look())["manifests"] == {"2": installed}
+
+
+async def test_digests_are_of_deployed_records_of_its_own_releases_read_without_a_cache():
+    class WithoutContent(MemoryCluster):
+        """A cache, which has no content of Secrets."""
+
+        async def get(self, kind, key):
+            return None if kind == SECRET else await super().get(kind, key)
+
+    cached, direct, key = WithoutContent(), MemoryCluster(), (NAMESPACE, "b")
+    for cluster in (cached, direct):
+        cluster.put(HelmBundle.KIND, bundle())
+        helm = MemoryHelm(cluster, FrozenClock(NOW))
+        helm.record((NAMESPACE, "mc"), 2, "deployed", TARGET)
+    installed = manifest_digest(direct.peek(SECRET, (NAMESPACE, record_name("mc", 2))))
+
+    async def manifests():
+        return (await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cached, key, NOW, direct)).manifests
+
+    assert await manifests() == {"mc": {"2": installed}}
+    for state in ("pending-upgrade", "failed"):
+        MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
+        MemoryHelm(direct, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, state, TARGET)
+        assert await manifests() == {"mc": {}}, state
+    MemoryHelm(cached, FrozenClock(NOW)).record((NAMESPACE, "mc"), 3, "deployed", TARGET)
+    assert set((await manifests())["mc"]) == {"3"}
+    older = obj(HelmBundle.KIND, "a", {"releases": [WANTED]}, creationTimestamp="2020-01-01T00:00:00Z")
+    cached.put(HelmBundle.KIND, {**older, "status": {"releaseStatuses": {"mc": {"revision": 3}}}})
+    assert await manifests() == {}, "the release of another HelmBundle"
+
+
+async def test_an_older_record_of_others_is_not_trusted_when_the_newest_is_deleted():
+    """Users may delete records, also where a policy keeps them from writing any."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    cluster.put(HelmBundle.KIND, {**bundle(), "status": {}})
+    for revision in (1, 5):
+        helm.record(key, revision, "deployed", TARGET)
+    for _ in range(2):
+        what = await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cluster, bundle_key, NOW)
+        status = decide(what).status
+        cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": status})
+        cluster.remove(SECRET, (NAMESPACE, record_name("mc", 5)))
+    assert status["releaseStatuses"]["mc"]["revision"] == 1
+    assert set(status["releaseStatuses"]["mc"]["manifests"].values()) == {""}
+
+
+async def test_an_upgrade_that_follows_an_upgrade_of_the_operator_can_be_rolled_back():
+    """The status of an earlier version has no digests, and the first ones are not written if the upgrade fails."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    helm.record(key, 1, "superseded", "old")
+    installed = manifest_digest(cluster.peek(SECRET, (NAMESPACE, record_name("mc", 1))))
+    helm.record(key, 2, "failed", TARGET)
+    cluster.put(HelmBundle.KIND, bundle({"revision": 1, "readyRevision": 1, "success": True, "digest": "old"}))
+    what = await observe(SETTINGS, Ages(lambda: NOW), cluster, bundle_key, NOW)
+    assert decide(what).status["releaseStatuses"]["mc"]["manifests"] == {"1": installed}
 
 
 def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_back_to():
@@ -272,6 +396,8 @@ def test_a_moved_release_ignores_its_history_in_the_old_namespace():
     there = {"namespace": "elsewhere", "readyRevision": 2, "failedDigest": TARGET}
     plan = decide(seen(None, (), there))
     assert plan.conditions[0].reason == "Installing"
+    assert plan.status["releaseStatuses"]["mc"]["namespace"] == "", "it is named before Helm runs"
+    assert plan.empty
     plan = decide(seen(record(age=700), [PENDING], there))
     assert plan.conditions[0].reason == "BlockedNotReady"
     assert plan.status["releaseStatuses"]["mc"]["readyRevision"] == 0
@@ -362,3 +488,15 @@ def test_the_number_of_releases_of_a_helm_bundle_is_bounded():
     assert errors(RELEASES + 1) == [f"spec.releases: must have at most {RELEASES} entries"]
     releases = crd(HelmBundle)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     assert releases["releases"]["maxItems"] == RELEASES
+
+
+def test_a_release_that_moves_waits_without_requeue_while_another_one_holds_the_bundle():
+    """Its status stays that of the former namespace, so its next step would be the same."""
+    moved, mariadb = {**WANTED, "namespace": "elsewhere"}, {**WANTED, "name": "db", "chart": "mariadb"}
+    mariadb["values"] = {"pod": {"replicas": {"server": 1}}}
+    settings = replace(SETTINGS, charts={**SETTINGS.charts, "mariadb": "d"}, unrestricted=True)
+    servers = {**UP, "metadata": {"name": "w", "labels": {"component": "server"}}, "spec": {"replicas": 3}}
+    thing = {**bundle({"revision": 1}), "spec": {"releases": [moved, mariadb]}}
+    plan = decide(Observed(settings, thing, workloads={"mc": (), "db": (servers,)}))
+    assert condition(plan).reason == "BlockedWouldLoseMajority"
+    assert (plan.actions, plan.requeue, condition(plan, "Mc").reason) == ((), None, "Waiting")

@@ -14,14 +14,14 @@ from stackwright.admission.validate import errors_of
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
-from stackwright.controllers.helmbundle.decide import decide
+from stackwright.controllers.helmbundle.decide import decide as decide_once
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.step import RETRY_FAILED
 from stackwright.core.ages import Ages
+from stackwright.core.errors import TerminalError
 from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import TerminalError
 from stackwright.core.settings import Settings
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.nova.kind import Nova
@@ -32,6 +32,15 @@ ANY = Settings({}, {"memcached": "digest"}, unrestricted=True)
 URL = "https://charts.example/evil-1.tgz"
 
 
+def decide(what):
+    """The plan, together with that of the next reconcile if this one only names the releases in the status."""
+    first = decide_once(what)
+    if first.requeue != 0:
+        return first
+    then = decide_once(replace(what, obj={**what.obj, "status": dict(first.status)}))
+    return replace(then, actions=(*first.actions, *then.actions))
+
+
 def seen(release, settings=SHIPPED, *, statuses=None, deleting=False):
     thing = obj(HelmBundle.KIND, "b", {"releases": [release]}, finalizers=[FINALIZER], deleting=deleting)
     return Observed(settings, {**thing, "status": {"releaseStatuses": statuses or {}}})
@@ -39,6 +48,13 @@ def seen(release, settings=SHIPPED, *, statuses=None, deleting=False):
 
 def texts(plan):
     return [str(action) for action in plan.actions]
+
+
+def test_admission_checks_values_with_the_schema_of_their_chart():
+    schema = {"type": "object", "properties": {"pod": {"type": "object"}}}
+    release = {"name": "x", "chart": "memcached", "values": {"pod": 1}}
+    (error,) = errors_of(seen(release).obj, settings=replace(SHIPPED, schemas={"memcached": schema}))
+    assert error.startswith("spec.releases[0].values.pod: ")
 
 
 @pytest.mark.parametrize(

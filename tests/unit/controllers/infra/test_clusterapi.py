@@ -9,7 +9,7 @@ import pytest
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER
 from stackwright.controllers.infra.reads import get_if_served
-from stackwright.core.ports import NotServed
+from stackwright.core.errors import NotServed
 
 KEY = ("ns", "shop")
 

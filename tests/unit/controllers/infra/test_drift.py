@@ -32,6 +32,10 @@ def changes(slot: ResourceKey, wanted: Mapping[str, Any], have: Mapping[str, Any
                  {"allowed_address_pairs": [{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:00:00:01"}]}),
         ("port", {"allowed_address_pairs": [{"ip_address": "10.0.0.20"}, {"ip_address": "10.0.0.100"}]},
                  {"allowed_address_pairs": [{"ip_address": "10.0.0.100"}, {"ip_address": "10.0.0.20"}]}),
+        *(("port", {"admin_state_up": text}, {"admin_state_up": True}) for text in ("true", "True", "1")),
+        *(("port", {"admin_state_up": text}, {"admin_state_up": False}) for text in ("false", "FALSE", "0")),
+        *(("network", {"mtu": text}, {"mtu": 1400}) for text in ("1400", " 1400\n")),
+        ("port", {"tags": "a"}, {"tags": ["b"]}),  # Neutron converts no text to a list
         ("router", {"external_gateway_info": {"network_id": "n"}},
                    {"external_gateway_info": {"network_id": "n", "external_fixed_ips": [{"ip_address": "192.0.2.7"}]}}),
     ],
@@ -44,6 +48,11 @@ def test_additions_of_others_or_of_the_cloud_are_kept(what: Any, wanted: Any, ha
     ("what", "wanted", "have"),
     [
         ("server", {"metadata": {"a": "1"}}, {"metadata": {"a": "2"}}),
+        ("port", {"admin_state_up": "false"}, {"admin_state_up": True}),
+        ("port", {"admin_state_up": "1"}, {"admin_state_up": False}),
+        ("port", {"admin_state_up": "true"}, {"admin_state_up": None}),
+        ("network", {"mtu": "1400"}, {"mtu": 1500}),
+        ("port", {"name": "1"}, {"name": "2"}),
         ("server", {"metadata": {"a": "1"}}, {"metadata": {}}),
         ("port", {"security_groups": ["1"]}, {"security_groups": ["1", "2"]}),
         ("port", {"allowed_address_pairs": []}, {"allowed_address_pairs": [{"ip_address": "10.0.0.9"}]}),

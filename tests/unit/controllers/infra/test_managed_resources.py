@@ -72,19 +72,61 @@ def test_a_resource_of_another_object_is_not_adopted_by_its_name() -> None:
     assert found.calls[0].do == "create"
 
 
+TRUNK: ResourceKey = ("trunk", "web-0")
+ON_PORT = [parts(PORT)[0], DesiredResource(TRUNK, lambda ids: {"port_id": ids[PORT]})]
+
+
+def test_a_trunk_is_adopted_with_its_port_only() -> None:
+    """Of two trunks with the mark, one may belong to a port that a list lacked."""
+    earlier, trunk = thing(TRUNK, "t1", port_id="p1", **{CREATED: 1.0}), thing(TRUNK, "t2", port_id="p2")
+    port = thing(PORT, "p2")
+    assert plan_next(OWNER, ON_PORT, {}, ProjectView((earlier, trunk, port))).record == {PORT: "p2", TRUNK: "t2"}
+    (call,) = plan_next(OWNER, ON_PORT, {PORT: "p2"}, ProjectView((earlier, port))).calls
+    assert (call.do, call.slot, call.body) == ("create", TRUNK, {"port_id": "p2"})
+    unsettled = plan_next(OWNER, ON_PORT, {}, ProjectView((earlier,), settled=False))
+    assert (unsettled.record, unsettled.calls) == ({}, ())
+
+
+def test_a_rule_is_adopted_with_both_groups_only() -> None:
+    a, b, rule = ("security-group", "a"), ("security-group", "b"), ("security-group-rule", "a from b")
+    of = DesiredResource(rule, lambda ids: {"security_group_id": ids[a], "remote_group_id": ids[b]})
+    wanted, groups = [*parts(a, b), of], (thing(a, "1"), thing(b, "2"))
+    for remote, record in (("2", {a: "1", b: "2", rule: "r"}), ("3", {a: "1", b: "2", rule: PendingId(rule)})):
+        found = thing(rule, "r", security_group_id="1", remote_group_id=remote)
+        assert plan_next(OWNER, wanted, {}, ProjectView((*groups, found))).record == record
+
+
+def test_a_resource_in_a_network_of_others_is_adopted() -> None:
+    """It may have been selected by another name since."""
+    part = DesiredResource(PORT, lambda ids: {"network_id": "new"})
+    assert plan_next(OWNER, [part], {}, ProjectView((thing(PORT, "p1", network_id="old"),))).record == {PORT: "p1"}
+
+
 def test_nothing_is_created_while_an_earlier_request_may_take_effect() -> None:
     found = plan_next(OWNER, parts(PORT), {}, ProjectView(settled=False))
     assert found.calls == ()
     assert found.wait
 
 
+UNUSED = {what: dict.fromkeys(facts.used) for what, facts in TYPES.items()}
+IN_USE = [(what, field) for what, facts in TYPES.items() for field in facts.used if not facts.copied]
+UNKNOWN: list[ResourceKey] = [(what, "x") for what in ("router", "subnet", "security-group")]
+
+
 @pytest.mark.parametrize("made", [700.0, 1000.0, 1300.0])
 @pytest.mark.parametrize("slot", [PORT, SERVER, ADDRESS])
 def test_duplicates_are_deleted(slot: ResourceKey, made: float) -> None:
-    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: made})
+    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: made}, **UNUSED[slot[0]])
     found = plan_next(OWNER, parts(slot), {slot: "1"}, ProjectView(things))
     assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "2", "duplicate")]
     assert found.originals == ()
+
+
+@pytest.mark.parametrize("slot", [*UNKNOWN, PORT, SERVER])
+def test_if_its_use_is_unknown_a_younger_one_is_a_duplicate(slot: ResourceKey) -> None:
+    things = thing(slot, "1", **{CREATED: 1000.0}), thing(slot, "2", **{CREATED: 1001.0})
+    found = plan_next(OWNER, parts(slot), {slot: "1"}, ProjectView(things))
+    assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "2", "duplicate")]
 
 
 ORIGINALS = pytest.mark.parametrize(
@@ -92,8 +134,12 @@ ORIGINALS = pytest.mark.parametrize(
     [
         *((slot, {CREATED: 1000.0}, {CREATED: 699.0}) for slot in (PORT, SERVER, ADDRESS)),
         *((slot, {CREATED: 1000.0}, {CREATED: 1301.0}) for slot in (PORT, SERVER, ADDRESS)),
-        (PORT, {CREATED: 1000.0}, {CREATED: 999.0, "device_id": "s1"}),
-        (ADDRESS, {CREATED: 1000.0}, {CREATED: 999.0, "port_id": "p1"}),
+        *(
+            ((what, "x"), {CREATED: 1000.0}, {CREATED: made, field: "x"})
+            for what, field in IN_USE
+            for made in (999.0, 1001.0)
+        ),
+        *((slot, {CREATED: 1000.0}, {CREATED: 999.0}) for slot in (*UNKNOWN, PORT, SERVER)),
         (PORT, {CREATED: 1000.0}, {}),
         (PORT, {}, {CREATED: 1000.0}),
     ],
@@ -301,6 +347,7 @@ COPIES = pytest.mark.parametrize(
     [
         (disk("v1", 1000.0), disk("v2", 1301.0)),
         (disk("v1", 1000.0), disk("v2", 1001.0, attachments=[{"server_id": "s2"}])),
+        (disk("v1", 1000.0), disk("v2", 999.0)),  # its request was answered, so none repeated it
         (disk("v1", 1000.0), disk("v2", None)),
         (disk("v1", None), disk("v2", 1000.0)),
         (None, disk("v2", 1000.0)),

@@ -140,7 +140,8 @@ class Walk:
             # By a request that seemed to fail. Without a response to the other one it could not be distinguished from a
             # copy.
             case "double" if thing and (thing.what == "port" or thing.facts.get("answered")):
-                twin = replace(thing, id=f"{thing.id}-{number}", facts={**thing.facts, "device_id": ""})
+                facts = {**thing.facts, "device_id": "", "answered": False}
+                twin = replace(thing, id=f"{thing.id}-{number}", facts=facts)
                 self.clouds.things[twin.what, twin.id] = twin
             case "change":
                 for thing in self.clouds.all("server"):

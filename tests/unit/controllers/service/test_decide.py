@@ -17,7 +17,7 @@ from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
-from stackwright.services import etcd, glance, keystone, memcached
+from stackwright.services import cinder, etcd, glance, keystone, memcached
 from stackwright.services.etcd.kind import Etcd
 from stackwright.services.keystone.features import KeystoneSettings
 from stackwright.services.keystone.kind import Keystone
@@ -319,21 +319,78 @@ async def test_back_ends_are_recorded_as_used_only_when_the_service_is_ready():
     assert plan.status["backends"] == ["former"]
 
 
+@pytest.mark.parametrize("status", [{}, {"backends": []}])
+@pytest.mark.parametrize(
+    ("declared", "old", "store"),
+    [
+        (glance.SERVICE, {"backends": {"file": {"former": {"pvc": {"size": "1Gi"}}}}}, "former"),
+        (
+            glance.SERVICE,
+            {
+                "backends": {
+                    "file": {"images": {"pvc": {"size": "1Gi"}, "default": True}},
+                    "cinder": {"former": {}},
+                }
+            },
+            "former",
+        ),
+        (
+            cinder.SERVICE,
+            {"volume": {"backends": {"b": {"values": {"conf": {"backends": {"former": {"volume_driver": "x"}}}}}}}},
+            "former",
+        ),
+    ],
+)
+async def test_a_deployed_back_end_is_in_use_although_the_status_does_not_name_it(declared, old, store, status):
+    """The status is that of an earlier version, or of before an update that did not become ready."""
+    seen = await Stage(declared).look()
+    before = replace(seen, context=replace(seen.context, settings=declared.settings.model_validate(old)))
+    deployed = bundle(before, before.context)
+    release = deployed["spec"]["releases"][0]["name"]
+    seen = replace(seen, obj={**seen.obj, "status": status}, bundle=deployed)
+    desired = bundle(seen, seen.context)
+    assert removed_backends(seen, seen.context, desired) == ([], None), (
+        "nothing was ready, so nobody has stored anything"
+    )
+    used = replace(seen, bundle={**deployed, "status": {"releaseStatuses": {release: {"readyRevision": 1}}}})
+    (look,), stage = removed_backends(used, used.context, desired)
+    assert (look.holders, stage.status) == ((store,), False)
+    assert store in decide(used).status["backends"]
+    other = {"name": "x", "chart": "other", "values": deployed["spec"]["releases"][0]["values"]}
+    unrelated = {**used.bundle, "spec": {"releases": [other]}}
+    assert removed_backends(replace(used, bundle=unrelated), used.context, desired) == ([], None)
+
+
+async def test_a_store_that_an_override_still_names_is_not_removed():
+    """Its images would block each update, or each inventory would make the service not ready for a moment."""
+    more = {"enabled_backends": ["images:file", "web:http"]}
+    values = {"glance": {"conf": {"glance": {"DEFAULT": more}}}}
+    seen = await Stage(glance.SERVICE, {"overrides": [{"source": "a", "values": values}]}).look()
+    deployed = bundle(seen, seen.context)
+    release = deployed["spec"]["releases"][0]["name"]
+    seen = replace(seen, bundle={**deployed, "status": {"releaseStatuses": {release: {"readyRevision": 1}}}})
+    assert removed_backends(seen, seen.context, deployed) == ([], None)
+    plain = await Stage(glance.SERVICE).look()
+    (look,), stage = removed_backends(seen, seen.context, bundle(plain, plain.context))
+    assert (look.holders, stage.status) == (("web",), False)
+
+
 async def test_a_back_end_is_removed_only_after_a_current_check_found_it_empty():
     seen = await of_glance(backends=["former"])
-    (look,), stage = removed_backends(seen, seen.context)
+    desired = bundle(seen, seen.context)
+    (look,), stage = removed_backends(seen, seen.context, desired)
     assert (look.holders, stage.status) == (("former",), False)
 
     def found(digest, things):
         data = {"held.json": json.dumps({"former": things})}
         return replace(seen, inventory={"metadata": {"annotations": {DIGEST: digest}}, "data": data})
 
-    actions, stage = removed_backends(found(look.digest, []), seen.context)
+    actions, stage = removed_backends(found(look.digest, []), seen.context, desired)
     assert (actions, stage.status) == ([], True)
-    actions, stage = removed_backends(found("of a while ago", []), seen.context)
+    actions, stage = removed_backends(found("of a while ago", []), seen.context, desired)
     assert (len(actions), stage.status, stage.blocked) == (1, False, False)
     for digest in (look.digest, "of a while ago"):
-        _, stage = removed_backends(found(digest, ["guest"]), seen.context)
+        _, stage = removed_backends(found(digest, ["guest"]), seen.context, desired)
         assert stage.reason == "BlockedWouldOrphan"
         assert "guest" in stage.message
 

@@ -11,9 +11,10 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.digest import digest
+from stackwright.core.errors import TerminalError
 from stackwright.core.objects import MANAGED, OWNER, annotation, owner_label, owner_reference, owners
 from stackwright.core.plan import Object
-from stackwright.core.ports import Ports, TerminalError
+from stackwright.core.ports import Ports
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import (
     CephAccess,

@@ -17,8 +17,8 @@ from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services.contracts import KeystoneServiceSpec
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.controllers.contract.identity import IDENTITY
+from stackwright.core.errors import TerminalError
 from stackwright.core.objects import secret_data
-from stackwright.core.ports import TerminalError
 from stackwright.core.secrets.cephkeys import access
 from stackwright.core.secrets.filling import fill
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret

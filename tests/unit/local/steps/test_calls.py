@@ -217,7 +217,7 @@ def test_kinds_without_an_owner_are_given_to_the_release_before_it_is_upgraded(
 
 
 @pytest.mark.parametrize(
-    ("version", "fits"), [("v1.34.9", False), ("v1.35.0-eks-1", True), ("v1.36.1", True), ("v2.0.0", True)]
+    ("version", "fits"), [("v1.31.9", False), ("v1.32.0-eks-1", True), ("v1.36.1", True), ("v2.0.0", True)]
 )
 def test_nothing_is_installed_in_a_cluster_of_an_older_version(
     ctx: Context, programs: Programs, version: str, fits: bool
@@ -226,7 +226,7 @@ def test_nothing_is_installed_in_a_cluster_of_an_older_version(
     if fits:
         operator.run(ctx, quiet)
     else:
-        with pytest.raises(LocalError, match=r"^The cluster runs Kubernetes v1\.34\.9; 1\.35 or later is required$"):
+        with pytest.raises(LocalError, match=r"^The cluster runs Kubernetes v1\.31\.9; 1\.32 or later is required$"):
             operator.run(ctx, quiet)
     assert ("helm stackwright" in programs.course) == fits
 

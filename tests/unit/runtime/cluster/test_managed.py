@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import NODE, SECRET
-from stackwright.core.ports import UnmanagedNamespace
+from stackwright.core.errors import UnmanagedNamespace
 from stackwright.runtime.cluster.cache import CachedReader, Store
 from stackwright.runtime.cluster.managed import ManagedCluster, ManagedReader
 from stackwright.runtime.memory import MemoryCluster

@@ -8,6 +8,8 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
 from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.errors import Conflict, TerminalError, TransientError
+from stackwright.core.helm.records import manifest_digest
 from stackwright.core.objects import AUTHORITY as ISSUER
 from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER, annotation, secret_data
 from stackwright.core.plan import (
@@ -22,7 +24,6 @@ from stackwright.core.plan import (
     SetStatus,
     SqlAccount,
 )
-from stackwright.core.ports import Conflict, TerminalError, TransientError
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.cycle.execute import execute
@@ -247,7 +248,8 @@ async def test_a_failed_upgrade_does_not_stop_others_and_is_reported(ports, owne
 async def test_a_rollback_restores_the_named_revision(ports, owner):
     for digest in ("one", "two"):
         await execute([HelmUpgrade(("n", "r"), "c", "", {}, digest, owner)], ports, "m")
-    await execute([HelmRollback(("n", "r"), 1)], ports, "m")
+    (first, _) = ports.helm.records(("n", "r"))
+    await execute([HelmRollback(("n", "r"), 1, manifest_digest(first))], ports, "m")
     newest = max(ports.helm.records(("n", "r")), key=lambda s: int(s["metadata"]["labels"]["version"]))
     assert newest["metadata"]["labels"]["stackwright.dev/digest"] == "one"
 

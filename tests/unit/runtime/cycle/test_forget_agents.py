@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import DIGEST, annotation
 from stackwright.core.plan import ForgetAgents, Inventory
-from stackwright.core.ports import TransientError
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, MemoryAgents, MemoryCluster, MemoryContents
 from support.ports import memory_ports

@@ -6,8 +6,8 @@ import pytest
 
 from stackwright.core.conditions import Condition, blocked, done, needs_user, summary, waiting
 from stackwright.core.controller import Controller
+from stackwright.core.errors import TerminalError, TransientError, UndeclaredStatus
 from stackwright.core.plan import Finalizer, Plan
-from stackwright.core.ports import TerminalError, TransientError, UndeclaredStatus
 from stackwright.runtime.cycle.report import after_failure, report, status_of
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.memcached.kind import Memcached

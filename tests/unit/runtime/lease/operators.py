@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 
 from stackwright.api.kinds import LEASE
-from stackwright.core.ports import Unreachable
+from stackwright.core.errors import Unreachable
 from stackwright.runtime.lease.election import Election
 from stackwright.runtime.lease.fence import LeaseLost, WriteFence
 from stackwright.runtime.lease.record import NAME

@@ -11,7 +11,7 @@ from looptime import new_event_loop
 from structlog.testing import capture_logs
 
 from stackwright.api.kinds import LEASE
-from stackwright.core.ports import TerminalError, TransientError, Unreachable
+from stackwright.core.errors import TerminalError, TransientError, Unreachable
 from stackwright.runtime.lease.election import AGAIN, ATTEMPT, REFUSED, RENEW, RETRY
 from stackwright.runtime.lease.fence import GRACE, LeaseLost
 from stackwright.runtime.lease.record import DURATION, NAME

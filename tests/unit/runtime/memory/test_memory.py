@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SECRET
 from stackwright.cloud.registry import kind_of
-from stackwright.core.helm.records import releases
+from stackwright.core.errors import Conflict, TerminalError
+from stackwright.core.helm.records import manifest_digest, releases
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.ports import Conflict, TerminalError
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm, SeededEntropy, Write
 from stackwright.runtime.memory.ownership import fields_v1, from_fields_v1, paths_of, without
 from stackwright.runtime.memory.shape import shape_of
@@ -196,7 +196,10 @@ async def test_helm_leaves_records_and_workloads() -> None:
     assert (record.revision, record.state, record.digest, record.deployed_revision) == (2, "deployed", "d2", 1)
     assert record.updated == clock.now()
     assert [d["metadata"]["name"] for d in cluster.all(DEPLOYMENT)] == ["two"]
-    await helm.rollback(("n", "keystone"), 1)
+    (first, _) = helm.records(("n", "keystone"))
+    with pytest.raises(TerminalError, match="revision 1 is not what Helm installed"):
+        await helm.rollback(("n", "keystone"), 1, "other")
+    await helm.rollback(("n", "keystone"), 1, manifest_digest(first))
     assert releases(cluster.all(SECRET))["keystone"].digest == "d1"
     helm.fail["keystone"] = TerminalError("broken template")
     with pytest.raises(TerminalError):

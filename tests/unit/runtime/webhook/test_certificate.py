@@ -16,9 +16,9 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 
 from stackwright import main
 from stackwright.api.kinds import LEASE, SECRET
+from stackwright.core.errors import TransientError
 from stackwright.core.objects import secret_data
 from stackwright.core.plan import Object
-from stackwright.core.ports import TransientError
 from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
 from stackwright.runtime.memory import MemoryCluster

@@ -1,7 +1,7 @@
-"""Attachments: ports to routers, ports and volumes to servers. Each call returns the resource as it is afterwards.
+"""Attachments: ports to routers, ports and volumes to servers. Each call returns the resource as it is after the call.
 
-An attachment is a request of its own, not a field of a resource. An existing attachment is no error: the request may
-have been carried out after the process that sent it died.
+An attachment is a request of its own, not a field of a resource. An existing attachment is not an error: an earlier
+process may have sent the request and ended before the response.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, An
 
 
 def delete_stale_attachments(connection: Connection, volume: str) -> bool:
-    """Delete attachments of the volume to servers that no longer exist. Returns whether there was one.
+    """Delete attachments of the volume to servers that no longer exist. Returns whether one existed.
 
-    Nova leaves one behind when a server is deleted at a certain moment of its build.
+    Nova leaves one behind when a server is deleted at a certain stage of its build.
     """
     listed = resources_in(json_of(_attachments(connection, "GET", params={"volume_id": volume})), "attachments")
     held = [each for each in listed if each.get("volume_id") == volume and each.get("instance")]

@@ -1,8 +1,8 @@
-"""Unfinished looks: the answers that an object gets stay valid for it until one of its looks completes.
+"""Unfinished looks: responses to the queries of an object stay valid for it until one of its looks completes.
 
-In a slow cloud, all questions of one object may need many looks. If its answers expired after their usual minute, each
-look would end with the last questions answered and the first ones expired, and none would complete. For other objects
-an answer expires after its minute. A completed look leaves no state here.
+In a slow cloud, the queries of one object may need many looks. If responses expired after the usual minute, the first
+ones would expire before the last ones arrive, and no look would complete. For other objects, a response expires after a
+minute. A completed look leaves no state here.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Attempts:
         return attempt
 
     def since(self, project: Project) -> float:
-        """Time after which answers in this project are valid for an unfinished attempt; infinite without one."""
+        """Time after which responses in this project are valid for an unfinished attempt; infinite without one."""
         return min((each.since for each in self._unended.values() if each.project is project), default=math.inf)
 
     def forget(self, before: float) -> None:

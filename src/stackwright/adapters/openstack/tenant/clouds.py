@@ -2,7 +2,7 @@
 
 All objects with the same credentials share one connection, one snapshot of the project and one request per list. While
 an object waits for a change, a watch task refreshes the snapshot about every second and wakes the objects that a change
-concerns, so no object polls. An object that has not looked for an hour is forgotten, and so are unused credentials.
+concerns, so no object polls. Objects without a look for an hour are dropped, as are unused credentials.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +29,7 @@ from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
 from stackwright.core.objects import NO_TEXT, secret_data
-from stackwright.core.openstack.calls import ADD_INTERFACE, CloudCall
+from stackwright.core.openstack.calls import ADD_INTERFACE, DUPLICATE, CloudCall
 from stackwright.core.openstack.clouds import Deferred, Done, Query, Subscription
 from stackwright.core.openstack.errors import Late, Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Tell = Callable[[str, Key], None]
-WAITS = 60.0  # seconds after its look for which an object counts as waiting
+WAITS = 60.0  # seconds after its look for which an object is treated as waiting
 SWEEP = 60.0  # seconds between two removals of expired entries
 
 
@@ -59,7 +58,7 @@ class OpenStackClouds:
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
         self._of: dict[str, Project] = {}  # uid → project of its last subscription
-        # uid and type → time until which a request may still take effect; until a later list shows whether it did
+        # uid and type → time until which a request may still take effect; kept until a later list shows the effect
         self._unsure: dict[tuple[str, str], float] = {}
         self._attempts = Attempts()
         self._lists = Lists(self._do, self._tell_all)
@@ -70,9 +69,7 @@ class OpenStackClouds:
 
     async def subscribe(self, cloud: CloudRef, asker: Subscription) -> None:
         project = self._of[asker.uid] = await self._project(cloud)
-        asking = project.askers.setdefault(
-            asker.uid, SubscriptionState(replace(asker, serves=frozenset()), not asker.begun)
-        )
+        asking = project.asking(asker)
         if not asker.serves <= asking.asker.serves:
             asking.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
@@ -97,7 +94,7 @@ class OpenStackClouds:
         return ProjectView(snapshot.of(asker), settled, unseen, project.connection.place)
 
     def _look_again(self, asking: SubscriptionState) -> None:
-        """Wake the object when what is missing can be confirmed."""
+        """Wake the object when the absence of its missing resources can be confirmed."""
         if time.monotonic() - asking.doubted >= CONFIRM:
             asking.doubted = time.monotonic()
             asyncio.get_running_loop().call_later(CONFIRM, self._tell, asking.asker.controller, asking.asker.key)
@@ -108,7 +105,7 @@ class OpenStackClouds:
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
             service = REST[asked.what].service
-            project.connection.check(service)  # otherwise all callers would wait for the one that tries
+            project.connection.check(service)  # otherwise all callers would wait for the one that retries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
             except Late:
@@ -119,7 +116,7 @@ class OpenStackClouds:
         return answer.things
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Query]) -> Sequence[tuple[CloudResource, ...]]:
-        """If one question fails, the answers to the others are kept for the next look."""
+        """If one query fails, the responses to the others are kept for the next look."""
         return await together(self.find(cloud, each) for each in asked)
 
     async def _ask(self, cloud: CloudRef, project: Project, asked: Query, answer: Answer) -> None:
@@ -166,7 +163,7 @@ class OpenStackClouds:
         what, now = _changed(call), time.monotonic()
         if call.do == "delete":
             snapshot.leaving((what, id_), now)
-        if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
+        if call.do == "delete" and not TYPES[what].built:  # resources with a state take time to be deleted
             (snapshot.drop if response is None else snapshot.deleted)((what, id_), now)
         elif response:
             snapshot.write(resource_of(what, response), now)
@@ -183,25 +180,26 @@ class OpenStackClouds:
             if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 now, what = time.monotonic(), _changed(call)
                 self._unsure[call.uid, what] = now + SETTLE
-                # An earlier look would succeed, although it would only show that nothing is settled: that would
-                # hide this error and reset the backoff.
+                # An earlier look would succeed, although it would only show an unsettled state. That would hide this
+                # error and reset the backoff.
                 shown = self._lists.prove(project, what, now + SETTLE)
                 error.after = max(error.after or 0.0, shown - now)
                 asking.waits = asking.waits and max(asking.waits, shown)  # until then the watch runs
             raise
 
     async def _is_elsewhere(self, call: CloudCall, project: Project) -> bool:
-        """Whether a resource is not attached as it was when the call was decided; the snapshot is corrected.
+        """Whether the attachment or use of a resource differs from the snapshot on which the call is based. If so, the
+        snapshot is corrected.
 
-        Its list may be outdated by minutes, and a deletion would take the address from its current port.
+        The snapshot may be minutes old: a deletion would remove a floating IP address from its current port, or a port
+        from a server.
         """
         (what, _), snapshot = call.slot, project.snapshot
-        _, field = TYPES[what].attached or ("", "")
-        known = snapshot.things.get((what, call.id))
-        if not field or known is None or (call.do == "update" and field not in call.body):
+        fields, known = _decisive(call), snapshot.things.get((what, call.id))
+        if not fields or known is None:
             return False
         now = await self._lists.single(call.cloud, project, what, call.id)
-        if now is None or (now.facts.get(field) or "") == (known.facts.get(field) or ""):
+        if now is None or all((now.facts.get(each) or "") == (known.facts.get(each) or "") for each in fields):
             return False
         snapshot.write(now, time.monotonic())
         return True
@@ -213,16 +211,20 @@ class OpenStackClouds:
         data = secret_data(await self._secrets(key))
         if name not in data:
             return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
-        return data[name].encode(errors=NO_TEXT)  # it may be packed
+        return data[name].encode(errors=NO_TEXT)  # it may be compressed
 
     def _settled(self, project: Project, asking: SubscriptionState, what: str) -> float:
         """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
 
         Older lists do not prove either which resources are free. The first list of a login proves nothing to an object
-        that may have resources of an earlier process; see `confirm`.
+        that may have resources of an earlier process; see `confirm`. One that was moved needs a list since its first
+        look at once, and a later one as proof.
         """
+        if asking.needs_list(what, project.snapshot.taken.get(what, 0.0)):
+            return asking.began
         inherited = 0.0 if asking.known else max(self._started + SETTLE, project.snapshot.doubts.proof(what))
-        return max(inherited, asking.served, self._unsure.get((asking.asker.uid, what), 0.0))
+        unsure = self._unsure.get((asking.asker.uid, what), 0.0)
+        return max(inherited, asking.proof(what), asking.served, unsure)
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:
@@ -278,3 +280,11 @@ class OpenStackClouds:
 def _changed(call: CloudCall) -> str:
     """The type of the resource that a call changes: the port if a router gets an interface."""
     return "port" if ADD_INTERFACE in call.body else call.slot[0]
+
+
+def _decisive(call: CloudCall) -> tuple[str, ...]:
+    """Fields of a resource that tell whether the call is still right."""
+    _, field = TYPES[call.slot[0]].attached or ("", "")
+    if call.do == "delete" and call.why == DUPLICATE:
+        return TYPES[call.slot[0]].used
+    return (field,) if field and (call.do == "delete" or field in call.body) else ()

@@ -1,14 +1,15 @@
-"""Confirm that what a list lacks is gone: one wrong answer must not make the operator forget or recreate a resource.
+"""Confirms that resources which a list lacks are deleted: a wrong response must not cause the loss or recreation of
+one.
 
-A replica of an API that has just started may answer a list with 200 and too few items. So a recorded id counts as gone
-only after two requests for it, CONFIRM seconds apart, both answered with 404. A resource that is known by its mark only
-has no recorded id, so a list that suddenly lacks many items counts only after a later list that lacks no further ones.
-Until then no look is settled. While nothing is missing, no request is added. An object may have recorded 200 ids: each
-answer is kept, so the look after one that ran out of time requests the remaining ids only.
+A replica of an API that has just started may return a list with 200 and too few items. So a recorded id is treated as
+deleted only after two requests for it, CONFIRM seconds apart, both got 404. A resource that is known only by its mark
+has no recorded id, so a list that suddenly lacks many items is valid only after a later list that lacks no further
+ones. Until then no look is settled. If no resource is missing, no request is added. An object may have recorded 200
+ids: each response is kept, so the look after one that timed out requests only the remaining ids.
 
 The first list of a login cannot be compared with an earlier one. For an object that may have resources of an earlier
 process or of another cluster, only a list that begins CONFIRM seconds later proves absence. A list that suddenly has
-many more items shows that the one before it lacked them, so it counts as a first one.
+many more items shows that the one before was incomplete, so it is treated as a first one.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 Id = tuple[str, str]  # type and id of a resource
 Ask = Callable[[str, str], Awaitable[CloudResource | None]]
 AT_ONCE = 8  # concurrent requests of one look
-CONFIRM = 5.0  # seconds between two answers of 404 that together prove absence
-MANY = 3  # a list with fewer items may lose any, but not all of them; a longer one at most half
+CONFIRM = 5.0  # seconds between two responses 404 that together prove absence
+MANY = 3  # a shorter list is suspicious if it loses all items; others, if they lose more than half
 
 
 @dataclass
@@ -49,7 +50,7 @@ class PendingConfirmations:
     single: set[Id] = field(default_factory=set)
 
     def compare(self, what: str, known: Collection[Id], listed: Collection[Id], began: float) -> None:
-        """Note whether a whole list is the first one, or has suspiciously many items that were not known before it."""
+        """Record whether a whole list is the first one, or has suspiciously many items that were not known before."""
         if what not in self.first or _lacks_many(known, listed):
             self.first[what] = began
 
@@ -58,7 +59,7 @@ class PendingConfirmations:
         return self.first[what] + CONFIRM if what in self.first else 0.0
 
     def weigh(self, what: str, before: Collection[Id], listed: Collection[Id], began: float) -> None:
-        """Note whether a whole list lacks suspiciously many of the ids `before`, which exclude expected deletions."""
+        """Record whether a whole list lacks suspiciously many of the ids `before`, which exclude expected deletions."""
         if _lacks_many(listed, set(before) - self.single):
             self.lists[what] = began
         elif began - self.lists.get(what, began) >= CONFIRM:
@@ -88,7 +89,7 @@ async def confirm(
     doubts, now = snapshot.doubts, clock()
     lacking = sorted(_lacking(snapshot, asker, kinds))
     due = [key for key in lacking if now - doubts.missing.get(key, now - CONFIRM) >= CONFIRM]
-    due = [key for key in due if key[0] not in snapshot.absent]  # a missing service answers 404 to everything
+    due = [key for key in due if key[0] not in snapshot.absent]  # a missing service returns 404 for every request
 
     async def weigh(key: Id) -> None:
         began = clock()
@@ -102,7 +103,7 @@ async def confirm(
 
 
 def is_confirmed(snapshot: Snapshot, asker: Subscription, kinds: Collection[str]) -> bool:
-    """Whether each id of these types that the asker has recorded exists or is confirmed to be gone."""
+    """Whether each id of these types that the asker has recorded exists or is confirmed to be deleted."""
     return not _lacking(snapshot, asker, kinds)
 
 

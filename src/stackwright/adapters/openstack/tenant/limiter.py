@@ -1,9 +1,9 @@
 """Limit the concurrent requests of a project to the number that its OpenStack handles about as fast as a few.
 
-OpenStack accepts any number of requests and works on all at once, each slower than alone: in a small cloud, 500 servers
-delay the messages that would finish the first ones, and the requests for their state. The limit is derived from the
-duration of each request: one about as fast as the fastest recent one raises it, a much slower one lowers it. Callers
-over the limit are requeued when a slot frees; they hold no worker. Only requests of this process are counted.
+OpenStack accepts any number of requests and processes all concurrently, each slower than alone: in a small cloud, 500
+new servers delay the messages that complete the first ones, and the requests for their state. The limit is derived from
+the duration of each request: one about as fast as the fastest recent one raises it, a much slower one lowers it.
+Callers over the limit are requeued when a slot frees; they hold no worker. Only requests of this process are counted.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from stackwright.core.openstack.errors import Reason
 from stackwright.core.openstack.resources import SERVER_KEY
 from stackwright.core.plan import Key
 
-REQUESTS = 1, 2  # initial and highest limit per kind of request; each holds a worker of the operator and one of the API
+REQUESTS = 1, 2  # initial and highest limit per kind of request; each uses a worker of the operator and one of the API
 SERVERS = 4, 100  # the same for servers that are being created
 LONG = 300.0  # seconds after which an unfinished request frees its slot
 HELD = 10.0  # seconds that a freed slot is reserved for the caller that was woken
-AFTER = 60.0  # seconds until a waiting caller retries, should its wake-up be lost
+AFTER = 60.0  # seconds until a waiting caller retries, if its wake-up is lost
 SLOW = 2.0  # multiple of the fastest duration above which a request is slow
-OLD = 1.01  # growth of the fastest duration with each request: a cloud may have become slower for good
+OLD = 1.01  # growth of the fastest duration with each request: a cloud may have become slower permanently
 MORE, FEWER = 0.5, 0.95  # a fast request adds MORE to the limit, a slow one multiplies it by FEWER
 Subscriber = tuple[str, Key]  # controller and key of a subscribed object
 
@@ -39,7 +39,9 @@ class ConcurrencyLimiter:
     """Times are those of a monotonic clock; slots are held by uid."""
 
     def __init__(self, busy: str, least: int, most: int) -> None:
-        """`busy`: what is in progress, for waiting callers; `least`: initial and lowest limit; `most`: highest one."""
+        """`busy`: description of the requests in progress, for messages; `least`: initial and lowest limit; `most`:
+        highest one.
+        """
         self._busy, self._least, self._most = busy, least, most
         self._limit, self._quickest = float(least), LONG
         self._turns: dict[str, _Slot] = {}
@@ -88,9 +90,9 @@ class ConcurrencyLimiter:
 class Scheduler:
     """Limits of one project: one per kind of request, and one for servers together with their ports and volumes.
 
-    A server holds its slot from the creation of its first port or volume until it is built: ports of servers far back
-    in the queue would delay those that have begun. A list of servers loads Nova's API as much as a creation and takes a
-    slot of it; otherwise requests for the state of servers would wait behind both.
+    A server holds its slot from the creation of its first port or volume until it is built: ports of servers at the end
+    of the queue would delay servers in progress. A list of servers loads Nova's API as much as a creation and takes one
+    of its slots; otherwise both would delay requests for the state of servers.
     """
 
     def __init__(self) -> None:

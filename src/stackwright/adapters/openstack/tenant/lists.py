@@ -34,13 +34,13 @@ class Lists:
     async def refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
         """Refresh a list if it is due. Callers share one request per type, if it began late enough for them.
 
-        A slow cloud need not delay its callers: one that can use the last list continues with it and is woken when a
-        change is known. A caller that does not wait for a change can do without a list.
+        In a slow cloud, a caller that can use the last list continues with it and is woken after a change. A caller
+        that does not wait for a change can continue without a list.
         """
         snapshot = project.snapshot
         flight = project.lists.setdefault(what, SingleFlight())
         while snapshot.due(what, waits, time.monotonic(), settled):
-            project.connection.check(REST[what].service)  # otherwise all callers would wait for the one that tries
+            project.connection.check(REST[what].service)  # otherwise all callers would wait for the one that retries
             enough = snapshot.does(what, settled)
             if not enough and _has_changes(project, what):
                 await self._join_whole(cloud, project, settled)
@@ -59,7 +59,7 @@ class Lists:
                 return
 
     def prove(self, project: Project, what: str, settled: float) -> float:
-        """Plan the list that shows what came of an uncertain request; returns when the object should look at it.
+        """Plan the list that shows the result of an uncertain request; returns the time of the object's next look.
 
         A whole list of servers takes long, so it begins in the background; the look fetches other lists.
         """
@@ -68,7 +68,7 @@ class Lists:
         return project.snapshot.whole.need(settled) + project.snapshot.age(what, True)
 
     async def _join_whole(self, cloud: CloudRef, project: Project, settled: float) -> None:
-        """Wait a moment for the whole list of servers that begins at `settled` or later, if it may begin by now."""
+        """Wait briefly for the whole list of servers that begins at `settled` or later, if that time has passed."""
         snapshot, now = project.snapshot, time.monotonic()
         snapshot.whole.need(settled)
         with contextlib.suppress(Late):
@@ -78,7 +78,7 @@ class Lists:
                 await project.whole.join(f"{cloud}: list of servers", partial(self._whole, cloud, project))
 
     async def _whole(self, cloud: CloudRef, project: Project) -> None:
-        """Fetch the whole list of servers, beside the lists of changes."""
+        """Fetch the whole list of servers, in parallel to lists of changes."""
         whole = project.snapshot.whole
         whole.tried = began = time.monotonic()
         try:
@@ -139,7 +139,7 @@ class Lists:
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
-        """Wake the objects that own what changed, and those that get a freed slot."""
+        """Wake the objects that own changed resources, and those that get a freed slot."""
         waiting = project.waiting() if changed else ()
         ids_of, now = project.snapshot.ids_of, project.snapshot.things
         self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(ids_of(asker)))
@@ -169,7 +169,7 @@ class Lists:
         await confirm.confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
 
     async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> CloudResource | None:
-        """One resource; None if the cloud answers 404."""
+        """One resource; None if the cloud returns 404."""
         found: CloudResource | None = await self._do(
             cloud, project, REST[what].service, lambda made: single(made, what, id_)
         )

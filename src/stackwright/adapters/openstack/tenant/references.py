@@ -1,8 +1,8 @@
 """Search for resources that the operator does not own (images, flavors, networks, groups) by the filters of their APIs.
 
 Neutron shows an administrator the resources of all projects. Types that projects do not share are searched in the
-project of the credentials only. Networks and their parts may be shared: the project's own take precedence over those of
-others. A filter by project or id is used as given.
+project of the credentials only. Networks and their parts may be shared: the project's own ones take precedence over
+those of others. A filter by project or id is used as given.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHOLE = 256 << 10  # the same where a status needs all results: four hundred sub
 class _Few:
     """The first results of a list: as many as fit into KEPT, but at least two, which show that a match is ambiguous.
 
-    If the question needs the whole list: all results; raises TransientCloudError if they do not fit into WHOLE.
+    If the query needs the whole list, all results. Raises TransientCloudError if they do not fit into WHOLE.
     """
 
     def __init__(self, asked: Query) -> None:
@@ -57,7 +57,7 @@ class _Few:
 
 
 def find(connection: Connection, asked: Query) -> tuple[CloudResource, ...]:
-    """The results, or the first of very many unless the question needs the whole list. Raises TransientCloudError or
+    """The results, or the first of very many unless the query needs the whole list. Raises TransientCloudError or
     TerminalCloudError.
     """
     rest, where = REST[asked.what], dict(asked.where)
@@ -84,9 +84,7 @@ def project_filter(connection: Connection, rest: RestFacts) -> dict[str, str]:
 def pages(
     connection: Connection, rest: RestFacts, params: Mapping[str, Any], details: str = ""
 ) -> Iterator[Mapping[str, Any]]:
-    """All items of a list, page by page. Raises TransientCloudError, also for a list without an end, or
-    TerminalCloudError.
-    """
+    """All items of a list, page by page. Raises TransientCloudError, also if it is endless, or TerminalCloudError."""
     key, path = rest.keys, f"{rest.path}{details}"
     more: dict[str, Any] = {"microversion": rest.microversion} if rest.microversion else {}
     marker: dict[str, Any] = {}

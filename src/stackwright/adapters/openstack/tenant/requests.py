@@ -1,4 +1,4 @@
-"""One change of one resource → one request, or a few if its API needs them.
+"""Executes one change of a resource by one request, or by several if its API requires them.
 
 The mark is part of the request that creates a resource, in a field that the API stores at once: Nova's tags, Cinder's
 metadata, Neutron's descriptions.
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any] | None]:
-    """Id, and the resource as the API returned it, if it did; the port if a router got an interface.
+    """Returns the id, and the resource as the API returned it, if it did; the port if a router got an interface.
 
-    None instead of the resource if a deletion was answered with 404: one such answer does not prove absence.
+    The resource is None if a deletion got 404: one such response does not prove absence.
     """
     match call.do:
         case "create":
@@ -96,7 +96,7 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
 
 
 def _delete(connection: Connection, call: CloudCall) -> bool:
-    """Delete the resource. Returns False if the API answered 404."""
+    """Delete the resource. Returns False if the API returned 404."""
     what, rest = call.slot[0], REST[call.slot[0]]
     try:
         rest.before(connection, call.id)

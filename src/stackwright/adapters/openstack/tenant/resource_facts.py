@@ -1,6 +1,6 @@
-"""Raw JSON of OpenStack's lists → the facts and the mark of a CloudResource.
+"""Converts JSON of OpenStack's lists to the facts and the mark of a CloudResource.
 
-The SDK's objects would take most of the time of a long list.
+The SDK's objects are not used: their creation takes most of the time of a long list.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MARKS: Mapping[str, Callable[[Raw], str]] = {
 
 
 def created(raw: Raw) -> dict[str, Any]:
-    """The creation time, if the response has it; Nova calls it differently."""
+    """The creation time, if the response has it; Nova's field has another name."""
     when = seconds(raw.get(CREATED) or raw.get("created"))
     return {} if when is None else {CREATED: when}
 
@@ -92,7 +92,7 @@ def volume(raw: Raw) -> dict[str, Any]:
 
 
 def _is_copy(raw: Raw, metadata: Raw) -> bool:
-    """Whether the metadata is another volume's: Cinder also restores the metadata in a backup, with our mark."""
+    """Whether the metadata is that of another volume: Cinder also restores metadata from a backup, with our mark."""
     other = metadata.get(OWN, raw["id"]) != raw["id"]
     return other or raw.get("status") == "restoring-backup" or RESTORED in metadata
 

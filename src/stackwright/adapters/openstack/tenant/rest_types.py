@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from requests import Response
 
 RARELY = (60.0, 180.0)
-# A list starts again only after this multiple of its duration, to leave the service to others: for a whole list, Nova
-# requests the security groups of all ports from Neutron. A peek is exempt: it is cheap, and slow only when it queues
-# behind other requests to Nova.
+# A list starts again only after this multiple of its duration, to leave capacity to other clients: for a whole list,
+# Nova requests the security groups of all ports from Neutron. A peek is exempt: it is cheap, and slow only when it
+# queues behind other requests to Nova.
 TIMES = 20.0
 
 
 @dataclass(frozen=True)
 class RestFacts:
-    """How to use the API of a type.
+    """The API of a type.
 
     service   its name in openstacksdk's connection
     path      path of the collection; with `details`, of the list that has all fields
@@ -43,7 +43,7 @@ class RestFacts:
     optional  whether a cloud may lack the service or the extension
     age       maximum age of a list in seconds: for an object that waits, and for one that does not
     share     a list starts again only after this multiple of its duration
-    apart     fields that a request of its own changes, and its method
+    apart     fields that a separate request changes → its method
 
     Rules of the API, from `rules`:
     created   returns fields that the response to a creation lacks
@@ -90,7 +90,9 @@ REST: dict[str, RestFacts] = {
         fields("floating_ip_address", "port_id", "fixed_ip_address", "tags"),
         found=("floating_ip_address", "tags"),
     ),
-    "trunk": _own_tagged("/trunks", "trunk", "trunks", fields("port_id", "sub_ports", "tags"), optional=True),
+    "trunk": _own_tagged(
+        "/trunks", "trunk", "trunks", fields("port_id", "sub_ports", "tags"), found=("port_id", "tags"), optional=True
+    ),
     "port": _own_tagged(
         "/ports", "port", "ports", resource_facts.port,
         shape=Port, found=("network_id", "tags"), refused=rules.remove_interface,
@@ -128,23 +130,21 @@ REST: dict[str, RestFacts] = {
 
 
 def resource_of(what: str, raw: Raw) -> CloudResource:
-    """A resource of ours from a response."""
+    """A managed resource from a response."""
     name, state = raw.get("name") or "", raw.get("status") or ""
     facts = {**resource_facts.created(raw), **REST[what].facts(raw)}
     return CloudResource(what, str(raw["id"]), name, state, MARKS[TYPES[what].mark](raw), facts)
 
 
 def found_of(what: str, raw: Raw) -> CloudResource:
-    """A result of a search. An availability zone has no id; its name takes the place."""
+    """A result of a search. An availability zone has no id; its name is used instead."""
     facts = {name: raw[name] for name in REST[what].found if name in raw}
     name = str(raw.get("name") or raw.get("zoneName") or "")
     return CloudResource(what, str(raw.get("id") or name), name, str(raw.get("status") or ""), facts=facts)
 
 
 def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
-    """Send a request for a resource type. Raises TransientCloudError or TerminalCloudError for every response that is
-    no success.
-    """
+    """Send a request for a resource type. Raises TransientCloudError or TerminalCloudError for every error response."""
     rest = REST[what]
     if rest.microversion:
         more["microversion"] = rest.microversion

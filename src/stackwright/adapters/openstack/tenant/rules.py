@@ -1,4 +1,4 @@
-"""What the APIs of some types require beside one request per change: the hooks of `rest_types`."""
+"""The hooks of `rest_types`: further requests that the APIs of some types require for a change."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def with_own_id(connection: Connection, body: Raw, answer: Raw) -> Raw:
 
 
 def same_rule(connection: Connection, body: Raw) -> Raw | None:
-    """The existing rule of the same meaning: Neutron adds two rules to a new group and accepts no duplicate."""
+    """The equivalent rule that exists: Neutron adds two rules to a new group and accepts no duplicate."""
     params = {"security_group_id": body["security_group_id"]}
     answer = json_of(request(connection, "network", "GET", "/security-group-rules", params=params))
     rules = resources_in(answer, "security_group_rules")
@@ -57,7 +57,7 @@ def leave_subnets(connection: Connection, router: str) -> None:
 
 
 def remove_interface(connection: Connection, port: str, error: TransientCloudError | TerminalCloudError) -> bool:
-    """Neutron detaches such a port only by a request to its router, of any owner, and then deletes the port."""
+    """Delete a router interface by a request to its router, of any owner: Neutron refuses other requests."""
     if error.cause is not Reason.CONFLICT:
         raise error
     found = one_port(connection, port)

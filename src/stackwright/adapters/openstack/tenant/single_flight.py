@@ -1,7 +1,7 @@
-"""One request shared by all callers that need its answer; none of them waits longer than a few seconds.
+"""One request shared by all callers that need its response; no caller waits longer than a few seconds.
 
 A caller that arrives while the request is in progress joins it. A slow request (a list may have many pages) continues,
-and its callers get Late: each of them holds a worker of its namespace, and these are few.
+and its callers get Late, because each occupies one of the few workers of its namespace.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SingleFlight(Generic[T]):
         return self._task is not None and not self._task.done()
 
     async def join(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]], patience: float | None = None) -> T:
-        """The answer. Raises what `ask` raises, or Late, with the name `what`, if the answer takes too long."""
+        """The response. Raises the errors of `ask`, or Late, which names `what`, if the response takes too long."""
         patience = PATIENCE if patience is None else patience
         task = self.begin(ask)
         left = self._began + patience - time.monotonic()
@@ -52,7 +52,7 @@ class SingleFlight(Generic[T]):
         if self._task is None or not self.flies:
             self._began = time.monotonic()
             self._task = asyncio.create_task(ask())
-            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # also without callers
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # retrieves the error
         return self._task
 
     def cancel(self) -> None:

@@ -1,9 +1,9 @@
 """Snapshot of a project: recent lists of its resources, shared by all objects that have resources in it.
 
-Ports and volumes are listed as a whole now and then. Servers are slow to list, so mostly their changes are listed: once
-a minute, or every ten seconds while an object waits for one. An object waits for a server to be built, so a peek lists
-just the ids of ACTIVE servers twice a second; for a new server that is all that matters. Own writes are stored at once,
-and a list that began before a write does not undo it.
+Ports and volumes are listed completely from time to time. Lists of servers are slow, so mostly only their changes are
+listed: once a minute, or every ten seconds while an object waits for one. For objects that wait for a server to be
+built, a peek lists only the ids of ACTIVE servers twice a second; new servers need no other field. Own writes are
+stored at once, and a list that began before a write does not undo it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
 ACTIVE, DELETED = "ACTIVE", "DELETED"
-SETTLE = 8.0  # seconds by which a request whose process ended or timed out has taken effect
+SETTLE = 8.0  # seconds after which a request has taken effect, even if its process ended or it timed out
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Snapshot:
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
     written: dict[tuple[str, str], float] = field(default_factory=dict)
-    absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
+    absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that response
     lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
     doubts: PendingConfirmations = field(default_factory=PendingConfirmations)
     # uid → resources with its mark; port id → floating IPs of the port
@@ -73,7 +73,7 @@ class Snapshot:
                 del self._owned[whose]
 
     def replace(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a whole list, unless the last one began later; returns what changed."""
+        """Store a whole list, unless the last one began later; returns the changed resources."""
         if began < self.taken.get(what, began):
             return set()
         listed = {(what, thing.id): thing for thing in found}
@@ -95,7 +95,7 @@ class Snapshot:
         return changed
 
     def update(self, what: str, found: Iterable[CloudResource], began: float) -> set[tuple[str, str]]:
-        """Store a list of changes, while a whole list may be in progress; returns what changed.
+        """Store a list of changes, while a whole list may be in progress; returns the changed resources.
 
         It is ignored if the last whole list began later.
         """
@@ -117,19 +117,19 @@ class Snapshot:
         return changed
 
     def restore(self, thing: CloudResource, now: float) -> None:
-        """Store what a list lacked and a single request found."""
+        """Store a resource that a list lacked and a single request found."""
         self.write(thing, now)
         self.doubts.single.add((thing.what, thing.id))
 
     def deleted(self, key: tuple[str, str], now: float) -> None:
-        """Remove what the cloud deleted at our request, with the resources that it contained."""
+        """Remove a resource that the cloud deleted at our request, with the resources that it contained."""
         parts = dependents(key[0], "parent")
         for each in {key, *self._naming(parts, {key[1]})}:
             self.drop(each, now)
             self.doubts.gone.add(each)
 
     def _goes(self, thing: CloudResource) -> bool:
-        """Whether a list is expected to lack it: it is being deleted, or it was in a resource that is."""
+        """Whether a list is expected to lack a resource: it is being deleted, or its parent was deleted."""
         what, field = TYPES[thing.what].parent or ("", "")
         orphan = thing.facts.get(field) is not None and (what, thing.facts[field]) not in self.things
         return orphan or _leaving(thing) or thing.state.lower() in ("deleting", "deleted", "soft_deleted")
@@ -145,12 +145,12 @@ class Snapshot:
             self.write(replace(thing, facts={**thing.facts, **known}), now)
 
     def leaving(self, key: tuple[str, str], now: float) -> None:
-        """Store that its deletion was requested, so that it is not requested again."""
+        """Record that the deletion of a resource was requested, so that it is not requested again."""
         if thing := self.things.get(key):
             self.write(replace(thing, facts={**thing.facts, "task_state": "deleting"}), now)
 
     def drop(self, key: tuple[str, str], now: float) -> None:
-        """Remove it; resources that were attached to it are detached at once."""
+        """Remove a resource, and detach those that were attached to it."""
         self._pop(key)
         self.written[key] = now
         for other in list(self._owned.get(key[1], ())) if dependents(key[0], "attached") else ():
@@ -161,7 +161,7 @@ class Snapshot:
         self.written = {key: when for key, when in self.written.items() if when >= before}
 
     def lacks(self, what: str, began: float, *, sure: bool) -> None:
-        """Store that the cloud has no list of a type. One answer of 404 proves that as little as for a resource."""
+        """Record that the cloud has no list of a type. As for a resource, one response 404 does not prove that."""
         if sure or began - self.lacked.setdefault(what, began) >= CONFIRM:
             self.absent[what] = began
 
@@ -170,7 +170,7 @@ class Snapshot:
         self.lacked.pop(what, None)
 
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
-        """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
+        """Whether a list is due. If no object waits, a new process lists only servers, which suffices without errors.
 
         A caller that must prove absence needs a whole list that began at `settled` or later.
         """
@@ -182,7 +182,7 @@ class Snapshot:
         return now - self.seen(what, begin) >= self.age(what, waits)
 
     def doubtful(self, what: str, now: float) -> bool:
-        """Whether its last list lacked many items and the list that confirms it is due."""
+        """Whether the last list of a type lacked many items and the list that confirms this is due."""
         return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
 
     def does(self, what: str, settled: float) -> bool:
@@ -198,7 +198,7 @@ class Snapshot:
         return max(self.fresh.get(what, never), self.peeked if what == "server" else never)
 
     def peek(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
-        """Store ids of ACTIVE servers; returns what changed. A server that was not ACTIVE loses its outdated facts."""
+        """Store ids of ACTIVE servers; returns those that changed, without their outdated facts."""
         known = (self.things.get(("server", id_)) for id_ in active)
         news = [thing for thing in known if thing and thing.state != ACTIVE and not _leaving(thing)]
         changed = self.merge((replace(thing, state=ACTIVE, facts=_lasting(thing)) for thing in news), began)
@@ -217,15 +217,15 @@ class Snapshot:
         return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
 
     def since(self, clock: float | None) -> str:
-        """Nova's time from which the next list of changed servers must be; empty if it is unknown.
+        """Start of the next list of changed servers, in Nova's time; empty if that is unknown.
 
-        `clock` is Nova's clock minus ours. The times of changes would be no measure: the servers that changed last are
-        those that were deleted, and the clock of the host that changed one may be wrong.
+        `clock` is Nova's clock minus ours. The times of changes are no substitute: the servers that changed last may
+        have been deleted, and the clock of the host that changed one may be wrong.
         """
         return "" if clock is None else stamp(self.fresh["server"] + clock - OVERLAP)
 
     def due_whole(self, now: float) -> bool:
-        """Whether a whole list of servers is due besides lists of changes."""
+        """Whether a whole list of servers is due in addition to lists of changes."""
         return self.whole.due(self.taken["server"], now)
 
     def ids_of(self, asker: Subscription) -> frozenset[tuple[str, str]]:
@@ -233,7 +233,7 @@ class Snapshot:
         return asker.ids.union(self._owned.get(asker.uid, ()))
 
     def of(self, asker: Subscription) -> tuple[CloudResource, ...]:
-        """Resources of the asker; also those of others that are in one of them, or attached to one."""
+        """Resources of the asker, and those of other clients that are contained in or attached to one of them."""
         keys = self.ids_of(asker)
         whats = {what for what, _ in keys}
         hosts = {what for what in whats if dependents(what, "attached")}
@@ -273,7 +273,7 @@ def fetch(connection: Connection, what: str, since: str = "") -> list[CloudResou
 
 
 def single(connection: Connection, what: str, id_: str) -> CloudResource | None:
-    """Fetch one resource; None if the cloud answers 404. Raises TransientCloudError or TerminalCloudError."""
+    """Fetch one resource; None if the cloud returns 404. Raises TransientCloudError or TerminalCloudError."""
     try:
         answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
     except TransientCloudError as error:
@@ -287,13 +287,14 @@ def peek(connection: Connection, since: str) -> list[str]:
     """Fetch the ids of servers that changed since then and are ACTIVE. Raises TransientCloudError or
     TerminalCloudError.
 
-    A list of ids takes Nova a fraction of the time: for details it requests the groups of all ports from Neutron.
+    A list of ids takes a fraction of the time of one with details, for which Nova requests the groups of all ports from
+    Neutron.
     """
     params = {"changes-since": since, "status": ACTIVE}
     return [str(raw["id"]) for raw in pages(connection, REST["server"], params)]
 
 
 def stamp(seconds: float) -> str:
-    """As in changes-since; for a time that is no time of day, the first or last one that is."""
+    """A time in the format of changes-since; the first or last valid time for one outside the range."""
     valid = min(max(0.0, seconds), LATEST)
     return datetime.datetime.fromtimestamp(valid, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,8 +1,8 @@
-"""When a whole list of servers is due: now and then, and after a request whose effect is uncertain.
+"""Schedules whole lists of servers: from time to time, and after a request whose effect is uncertain.
 
-A whole list is the most expensive request to Nova, and Nova fails most requests when it is overloaded. So whole lists
-that many objects need are few: one list serves all that needed it when it began, and leaves Nova three times its
-duration until the next; after one that failed, at most a minute.
+A whole list is the most expensive request to Nova, and Nova fails most requests when it is overloaded. So one list
+serves all objects that needed it when it began, and the next one begins after a pause of three times its duration, or
+of at most a minute if it failed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stackwright.adapters.openstack.tenant.rest_types import TIMES
 WHOLE = 180.0
 NEEDED = 4.0  # as TIMES, for a list that objects need
 SLOWER = 1.5  # factor by which a list is expected to take longer than the last one
-LONGEST_REST = 60.0  # seconds from the end of a list that failed to the next one; it may have hung this once only
+LONGEST_REST = 60.0  # seconds from the end of a list that failed to the next one; it may have failed only once
 
 
 @dataclass
@@ -25,8 +25,8 @@ class WholeList:
 
     took    duration of the last whole list of servers that succeeded
     failed  duration of the last one if it failed, or 0
-    tried   start of the last one beside lists of changes, also if it failed
-    needed  times: for each, an object needs a list that begins then or later
+    tried   start of the last one in addition to lists of changes, including a failed one
+    needed  times at or after which a list must begin, because an object needs it
     """
 
     took: float = 0.0
@@ -40,12 +40,12 @@ class WholeList:
         return max(NEEDED * self.took, min(NEEDED * self.failed, self.failed + LONGEST_REST))
 
     def due(self, taken: float, now: float) -> bool:
-        """`taken`: start of the last one that succeeded."""
+        """Whether a list is due; `taken` is the start of the last one that succeeded."""
         is_due = min(self.needed, default=math.inf) <= now or now - taken >= max(WHOLE, TIMES * self.took)
         return is_due and now - self.tried >= self.pause
 
     def need(self, settled: float) -> float:
-        """Let a list begin at `settled` or later; returns when it is expected to have ended."""
+        """Request a list that begins at `settled` or later; returns the time of its expected end."""
         settled = float(math.ceil(settled))  # which bounds the number of times, however many requests are uncertain
         self.needed.add(settled)
         begins = self.tried

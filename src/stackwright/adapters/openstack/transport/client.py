@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.deadline import TIMEOUT
+from stackwright.core.errors import TerminalError
 from stackwright.core.plan import Key
-from stackwright.core.ports import TerminalError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -63,10 +63,10 @@ def connect(
 
 
 class _Login:
-    """The lock of keystoneauth's log-in; raises Unauthorized where a thread would deadlock with itself.
+    """The lock of keystoneauth's log-in; raises Unauthorized instead of a deadlock of a thread with itself.
 
-    keystoneauth repeats a version discovery that is answered with 401 with a token, even the discovery at the start of
-    a log-in. A log-in whose discovery fails continues with the version in auth_url.
+    If a version discovery gets 401, keystoneauth repeats it with a token, even the discovery at the start of a log-in.
+    A log-in whose discovery fails continues with the version in auth_url.
     """
 
     def __init__(self) -> None:
@@ -103,12 +103,12 @@ def bound(session: Any) -> None:
         session.mount(scheme, Bounded())
 
 
-def sdk_errors() -> tuple[type[Exception], ...]:
-    """What a request by the SDK raises, for `except`; imported late, as the SDK."""
+def sdk_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """What a request by the SDK raises, and others, for `except`; imported late, as the SDK."""
     from keystoneauth1.exceptions import ClientException
     from openstack.exceptions import SDKException
 
-    return ClientException, SDKException, OSError
+    return ClientException, SDKException, OSError, *others
 
 
 def status_of(error: Exception) -> int:

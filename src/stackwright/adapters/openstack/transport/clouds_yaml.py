@@ -1,10 +1,10 @@
-"""A tenant's clouds.yaml → the entry of one cloud, with allowed keys and values only.
+"""Parses a tenant's clouds.yaml into the entry of one cloud, with allowed keys and values only.
 
 The SDK takes an entry as arguments, some of which name code to run or files of this process. So keys come from an
 allow-list, and values are strings, numbers and booleans. The text is limited in size, depth and number of values, and
 has no aliases, which would expand a short text into a large one.
 
-Parsing holds Python's lock, so it delays everything in the operator. libyaml counts the values before Python creates
+Parsing holds Python's lock, so it delays all tasks of the operator. libyaml counts the values before Python creates
 them; a text of 64 KiB then costs at most about 40 ms.
 """
 
@@ -41,7 +41,7 @@ ALLOWED = ", ".join(
 
 
 class BadEntry(ValueError):
-    """What is wrong with the entry; the message repeats none of its values."""
+    """An invalid entry; the message contains all its errors and none of its values."""
 
 
 DIRECTIVE = re.compile(r"^\ufeff?%", re.MULTILINE)
@@ -50,7 +50,7 @@ MOST = 2_000  # keys, values and collections; a cloud has about 35
 
 
 class _Loader(yaml.CSafeLoader):
-    """Texts such as 10:20:30 are no numbers, as in YAML 1.2: to compute one takes quadratic time."""
+    """Texts such as 10:20:30 are not parsed as numbers, as in YAML 1.2: this would take quadratic time."""
 
     def number(self, node: yaml.ScalarNode) -> int | str:
         return str(node.value) if ":" in node.value else self.construct_yaml_int(node)
@@ -82,7 +82,7 @@ def _clouds(text: str) -> dict[Any, Any]:
         raise BadEntry("YAML directives (lines that begin with %) are not allowed")
     try:
         _check(yaml.parse(text, _Loader))
-        clouds = (yaml.load(text, _Loader) or {}).get("clouds") or {}  # noqa: S506 - a safe loader, with less
+        clouds = (yaml.load(text, _Loader) or {}).get("clouds") or {}  # noqa: S506 - a restricted safe loader
     except BadEntry:
         raise
     except Exception:  # errors of YAML, and of dates, numbers and recursion depth
@@ -93,7 +93,7 @@ def _clouds(text: str) -> dict[Any, Any]:
 
 
 def _check(events: Iterable[yaml.Event]) -> None:
-    """Raise BadEntry unless the events are those of a text that costs little to load."""
+    """Raise BadEntry for the events of a text that is expensive to load."""
     depth = count = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

@@ -1,8 +1,8 @@
-"""A clouds.yaml in a Secret → one connection for all objects with the same credentials.
+"""Maps a clouds.yaml in a Secret to one connection for all objects with the same credentials.
 
-The key of a connection is a digest of everything that decides its target and its user: the entry, the region and the CA
+The key of a connection is a digest of all data that determine its target and its user: the entry, the region and the CA
 certificate. A Secret is read again after READ_AGAIN seconds, and at once after a refused log-in. It is parsed again
-only if it changed, also if it is invalid, because parsing delays everything in the operator.
+only if it changed, even if it is invalid, because parsing delays all tasks of the operator.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Seconds. Until then, new resources may still be created in the project of the previous credentials.
 READ_AGAIN = 2.0
 USED = ("clouds.yaml", "cacert")  # fields of a Secret
-FORGET = 600.0  # seconds after its last reading for which the result of a Secret is kept
+FORGET = 600.0  # seconds for which the result of a Secret is kept after its last read
 Secrets = Callable[[Key], Awaitable[Object | None]]
 Count = Callable[[str, str], None]  # called for each response, with method and status
 
@@ -45,9 +45,9 @@ class Login:
 
 @dataclass
 class _Parsed:
-    """What the data of a Secret mean for a cloud, by the digest of these data.
+    """The result of parsing a Secret for a cloud, and the digest of the parsed data.
 
-    read   time of the last reading
+    read   time of the last read
     login  as `Way` returned it at that time; None if the Secret cannot be used
     """
 
@@ -65,7 +65,7 @@ async def as_written(login: Login) -> Login:
 
 
 class Logins:
-    """CloudRef → Login; a Secret is read once per READ_AGAIN, however many callers there are, and parsed once.
+    """CloudRef → Login; a Secret is read once per READ_AGAIN for all callers, and parsed once.
 
     way  replaces the login where the cloud is not reached by the address in the entry
     """
@@ -147,7 +147,7 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     except Exception as error:
         files.close()
         raise TransientCloudError(
-            Reason.CREDENTIALS_INVALID, f"the cloud's entry cannot be used: {_told(error, login.entry)}"
+            Reason.CREDENTIALS_INVALID, f"the cloud's entry cannot be used: {_error_text(error, login.entry)}"
         ) from None
     bound(made.session.session)
     made.session.session.hooks["response"].append(
@@ -156,7 +156,7 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     return made
 
 
-def _told(error: Exception, entry: Mapping[str, Any]) -> str:
+def _error_text(error: Exception, entry: Mapping[str, Any]) -> str:
     """The error in one line; only its class if it repeats a secret of the entry."""
     secrets = [str(value) for key, value in entry["auth"].items() if key.endswith(("password", "secret", "token"))]
     text = " ".join(str(error).split())[:300]

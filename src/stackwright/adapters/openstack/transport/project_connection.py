@@ -1,11 +1,11 @@
 """The connection to one project, and a circuit breaker for each of its services.
 
-All objects with resources in the project use it. After a rate-limit response, no request is sent for as long as
-OpenStack says. While a service hangs or refuses the credentials, one caller at a time tries it again, and all others
-get its last error at once. So a cloud that hangs does not block the workers that handle its objects. It does not block
-other clouds either: the credentials of each namespace have their own threads, enough for many clouds that hang, and a
-request that waited for a thread is not sent to a cloud that has hung meanwhile. One call has LONGEST for all of its
-requests: a cloud may answer each in time, yet list so many resources that they take hours.
+All objects with resources in the project use it. After a rate-limit response, no request is sent for the time in that
+response. While a service hangs or refuses the credentials, only one caller retries, and all others get its last error
+at once. So a hanging cloud does not block the workers of its objects. It does not block other clouds either: the
+credentials of each namespace have their own threads, enough for many hanging clouds, and a request that waited for a
+thread is not sent to a cloud that hangs by then. All requests of one call share the timeout LONGEST: a cloud may
+respond to each within its timeout, and still list so many resources that they take hours.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
-from stackwright.adapters.openstack.transport.deadline import after, in_time, within
+from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.adapters.openstack.transport.login import Count, Login, connection
 from stackwright.adapters.openstack.transport.send import problem, state_of
 from stackwright.adapters.openstack.transport.shapes import project_of
-from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
+from stackwright.adapters.threads import LibraryFailed, after, contained, in_thread_of, within
 from stackwright.core.openstack.clouds import LONGEST
 from stackwright.core.openstack.errors import ListTooLong, Reason, TerminalCloudError, TransientCloudError
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 THREADS = 8  # concurrent calls of the operator's workers; lists run in the background and are not counted
 SHARED = 16 * THREADS  # threads of all connections of a namespace
-SLOW = 10.0  # seconds; a call that fails sooner delays nobody
-PAUSE = 5.0  # seconds before a caller tries again
-TRY = 60.0  # seconds until the next caller may try, if the try has no result
+SLOW = 10.0  # seconds; a call that fails sooner delays no other caller
+PAUSE = 5.0  # seconds before a caller retries
+TRY = 60.0  # seconds until the next caller may retry, if the retry has no result
 GRACE = 30.0  # seconds for the last request to end, which may have to resolve a name or try many addresses
-BEGIN = 0.8  # of LONGEST; a call that waited longer for a thread has less time left than an answer may take: not sent
+BEGIN = 0.8  # part of LONGEST; a call that waited longer for a thread is not sent: a response may exceed the time left
 WAITED = "the request was not sent, because earlier requests to OpenStacks of this namespace took too long"
 MOMENT = 0.1  # seconds; a failure within this time before the deadline is attributed to the deadline
 SPREAD = (1.0, 1.2)  # random factor, so that callers do not all retry at one moment after a rate limit
@@ -83,8 +83,8 @@ class ProjectConnection:
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """Call `what` in a thread. Raises TransientCloudError or TerminalCloudError for every failure.
 
-        Lists (`queues` false) do not queue behind other calls: there is one per type at a time, and many callers need
-        it. They have no deadline either: they may have many pages, and no caller waits long for them.
+        Lists (`queues` false) do not queue behind other calls, because only one per type is in progress and many
+        callers need it. They have no deadline, because they may have many pages and no caller waits long for them.
         """
         until = after(LONGEST) if queues else math.inf
         async with in_time(LONGEST + GRACE if queues else None), self._free if queues else nullcontext():
@@ -97,12 +97,12 @@ class ProjectConnection:
             self._silent[service] = (time.monotonic() + TRY, self._silent[service][1])
 
         def ask() -> T:
-            """The failure of a service is noted before this thread takes the next waiting call."""
+            """Record a failure of the service before this thread takes the next queued call."""
             if not tries:
                 self.check(service)
             if after((1 - BEGIN) * LONGEST) > until:
                 if tries and (silent := self._silent.get(service)):
-                    self._silent[service] = time.monotonic(), silent[1]  # the next caller tries
+                    self._silent[service] = time.monotonic(), silent[1]  # the next caller retries
                 raise TransientCloudError(Reason.UNREACHABLE, WAITED)
             began = time.monotonic()
             try:
@@ -116,7 +116,7 @@ class ProjectConnection:
         return await in_thread_of(self.threads, ask)
 
     def _note(self, service: str, began: float, error: TransientCloudError | TerminalCloudError, *, late: bool) -> None:
-        """Note a failure. A `late` one says nothing about the service: earlier requests used up its time."""
+        """Record a failure. A `late` one does not count against the service: earlier requests used its time."""
         self._silent.pop(service, None)
         now = time.monotonic()
         if isinstance(error, TerminalCloudError):
@@ -146,15 +146,15 @@ class ProjectConnection:
                 self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, self._told(error, service)) from None
+            raise TransientCloudError(Reason.AUTHENTICATION_FAILED, self._error_text(error, service)) from None
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
-            raise problem(429, self._told(error, service), str(error.retry_after or "")) from None
+            raise problem(429, self._error_text(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
-            raise TerminalCloudError(Reason.SERVICE_MISSING, self._told(error, service)) from None
+            raise TerminalCloudError(Reason.SERVICE_MISSING, self._error_text(error, service)) from None
         except (exceptions.ClientException, SDKException, OSError, LibraryFailed) as error:
-            raise TransientCloudError(Reason.UNREACHABLE, self._told(error, service)) from None
+            raise TransientCloudError(Reason.UNREACHABLE, self._error_text(error, service)) from None
 
-    def _told(self, error: Exception, service: str) -> str:
+    def _error_text(self, error: Exception, service: str) -> str:
         """The message with the cloud's URL: objects that share the connection may have other names for the cloud."""
         from stackwright.adapters.openstack.transport.responses import describe_error
 

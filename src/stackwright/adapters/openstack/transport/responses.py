@@ -1,4 +1,4 @@
-"""Limits for responses from an address that a tenant names: size, time, and what messages repeat of them.
+"""Limits for responses from an address that a tenant chooses: size, time, and the content that messages repeat.
 
 The address may be any that the operator can reach. So a response is limited in size and time, its text is not repeated,
 and no redirect to another host is followed. The module imports the HTTP libraries, so it is imported when the first
@@ -24,8 +24,8 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ReadTimeoutError
 
-from stackwright.adapters.openstack.transport.deadline import TIMEOUT, left
-from stackwright.adapters.threads import LibraryFailed
+from stackwright.adapters.openstack.transport.deadline import TIMEOUT
+from stackwright.adapters.threads import LibraryFailed, count, left
 from stackwright.core.bounds import values_in
 from stackwright.core.openstack.clouds import LATE
 
@@ -102,12 +102,12 @@ class _TLSPool(HTTPSConnectionPool):
 
 
 class Bounded(TCPKeepAliveAdapter):
-    """Adapter that reads each response completely, up to the limits; also errors, version discovery and redirects.
+    """Adapter that reads each response completely, up to the limits, including errors, version discovery and redirects.
 
-    Libraries decode responses on their own, so JSON values are counted before they get the text.
+    Libraries decode responses themselves, so JSON values are counted before a library gets the text.
 
-    After its end or the thread's deadline, it sends nothing: an abandoned thread ends with the request in progress. All
-    requests pass here, also those of log-ins and redirects.
+    After `close` or the thread's deadline, it sends nothing: an abandoned thread ends with the request in progress. All
+    requests use this adapter, including those of log-ins and redirects.
     """
 
     _closed = False
@@ -128,7 +128,7 @@ class Bounded(TCPKeepAliveAdapter):
             self._check(request, response)
             response._content = b"".join(_bounded(response))
             response._content_consumed = True
-            response.encoding = "utf-8"  # JSON is UTF-8 and counted as such, whatever the headers say
+            response.encoding = "utf-8"  # JSON is UTF-8 and counted as such, regardless of the headers
         except BaseException as error:
             response.close()
             if isinstance(error, NotConnected) and isinstance(error.args[0], ReadTimeoutError):
@@ -142,7 +142,9 @@ class Bounded(TCPKeepAliveAdapter):
 
     @staticmethod
     def _check(request: PreparedRequest, response: Response) -> None:
-        """Raise NotTaken for a redirect to another host; the target is parsed as `requests` parses it to follow it."""
+        """Raise ResponseRefused for a redirect to another host; the target is parsed as `requests` parses it to follow
+        it.
+        """
         if not 300 <= response.status_code < 400 or "location" not in response.headers:
             return
         there = PreparedRequest()
@@ -159,6 +161,8 @@ def _bounded(response: Response) -> Iterator[bytes]:
         read, values = read + len(chunk), values + values_in(chunk)
         if read > LARGEST or values > VALUES:
             raise ResponseRefused(f"a response exceeds the limit of {LARGEST >> 20} MiB or {VALUES} values")
+        if not count(len(chunk)):
+            raise ResponseRefused("the responses to all requests of the call exceed the limit together")
         yield chunk
 
 
@@ -190,6 +194,6 @@ def describe_error(error: Exception, service: str) -> str:
 
 
 def _with(what: str, causes: tuple[str, ...], error: Exception) -> str:
-    """`what` with its cause, if that is a known one: the rest of the error may repeat the response."""
+    """`what`, with the cause if it is known: the rest of the error may repeat the response."""
     text = str(error).lower()
     return next((f"{what}: {cause}" for cause in causes if cause.lower() in text), what)

@@ -1,5 +1,5 @@
-"""Requests to a service, and what the responses tell about it; a response that is no success becomes
-TransientCloudError, which may pass, or TerminalCloudError.
+"""Requests to a service, and the state of a cloud according to its responses. An error response becomes
+TransientCloudError, if a retry may succeed, or TerminalCloudError.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ REQUEST_ID = "X-Openstack-Request-Id"
 FOREIGN = f"HTTP 404 without the header {REQUEST_ID}: it is not from OpenStack, or a proxy removes the header"
 PAUSES = (10.0, 300.0)  # seconds without requests after a rate limit: default and maximum
 LONGEST_ERROR = 64 << 10  # bytes
-DATE = "%a, %d %b %Y %H:%M:%S GMT"  # the form of the header
-FORMS = {"itemNotFound"}, {"NeutronError"}  # keys of OpenStack's own errors about what does not exist
+DATE = "%a, %d %b %Y %H:%M:%S GMT"  # the format of the header
+FORMS = {"itemNotFound"}, {"NeutronError"}  # keys of OpenStack's own errors about absent resources
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
 
 @dataclass
 class CloudState:
-    """What the responses of a cloud tell about it. Clocks are minus our monotonic one, or less after a slow response.
+    """The state of a cloud according to its responses. A clock is given minus our monotonic one; a slow response lowers
+    it.
 
     dates   service → its clock, by the header Date, which uWSGI does not send
     issued  the clock of Keystone, by its last token
@@ -43,14 +44,14 @@ class CloudState:
     ids: dict[str, bool] = field(default_factory=dict)
 
     def clock(self, service: str) -> float | None:
-        """The earlier one: a gateway may write Date, and a list of changes that begins too late lacks some."""
+        """The earlier clock: a gateway may set Date, and a list of changes that begins too late is incomplete."""
         known = self.dates.get(service), self.issued
         return min((each for each in known if each is not None), default=None)
 
     def note(self, service: str, response: Response) -> None:
         has_id, form = _has_id(response), str(response.headers.get("Content-Type"))
         if not has_id and (response.status_code >= 400 or "json" not in form):
-            return  # it may be a proxy's
+            return  # the response may be that of a proxy
         self.ids[service] = has_id or self.ids.get(service, False)
         with suppress(ValueError):
             date = datetime.strptime(str(response.headers.get("Date")), DATE).replace(tzinfo=UTC)
@@ -67,13 +68,13 @@ class CloudState:
 
 
 def state_of(connection: Connection) -> CloudState:
-    """The state is an attribute of the connection. A weak reference's callback could fail in a deep recursion."""
+    """The state, an attribute of the connection: the callback of a weak reference could fail in a deep recursion."""
     state: CloudState = vars(connection).setdefault("_stackwright_state", CloudState())
     return state
 
 
 def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
-    """Send a request. Raises TransientCloudError or TerminalCloudError for every response that is no success."""
+    """Send a request. Raises TransientCloudError or TerminalCloudError for every error response."""
     with answering():
         response: Response = getattr(connection, service).request(path, method, **more)
     state = state_of(connection)
@@ -85,7 +86,7 @@ def request(connection: Connection, service: str, method: str, path: str, **more
 
 
 def text_of(response: Response) -> str:
-    """The service's message in one line, taken out of an envelope that each service names differently.
+    """The service's message in one line, from an envelope with different names in each service.
 
     Empty if the response is longer than any error of an OpenStack.
     """
@@ -102,10 +103,10 @@ def text_of(response: Response) -> str:
 
 
 def problem_of(response: Response, *, ids: bool = True) -> TransientCloudError | TerminalCloudError:
-    """The error for a response that is no success; `ids` is false if a gateway removes the service's request ids.
+    """The error for an error response; `ids` is false if a gateway removes the service's request ids.
 
     Only the text of an OpenStack, recognized by its request id, is repeated: a catalog may name any address. A 404
-    without one tells nothing about a resource, unless it has OpenStack's form or no response has a request id.
+    without one proves nothing about a resource, unless it has OpenStack's format or no response has a request id.
     """
     own = _has_id(response)
     if response.status_code == 404 and ids and not own and not _is_formed(response):
@@ -119,7 +120,7 @@ def _has_id(response: Response) -> bool:
 
 
 def _is_formed(response: Response) -> bool:
-    """Whether a 404 has a form of OpenStack's services, or of the libraries that answer unknown paths for them."""
+    """Whether a 404 has the format of OpenStack's services, or of their libraries' responses for unknown paths."""
     if len(response.content) > LONGEST_ERROR:
         return False
     try:

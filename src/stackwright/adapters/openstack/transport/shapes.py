@@ -1,7 +1,8 @@
 """Shapes of OpenStack's responses, for the fields that are read.
 
-A tenant names the address, which may answer anything with HTTP 200. So every error of the library about a response is
-treated as a failure of the cloud, and a response is checked once, before any of it reaches a decision or a status.
+A tenant chooses the address, which may return any content with HTTP 200. So every error of the library about a response
+is treated as a failure of the cloud, and a response is checked once, before its data are used in a decision or a
+status.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from stackwright.adapters.openstack.transport.client import sdk_errors
 from stackwright.adapters.threads import LibraryFailed
+from stackwright.core.errors import TerminalError, TransientError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -164,10 +166,12 @@ def _adapter(shape: type[Shape]) -> TypeAdapter[Any]:
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Context for calls of the library only: any exception but the library's own becomes LibraryFailed."""
+    """Context for calls of the library, and for code that reads what it returns: any exception but those of the library
+    and of ports becomes LibraryFailed.
+    """
     try:
         yield
-    except sdk_errors():
+    except sdk_errors(LibraryFailed, TransientError, TerminalError):
         raise
     except Exception as error:
         raise LibraryFailed(f"not a response of OpenStack ({type(error).__name__})") from error

@@ -1,7 +1,7 @@
 """Rules for an OpenStackCluster, and for its updates.
 
-The network and everything that depends on it is immutable, but a field may change to its other name with the same
-value. A filter for a network or subnets may be replaced by the ids that it matched, which are in the status.
+The network and all fields that depend on it are immutable, but a value may move to the other name of its field. The
+ids that a filter for a network or subnets matched, which are in the status, may replace the filter.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def _given(raw: Raw, names: tuple[str, str]) -> Any:
-    """The value of a field; 0 and an empty text count as absent."""
+    """The value of a field; 0 and an empty text are treated as absent."""
     return text(raw, *names) or None
 
 
@@ -77,7 +77,7 @@ def _subnets(raw: Raw) -> list[Any]:
 
 
 def _router_ips() -> Change:
-    """External IPs of the router. CEL gives the two lists different types, so both are converted to dyn."""
+    """The rule for the router's external IPs. CEL gives the two lists different types, so both are converted to dyn."""
     later, older = ROUTER_IPS
     new = f"{maybe(later)}.optMap(v, dyn(v)).or({maybe(older)}.optMap(v, dyn(v))).orValue(dyn([]))"
     old = cel_text(*ROUTER_IPS).replace("? X", "? dyn(X").replace(" :", ") :").replace("''", "dyn([])")
@@ -161,7 +161,7 @@ def _floating_ip(old: Raw, new: Raw) -> bool:
 _NEW = cel_value(*FLOATING_IP, "''").replace("X", "self.spec")
 _OLD = cel_text(*FLOATING_IP).replace("X", "oldSelf.spec")
 
-# These rules read the status too, so they apply to the whole object.
+# These rules also read the status, so they apply to the whole object.
 WHOLE: tuple[Change, ...] = (
     _pinned(
         "spec.network",

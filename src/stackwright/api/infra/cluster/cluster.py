@@ -1,7 +1,7 @@
-"""OpenStackCluster: what machines of a cluster share: network, router, security groups, API endpoint, bastion.
+"""OpenStackCluster: the resources that machines share: network, router, security groups, API endpoint, bastion.
 
-OpenStackClusterTemplate has the same spec, from which Cluster API creates the OpenStackClusters of a ClusterClass; no
-controller of ours reconciles it. Load balancers are not supported yet and are rejected by name.
+OpenStackClusterTemplate has the same spec, from which Cluster API creates the OpenStackClusters of a ClusterClass;
+Stackwright does not reconcile it. Load balancers are not supported yet and are rejected by name.
 """
 
 from __future__ import annotations

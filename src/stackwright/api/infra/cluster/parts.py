@@ -43,7 +43,7 @@ def _is_backwards(pool: Raw) -> bool:
 
 
 def _parsed(address: Any) -> Any:
-    """An address; it compares with those of its version only."""
+    """A parsed address, which is comparable only with addresses of the same version."""
     return ip_address(address)
 
 
@@ -55,7 +55,7 @@ class AllocationPool(Part):
 
 
 def _pools(subnet: Raw) -> Iterator[tuple[str, str]]:
-    """First and last address of each pool whose addresses are valid."""
+    """First and last address of each pool with valid addresses."""
     for pool in subnet.get("allocationPools") or ():
         with suppress(AttributeError, ValueError):
             yield str(ip_address(pool.get("start"))), str(ip_address(pool.get("end")))
@@ -71,7 +71,7 @@ def _overlap(subnet: Raw) -> bool:
 
 
 class SubnetSpec(Part):
-    # Without CEL: the cost of addresses in lists.
+    # No CEL: addresses in lists exceed its cost limit.
     RULES: ClassVar[tuple[Rule, ...]] = (
         Rule("allocationPools", "must be within cidr, without its first and last address", "", _is_outside),
         Rule("allocationPools", "must not overlap", "", _overlap),
@@ -121,7 +121,7 @@ REMOTES = ("remoteGroupID", "remoteIPPrefix", "remoteManagedGroups")
 def _backwards(rule: Raw) -> bool:
     first, last = rule.get("portRangeMin"), rule.get("portRangeMax")
     backwards = first is not None and last is not None and first > last
-    # For ICMP the ports are type and code.
+    # For ICMP, the ports are type and code.
     return backwards and protocol_number(str(rule.get("protocol"))) not in (ICMP, ICMP6)
 
 
@@ -133,7 +133,7 @@ class SecurityGroupRule(Part):
             f"[{', '.join(f'has(self.{name})' for name in REMOTES)}].filter(x, x).size() <= 1",
             lambda raw: sum(raw.get(name) is not None for name in REMOTES) > 1,
         ),
-        # Without CEL: Neutron knows the protocols of ICMP under several names, and in any case.
+        # No CEL: Neutron has several names for the protocols of ICMP, in upper or lower case.
         Rule("portRangeMax", "must be at least portRangeMin", "", _backwards),
     )
 
@@ -146,7 +146,7 @@ class SecurityGroupRule(Part):
     protocol: Protocol | None = Field(None, description="Protocol, e.g. tcp; default: any.")
     remote_group_id: Short | None = Field(None, description="Remote security group, by id.")
     remote_ip_prefix: NeutronRange | None = Field(None, description="Remote address range.")
-    # None, not empty, is absent: an empty list beside another remote counts as a second remote.
+    # Only None is absent: an empty list beside another remote is a second remote.
     remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
         None, max_length=3, description="Remote managed security groups."
     )

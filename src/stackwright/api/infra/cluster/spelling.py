@@ -1,6 +1,6 @@
 """Fields of an OpenStackCluster that have different names in v1beta1 and v1beta2, and their values under either name.
 
-Each pair begins with the later name. A name that begins with `disable` has the negated value of the later field.
+Each pair begins with the later name. A name with the prefix `disable` has the negated value of the later field.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def cel_value(later: str, older: str, nothing: str) -> str:
 
 
 def cel_text(later: str, older: str) -> str:
-    """The value in CEL with a length that CEL can estimate; one side of a comparison needs it."""
+    """The value in CEL, with a length that CEL can estimate, as required for one side of a comparison."""
     return f"({has(later, 'X')} ? X.{later} : {has(older, 'X')} ? X.{older} : '')"
 
 

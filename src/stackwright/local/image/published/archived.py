@@ -1,4 +1,4 @@
-"""Images of the cache: what their archives contain, and where."""
+"""Images of the cache: their configurations, and the places of their layers in the archives."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Archived:
-    """What the cache has of an image. `sources` has only the layers that its base does not have."""
+    """An image of the cache. `sources` has only its own layers, without those of its base."""
 
     title: str
     config: bytes

@@ -1,7 +1,7 @@
 """The charts of the operator and of the provisioner in a registry: OCI artifacts, which `helm install oci://…` pulls.
 
-A package is made when it is needed, because its default values name the images of the registry. The same chart and
-the same zlib give the same bytes: files are sorted, without times and owners.
+A package is created on demand, because its default values name the images of the registry. The same chart and the same
+zlib give the same bytes: files are sorted, without times and owners.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _GZIP = 31  # zlib's number for its largest window and a header of gzip, which h
 
 
 def split(names: Iterable[str] | None, *, charts: bool) -> tuple[list[str] | None, list[str]]:
-    """Names of images, or None for all, and of charts, which are left out without `charts`.
+    """Split names into those of images (None for all) and those of charts (empty without `charts`).
 
     Raises LocalError for a chart that is not published.
     """
@@ -110,7 +110,7 @@ class Charts:
         return cls([Chart.of(name, prefix, titles) for name in names], prefix, session, report)
 
     def push(self) -> list[Pushed]:
-        """Send what the registry lacks; manifests last."""
+        """Upload the missing blobs of each chart, then its manifest."""
         return [self._push(chart) for chart in self.charts]
 
     def verify(self) -> list[Verified]:
@@ -143,7 +143,7 @@ class Charts:
                 state = _state(chart, content, registry, repository)
         except Corrupt:
             state = State.DAMAGED
-        except TooLarge:  # ours are not
+        except TooLarge:  # larger than the manifest of any of our charts
             state = State.DIFFERS
         return Verified(chart.name, self._reference(chart), digest, state)
 
@@ -155,7 +155,7 @@ class Charts:
 
 
 def _state(chart: Chart, content: bytes, registry: Registry, repository: str) -> State:
-    """Another zlib may have compressed the same package: its content is compared."""
+    """Return OK also for a package of the same content that another version of zlib compressed."""
     try:
         manifest = Manifest.model_validate_json(content)
     except ValidationError:
@@ -173,7 +173,7 @@ def _state(chart: Chart, content: bytes, registry: Registry, repository: str) ->
 
 
 def _unpacked(packed: bytes, size: int) -> bytes | None:
-    """At most one byte more than `size`, or None for what is not compressed by gzip."""
+    """Return the unpacked content, at most `size` + 1 bytes, or None if it is not compressed by gzip."""
     try:
         return zlib.decompressobj(_GZIP).decompress(packed, size + 1)
     except zlib.error:
@@ -181,7 +181,7 @@ def _unpacked(packed: bytes, size: int) -> bytes | None:
 
 
 def _values(text: str, registry: str, titles: Mapping[str, str]) -> str:
-    """The values of a chart whose images are those of a registry. Comments are kept, for `helm show values`."""
+    """Return the values of a chart with the images of a registry. Comments are kept, for `helm show values`."""
     expected = yaml.safe_load(text)
     images = expected["images"]
     text = text.replace("\n  registry: null\n", f"\n  registry: {json.dumps(registry)}\n")

@@ -1,7 +1,7 @@
-"""What the layers of a file contain when they are unpacked: what the configurations of their images name.
+"""Check that each layer of a file has the unpacked content that the configurations of its images name.
 
-Otherwise such a layer would serve for every image with that name in its configuration, also for those that are built
-here later.
+An unchecked layer would be used for every image whose configuration names that content, including images that this
+machine builds later.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ _MOST = 64 << 30  # bytes of all layers of a file; those of an export have about
 
 
 class Contents:
-    """The layers of one file. All raise Malformed."""
+    """The layers of one file. All methods raise Malformed."""
 
     def __init__(self) -> None:
-        self._named: dict[str, set[str]] = {}  # digest of a layer → digests that are named for its content
+        self._named: dict[str, set[str]] = {}  # digest of a layer → digests of its content in configurations
         self._left = _MOST
 
     def add(self, layers: Iterable[Descriptor], contents: Iterable[str]) -> None:
-        """Note the layers of an image, and what its configuration names for each."""
+        """Add the layers of an image, and the digests of their contents from its configuration."""
         for layer, content in zip(layers, contents, strict=True):
             if layer.media_type != oci.LAYER:
                 raise Malformed(f"a layer is of the type {layer.media_type:.80}")
             self._named.setdefault(layer.digest, set()).add(content)
 
     def compare(self, blob: str, path: Path, known: Collection[tuple[str, str]]) -> None:
-        """Unpack a blob, if it is a layer, and compare its content. known  contents and layers that need none of it"""
+        """Unpack a blob, if it is a layer, and compare its content. known  contents and layers that are not compared"""
         named = {content for content in self._named.get(blob, ()) if (content, blob) not in known}
         if named and named != {self._unpacked(path, blob)}:
             raise Malformed(f"{oci.path_of(blob)} has another content than its image names")

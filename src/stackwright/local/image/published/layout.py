@@ -2,9 +2,9 @@
 
     <cache>/published/{oci-layout, index.json, blobs/sha256/<digest>}
 
-It is filled from the archives of the cache, whose layers are not compressed. A layer is compressed once, however many
-images have it: configuration and manifest of an image in the layout tell which compressed layer belongs to which layer.
-The same archives give the same bytes. `index.json` names only complete images, whenever a process is killed.
+It is filled from the archives of the cache, whose layers are not compressed. A layer that several images share is
+compressed once: configuration and manifest of an image in the layout relate each layer to its compressed form. The same
+archives give the same bytes. `index.json` names only complete images, whenever a process is killed.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Layout(LockedFolder):
         return [image for image in oci.assembled(found, self._manifest) if self._is_complete(image)]
 
     def add(self, built: Sequence[BuiltImage], report: Report) -> None:
-        """Add built images, bases first; compress the layers that no image of the layout has, two at a time."""
+        """Add built images, bases first; compress the layers that no image of the layout has, two in parallel."""
         with self.exclusive(report):
             present = self.images()
             titles = {image.title for image in present}
@@ -98,7 +98,7 @@ class Layout(LockedFolder):
                     raise
 
     def compressed(self, images: Iterable[CompleteImage]) -> dict[str, Descriptor]:
-        """Return digest of a layer → its compressed form."""
+        """Return a map from the digest of each layer to its compressed form."""
         found: dict[str, Descriptor] = {}
         for image in images:
             config = json.loads(self.path(image.manifest.config.digest).read_bytes())
@@ -106,7 +106,7 @@ class Layout(LockedFolder):
         return found
 
     def publish(self, images: Iterable[CompleteImage]) -> None:
-        """Write the index with these images, whose blobs are in the layout; others are no longer in it."""
+        """Write the index with exactly these images, whose blobs are in the layout."""
         self.blobs.mkdir(parents=True, exist_ok=True)
         write_whole(self.root / "oci-layout", oci.VERSION)
         write_whole(self.root / "index.json", oci.index(images))
@@ -144,7 +144,7 @@ class Layout(LockedFolder):
             self.publish(images)
 
     def _described(self, archived: Archived, layers: list[Descriptor]) -> CompleteImage:
-        """Write what describes an image, and its bill of materials as an artifact that refers to it."""
+        """Write the manifest and the configuration of an image, and its bill of materials as an artifact of it."""
         manifest = Manifest(config=self._write(CONFIG, archived.config), layers=layers)
         descriptor = self._write(MANIFEST, manifest.dump())
         content = self._write(SBOM, archived.sbom).model_copy(update={"annotations": {oci.TITLE: "sbom.json"}})
@@ -159,7 +159,7 @@ class Layout(LockedFolder):
             return None
 
     def _is_complete(self, image: CompleteImage) -> bool:
-        """Whether all blobs are there. Layers are checked by their sizes, because digests take long."""
+        """Whether all blobs exist. Layers are checked by their sizes, because digests take long."""
         try:
             return all(self.path(blob.digest).stat().st_size == blob.size for blob in image.blobs) and all(
                 oci.digest_of(self.path(each).read_bytes()) == each for each in image.described

@@ -19,7 +19,7 @@ _DECIDE = {OpenStackDeployment.KIND: decide_deployment, OpenStackControlPlane.KI
 
 
 def images(clouds: Iterable[tuple[Kind, Object]], references: Mapping[str, str]) -> list[str]:
-    """References of images. Raises ValueError for a cloud of which the operator would create nothing.
+    """References of images. Raises ValueError for a cloud for which the operator would create nothing.
 
     references  name → reference, of the images of this version
     """

@@ -37,7 +37,7 @@ class Descriptor(BaseModel):
 
 
 class Manifest(BaseModel):
-    """The manifest of an image, or of an artifact. subject  the manifest to which an artifact refers"""
+    """The manifest of an image or of an artifact. subject  the manifest to which an artifact refers"""
 
     config: Descriptor
     layers: list[Descriptor]
@@ -63,7 +63,7 @@ class Index(BaseModel):
 
 @dataclass(frozen=True)
 class Artifact:
-    """What refers to an image."""
+    """A manifest that refers to an image, with its descriptor."""
 
     descriptor: Descriptor
     manifest: Manifest
@@ -88,12 +88,12 @@ class CompleteImage:
 
     @property
     def blobs(self) -> tuple[Descriptor, ...]:
-        """All files that it consists of."""
+        """All files of the image."""
         return tuple(blob for each in (self, self.sbom) for blob in (each.descriptor, *each.manifest.blobs))
 
     @property
     def described(self) -> tuple[str, ...]:
-        """Digests of the files that describe it, which are small."""
+        """Digests of its manifests and configurations, which are small."""
         return (self.descriptor.digest, self.manifest.config.digest, self.sbom.descriptor.digest)
 
 
@@ -107,7 +107,7 @@ def index(images: Iterable[CompleteImage]) -> bytes:
 
 
 def assembled(index: Index, manifest: Callable[[Descriptor], Manifest | None]) -> list[CompleteImage]:
-    """The images of an index, with their bills of materials. One without its manifest or its bill is left out."""
+    """The images of an index that have a manifest and a bill of materials."""
     found = [(each, read) for each in index.manifests if (read := manifest(each))]
     sboms = {
         read.subject.digest: Artifact(each, read) for each, read in found if each.artifact_type == SBOM and read.subject

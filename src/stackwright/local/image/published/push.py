@@ -1,8 +1,8 @@
-"""Push complete images to a registry: what it has is not sent, and each blob is sent once, for all images that have it.
+"""Push complete images to a registry: only missing blobs are uploaded, each of them once for all images.
 
-First the images are found of which the registry lacks the manifest or a blob; then each of their blobs goes to one
-repository; then the other repositories mount it from there; last come the manifests, so a registry has complete images
-only. A killed push continues with the blobs that are missing.
+The order is: find the images whose manifest or blobs the registry lacks; upload each of their blobs to one repository;
+mount it from there in the other repositories; write the manifests, so that the registry never has an incomplete image.
+A repeated push uploads only the blobs that are still missing.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Push:
         )
 
     def _jobs(self, new: Iterable[CompleteImage], present: Iterable[CompleteImage]) -> tuple[list[_Job], list[_Job]]:
-        """Blobs that only uploads bring to the registry, one job for each; and those that it then has elsewhere."""
+        """Return an upload for each blob that no present image has, and the mounts of blobs from other repositories."""
         source = {blob.digest: self._repository(image) for image in present for blob in self._blobs(image)}
         first: list[_Job] = []
         mounts: list[_Job] = []
@@ -132,7 +132,7 @@ class Push:
         return self.prefix.repository(image.name)
 
     def _push_blob(self, job: _Job) -> None:
-        """The bytes of a blob that is not sent count as passed, so that the progress ends at the total."""
+        """Push one blob. One that is not uploaded is added to the progress, too, which therefore ends at the total."""
         advanced = 0
 
         def advance(count: int) -> None:

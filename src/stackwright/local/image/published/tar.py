@@ -1,7 +1,7 @@
 """The tar file of an OCI image layout: plain files only, each once, without owners and times.
 
-It is read with a small reader of its own. That of the standard library follows links and extended headers, whose sizes
-the file chooses; here a header is 512 bytes, or the file is refused.
+A small reader of our own reads it. The reader of the standard library follows links and extended headers, whose sizes
+the file chooses; here a file with a header of more than 512 bytes is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KINDS = {
 
 
 class Malformed(Exception):
-    """Why a file is refused."""
+    """The reason why a file is refused."""
 
 
 class Readable(Protocol):
@@ -54,7 +54,7 @@ def add(archive: tarfile.TarFile, name: str, size: int, content: Readable) -> No
 
 
 def members(file: BinaryIO) -> dict[str, Member]:
-    """Name → place of each file. Raises Malformed for all that an export does not write."""
+    """Name → place of each file. Raises Malformed for everything that an export does not write."""
     end = file.seek(0, 2)
     found: dict[str, Member] = {}
     offset = 0
@@ -84,7 +84,7 @@ def _header(file: BinaryIO, offset: int) -> bytes:
 
 
 def _parsed(header: bytes) -> tuple[str, int]:
-    """Name and size. A header of a kind that the standard library would follow is refused like others."""
+    """Name and size. Raises Malformed also for links and extended headers."""
     try:
         entry = tarfile.TarInfo.frombuf(header, "ascii", "backslashreplace")
     except tarfile.HeaderError:

@@ -1,9 +1,9 @@
 """Complete images in one file, for sites without access to others: written from a layout, and read into one.
 
-The file is checked before the layout changes: it has exactly the blobs of its images, with the sizes that these name,
-and the images are those of this version. Each blob is copied and its digest compared, for a layer also that of its
-content, which the configuration of its image names; the index, which names the images, is written last. A killed import
-keeps complete blobs, which the next one does not copy again.
+The file is checked before the layout changes: it must contain exactly the blobs of its images, with the sizes in their
+manifests, and only images of this version. For each copied blob its digest is compared, for a layer also the digest of
+its unpacked content in the configuration. The index, which names the images, is written last. A killed import keeps
+complete blobs, which the next import does not copy again.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def export(layout: Layout, images: Iterable[CompleteImage], path: Path, report: 
 
 
 def check_target(path: Path) -> None:
-    """Raises LocalError for a missing folder, and for what an export must not replace: a device, a pipe, a link."""
+    """Raises LocalError for a missing folder, and for a target that must not be replaced: a device, a pipe, a link."""
     try:
         path.parent.stat()
         regular = not path.is_symlink() and (path.is_file() or not path.exists())
@@ -146,15 +146,15 @@ def read(layout: Layout, path: Path, titles: Collection[str], report: Report) ->
 
 
 class _Content:
-    """A file whose blobs are at the places `members`. All raise Malformed."""
+    """A file whose blobs are at the places `members`. All methods raise Malformed."""
 
     def __init__(self, file: BinaryIO, members: dict[str, Member]) -> None:
         self._file, self._members = file, members
-        self._manifests: dict[str, oci.Manifest] = {}  # each is read once, however often the index names it
+        self._manifests: dict[str, oci.Manifest] = {}  # each is read once, also if the index names it several times
         self._contents = Contents()
 
     def images(self, titles: Collection[str]) -> list[CompleteImage]:
-        """The images of the file, whose blobs are all there with their sizes, and no others. Raises LocalError, too."""
+        """The images of the file; exactly their blobs must exist, with their sizes. Raises LocalError, too."""
         if self._small("oci-layout") != oci.VERSION:
             raise Malformed("it is of another version of the OCI image layout")
         index = _parsed(oci.Index, self._small("index.json"), "index.json")
@@ -181,9 +181,9 @@ class _Content:
     def copy(
         self, images: Iterable[CompleteImage], layout: Layout, known: Mapping[str, Descriptor], report: Report
     ) -> None:
-        """Copy the blobs that the layout lacks, each of which appears when its digest is verified.
+        """Copy the blobs that the layout lacks; each is renamed into place after its digest is verified.
 
-        Those of a file that is refused are removed again. known  content → layer, of the images of the layout
+        If the file is refused, its copied blobs are removed. known  content → layer, of the images of the layout
         """
         sizes = oci.sizes(images)
         compared = {(content, layer.digest) for content, layer in known.items()}
@@ -267,7 +267,7 @@ class _Content:
 
 
 def _is_there(path: Path, digest: str) -> bool:
-    """Whether a blob is complete. An import that was interrupted left it, or another image has it."""
+    """Whether a blob is complete: an interrupted import may have left it, or another image may have it."""
     try:
         with path.open("rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}" == digest

@@ -1,4 +1,4 @@
-"""Whether a registry has images: their manifests, all their blobs, and the content that this machine knows."""
+"""Check images in a registry: their manifests, all their blobs, and contents that this machine knows."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _LONGEST = 200  # characters of a reference in an error
 class State(StrEnum):
     """missing     the registry has no such tag
     incomplete  it lacks a blob
-    damaged     it has another content or size of the manifest, of a layer or of the configuration than their digests
-                and sizes say; no push repairs that, because registries keep what they have of a digest
+    damaged     the manifest, a layer or the configuration does not match its digest or size; no push repairs that,
+                because registries keep the existing content of a digest
     differs     the content is not that of the complete image on this machine, or has another architecture
     elsewhere   an override names an image that is not below the prefix; it is not checked
     """
@@ -110,7 +110,7 @@ class Verification:
             return digest, self._content(registry, repository, content, self.complete.get(title))
         except Corrupt:
             return digest, State.DAMAGED
-        except TooLarge:  # ours are not
+        except TooLarge:  # larger than the manifest of any of our images
             return digest, State.DIFFERS
 
     def _content(self, registry: Registry, repository: str, content: bytes, known: CompleteImage | None) -> State:
@@ -129,7 +129,7 @@ class Verification:
 
 
 def _same(manifest: Manifest, known: Manifest) -> bool:
-    """The configuration has the digests of the plain layers; others may have compressed them."""
+    """Whether the configurations are equal, and so the uncompressed layers, which other tools may have compressed."""
     return manifest.config.digest == known.config.digest and len(manifest.layers) == len(known.layers)
 
 

@@ -45,7 +45,7 @@ def _has_upstream() -> bool:
 
 
 def unready(ctx: Context) -> str | None:
-    """Why CoreDNS is not ready. The Deployment's status may be older than a restart, so a DNS query is sent, too."""
+    """Reason why CoreDNS is not ready. The Deployment's status may be outdated, so a DNS query is sent, too."""
     if missing := deployment_unready(ctx.api.get(DEPLOYMENT)):
         return missing
     name = f"kubernetes.default.svc.{config.CLUSTER_DOMAIN}"

@@ -46,7 +46,7 @@ def run(ctx: Context, report: Report) -> None:
         shutil.rmtree(ctx.cluster.run, ignore_errors=True)
     ctx.cluster.run.mkdir(parents=True, exist_ok=True)
     (ctx.cluster.run / "home").write_text(str(ctx.cluster.state))
-    if not ctx.surplus:  # they may have to stay; the next steps know
+    if not ctx.surplus:  # they may have to stay; the next steps decide
         remember(ctx)
     network.ensure()
     kernel.ensure(ctx.cluster)

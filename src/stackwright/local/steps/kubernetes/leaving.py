@@ -1,4 +1,4 @@
-"""Nodes that are removed permanently: what is deleted with them, and why they may have to stay. Reads only."""
+"""Nodes that are removed permanently: the data deleted with them, and the reasons to keep them. Read-only."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def held(ctx: Context) -> list[NodeClaim]:
 
 
 def refuse_voters(ctx: Context, there: list[NodeClaim]) -> None:
-    """As admission refuses a spec with fewer servers that vote. Raises LocalError."""
-    from stackwright.api.services.voters import voter_error  # a second `up` is fast, and never reaches this
+    """Raises LocalError for the loss of a voting server, as admission does for such a spec."""
+    from stackwright.api.services.voters import voter_error  # a second `up` is fast and never needs these imports
     from stackwright.services.voters import is_voter
 
     gone = {node.name for node in ctx.surplus}
@@ -75,7 +75,7 @@ def _key(reference: dict[str, Any]) -> tuple[str, str]:
 
 
 def _node_of(volume: dict[str, Any]) -> str:
-    """The node that a volume is bound to by the name of its host; empty for one that every node can use."""
+    """The node to which a volume is bound by host name; empty for a volume that every node can use."""
     terms = ((volume["spec"].get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
     for term in terms:
         for each in term.get("matchExpressions") or []:

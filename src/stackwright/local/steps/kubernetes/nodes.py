@@ -76,9 +76,9 @@ def labels(node: Node) -> dict[str, object]:
 
 
 def unready(ctx: Context, node: Node) -> str | None:
-    """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count.
+    """Reason why a node is not ready. Ignores conditions from before the kubelet's start, which the API server keeps.
 
-    Those with a time in the future are of before the clock was set back, so the kubelet may have started since.
+    A condition with a time in the future is older than a change of the clock, so the kubelet may have started since.
     It reports again within a minute.
     """
     started = services.status(ctx.cluster, f"{node.name}-kubelet").since

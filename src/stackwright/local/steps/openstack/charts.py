@@ -39,7 +39,7 @@ def install(
 
 
 def _forget_interrupted(ctx: Context, release: str, namespace: str) -> None:
-    """Delete the record of a killed `helm`, which would block the next one; that one adopts the existing objects."""
+    """Delete the record of a killed `helm`, which would block the next one. The next one adopts existing objects."""
     command = ["list", "--all", "--namespace", namespace, "--filter", f"^{release}$", "--output", "json"]
     for found in json.loads(helm(ctx, *command) or "[]"):
         if found["status"].startswith("pending") or found["status"] == "uninstalling":

@@ -37,7 +37,7 @@ def _items(ctx: Context, *words: str) -> list[dict[str, Any]]:
 
 
 def unready_cause(cloud: dict[str, Any]) -> str | None:
-    """None if a cloud is ready with its current spec, otherwise what it waits for."""
+    """None if a cloud is ready with its current spec, otherwise the message of its condition."""
     if is_ready(cloud):
         return None
     condition = find(cloud)
@@ -45,7 +45,7 @@ def unready_cause(cloud: dict[str, Any]) -> str | None:
 
 
 def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
-    """What is missing until all clouds are ready. An outdated status does not count (evidence.py)."""
+    """Reasons why clouds are not ready. An outdated status is not valid (evidence.py)."""
     if missing := [text for cloud in found if (text := unready_cause(cloud))]:
         return missing
     doubt = _doubt(ctx, found)
@@ -108,7 +108,7 @@ def run(ctx: Context, report: Report) -> None:
 
 
 def _apply(ctx: Context, report: Report) -> None:
-    """Apply the manifest. Retries until the webhook answers: after a reboot, the operator's pod is ready too early."""
+    """Apply the manifest. Retries until the webhook responds: after a reboot, the operator's pod is ready too early."""
     file = ctx.manifest or assets.require("examples/cloud.yaml")
     text = ctx.applicable(file)
 

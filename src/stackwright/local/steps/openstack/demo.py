@@ -1,4 +1,4 @@
-"""The last step of `up`: a virtual machine that is reached from this machine by ssh.
+"""The last step of `up`: a virtual machine that this machine reaches by ssh.
 
 Its address is remembered in the state folder, so that a second `up` only checks the machine's ssh server.
 """

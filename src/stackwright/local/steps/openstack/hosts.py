@@ -14,7 +14,7 @@ def lines(ctx: Context) -> list[str]:
     domains = {found["spec"].get("public_domain_name") for found in cloud.clouds(ctx)} - {None}
     if not domains:
         return []
-    from stackwright.services.registry import SERVICES  # takes a while
+    from stackwright.services.registry import SERVICES  # slow import
 
     hosts = [public.host for declared in SERVICES for public in declared.public]
     address = ctx.cluster.node(1).address

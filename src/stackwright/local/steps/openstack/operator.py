@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stackwright import assets
+from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, release
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import charts
@@ -18,7 +18,6 @@ TITLE = "Operator"
 RELEASE = "stackwright"
 NAMESPACE = "stackwright"
 LIMIT = 120.0
-OLDEST = (1, 35)  # version of Kubernetes
 CRDS = "customresourcedefinitions"
 OWNERS = (
     r'jsonpath={range .items[*]}{.metadata.name}{"\t"}{.metadata.labels.cluster\.x-k8s\.io/provider}'
@@ -53,7 +52,7 @@ def deployed(ctx: Context) -> bool:
 
 
 def unready(ctx: Context) -> str | None:
-    """Why the operator is not ready. The pod's status may be older than a restart, so the webhook must reject PROBE."""
+    """Reason why the operator is not ready. The pod's status may be outdated, so the webhook must reject PROBE."""
     try:
         charts.kubectl(ctx, "create", "--dry-run=server", "--filename", "-", stdin=json.dumps(PROBE))
     except LocalError as error:
@@ -62,18 +61,16 @@ def unready(ctx: Context) -> str | None:
 
 
 def _check_version(ctx: Context) -> None:
-    """Raises LocalError for a cluster without image volumes, which the operator uses."""
+    """Raises LocalError for a cluster that is too old."""
     found = json.loads(charts.kubectl(ctx, "get", "--raw", "/version"))["gitVersion"]
-    known = re.match(r"v(\d+)\.(\d+)", found)
-    if known and (int(known[1]), int(known[2])) < OLDEST:
-        oldest = ".".join(map(str, OLDEST))
-        raise LocalError(f"The cluster runs Kubernetes {found}; {oldest} or later is required")
+    if (known := release(found)) and known < OLDEST:
+        raise LocalError(f"The cluster runs Kubernetes {found}; {OLDEST_TEXT} or later is required")
 
 
 def take_over(ctx: Context) -> None:
     """Give the release the CustomResourceDefinitions that earlier versions installed beside it.
 
-    Those of another release, program or provider of Cluster API are left as they are; Helm then refuses them by name.
+    Those of another release, program or provider of Cluster API are not changed; Helm then names them in its error.
     """
     names = sorted(path.stem for path in (chart() / "files/crds").glob("*.yaml"))
     found = charts.kubectl(ctx, "get", CRDS, *names, "--ignore-not-found", "--output", OWNERS)
@@ -85,7 +82,7 @@ def take_over(ctx: Context) -> None:
 
 
 def _is_free(provider: str, managed_by: str, release: str, namespace: str) -> bool:
-    """Also if a killed `up` wrote a part of what makes a release the owner."""
+    """Whether no other release owns the object; true also if a killed `up` wrote only a part of our ownership."""
     owner = (managed_by, release, namespace)
     whole = ("Helm", RELEASE, NAMESPACE)
     return not provider and owner != whole and all(got in ("", ours) for got, ours in zip(owner, whole, strict=True))

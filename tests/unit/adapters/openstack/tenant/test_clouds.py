@@ -37,12 +37,12 @@ from stackwright.adapters.openstack.transport.login import login_of
 from stackwright.adapters.openstack.transport.send import CloudState, problem, problem_of
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
 from stackwright.controllers.server.observe import KINDS
+from stackwright.core.errors import Unreachable
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Deferred, Query, Subscription, complete_query, look, query
 from stackwright.core.openstack.clouds import run as submit
 from stackwright.core.openstack.errors import Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resources import SERVER_KEY, CloudRef, CloudResource, mark
-from stackwright.core.ports import Unreachable
 from support.openstack import owned_types
 from support.waiting import until
 

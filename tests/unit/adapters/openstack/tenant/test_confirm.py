@@ -16,10 +16,10 @@ from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfir
 from stackwright.adapters.openstack.tenant.snapshot import single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
-from stackwright.core.openstack.calls import CloudCall
+from stackwright.core.openstack.calls import DUPLICATE, CloudCall
 from stackwright.core.openstack.clouds import Subscription, look
 from stackwright.core.openstack.clouds import run as submit
-from stackwright.core.openstack.errors import TransientCloudError
+from stackwright.core.openstack.errors import Reason, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudResource, ProjectView, ResourceKey, mark
 from support.openstack import owned_types
@@ -295,3 +295,21 @@ def test_a_list_that_lacks_many_is_accepted_after_a_second_equal_one() -> None:
 def test_a_resource_that_lists_always_lack_does_not_count_as_missing() -> None:
     assert weighed((0.0, 1), single=0)
     assert not weighed((0.0, 1), single=3)
+
+
+@pytest.mark.parametrize("what", [what for what in KINDS if TYPES[what].used])
+async def test_a_duplicate_that_is_in_use_by_now_is_not_deleted(cloud: Cloud, time: Time, what: str) -> None:
+    """Its list may be minutes old."""
+    (field,) = TYPES[what].used
+    (unused,) = things(what, 1)
+    cloud.things[what] = [unused]
+    port_, asker = clouds([]), asks(what)
+    await look(port_, CLOUD, asker)
+    used = replace(unused, facts={field: "x"})
+    cloud.things[what] = [used]
+    call = CloudCall(CLOUD, "delete", (what, "x"), UID, id=unused.id, why=DUPLICATE)
+    with pytest.raises(TransientCloudError) as raised:
+        await submit(port_, call)
+    assert raised.value.cause is Reason.CONFLICT
+    assert port_.view(asker).things == (used,)
+    await port_.close()

@@ -21,10 +21,11 @@ from stackwright.adapters.openstack.transport import project_connection
 from stackwright.adapters.openstack.transport.login import Login
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.adapters.openstack.transport.send import problem_of
-from stackwright.adapters.openstack.transport.shapes import resources_in
+from stackwright.adapters.openstack.transport.shapes import answering, resources_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.controllers.infra.drift import corrections
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress
+from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import query
 from stackwright.core.openstack.errors import TransientCloudError
@@ -293,3 +294,14 @@ async def test_an_internal_error_remains_one(monkeypatch: pytest.MonkeyPatch, er
     with pytest.raises(type(error)):
         await project.do("network", lambda made: fetch(made, "port"))
     project.close()
+
+
+@pytest.mark.parametrize("error", [LibraryFailed("known"), TransientError("known"), TerminalError("known")])
+def test_an_error_with_a_known_cause_keeps_it(error: Exception) -> None:
+    with pytest.raises(type(error), match=r"^known$"), answering():
+        raise error
+
+
+def test_another_error_is_no_response_of_openstack() -> None:
+    with pytest.raises(LibraryFailed, match=r"^not a response of OpenStack \(KeyError\)$"), answering():
+        raise KeyError("name")

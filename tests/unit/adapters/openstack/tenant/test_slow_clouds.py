@@ -14,13 +14,14 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
+from stackwright.adapters import threads
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rules import INTERFACES
-from stackwright.adapters.openstack.transport import deadline, login, project_connection, responses
+from stackwright.adapters.openstack.transport import login, project_connection, responses
 from stackwright.adapters.openstack.transport.login import Login
 from stackwright.adapters.openstack.transport.project_connection import GRACE, ProjectConnection
 from stackwright.api.infra.server import OpenStackServer
@@ -317,7 +318,7 @@ async def test_an_action_of_very_many_requests_times_out_and_continues_next_time
     """A cloud determines how many interfaces a router has: 1000 interfaces were 1000 requests of one action."""
     await warm(neutron, project)
     monkeypatch.setattr(project_connection, "LONGEST", 5 * RESPONSE)
-    for module in (deadline, project_connection, responses):
+    for module in (threads, project_connection, responses):
         monkeypatch.setattr(module, "time", Mock(monotonic=lambda: neutron.clock))
     left, attempts = [len(neutron.ports)], 0
     for _ in range(40):

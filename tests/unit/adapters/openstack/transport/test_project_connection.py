@@ -16,7 +16,6 @@ import pytest
 from keystoneauth1 import exceptions
 
 from stackwright.adapters.openstack.transport import project_connection
-from stackwright.adapters.openstack.transport.deadline import left
 from stackwright.adapters.openstack.transport.login import Login, connection
 from stackwright.adapters.openstack.transport.project_connection import (
     PAUSE,
@@ -27,6 +26,7 @@ from stackwright.adapters.openstack.transport.project_connection import (
     ProjectConnection,
 )
 from stackwright.adapters.openstack.transport.send import problem
+from stackwright.adapters.threads import left
 from stackwright.core.openstack.errors import TerminalCloudError, TransientCloudError
 
 

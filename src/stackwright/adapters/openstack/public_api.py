@@ -1,7 +1,8 @@
 """Quick checks of a cloud's public endpoints over HTTP: response times, and the agents that Nova and Neutron list.
 
-Importing openstacksdk would take longer than all requests. Each check has its own result or its own problem; they run
-in parallel, except that the lists of agents need a token first. Whatever an endpoint answers, it raises nothing.
+openstacksdk is not used: its import takes longer than all requests. Each check has its own result or problem. The
+checks run in parallel, except that the lists of agents need a token first. No response of an endpoint raises an
+exception.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,14 +18,14 @@ import httpx2
 
 from stackwright.core.openstack.access import BAD_CA, Access
 from stackwright.core.openstack.agents import Agent
-from stackwright.services.registry import PUBLIC
+from stackwright.services.registry import AGENT_LISTS, PUBLIC
 
 LIMIT = 2.0
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Result of one check; `problem` is empty if the endpoint answered, within `milliseconds`."""
+    """Result of one check; `problem` is empty if the endpoint responded, within `milliseconds`."""
 
     service: str
     url: str
@@ -35,7 +36,7 @@ class Endpoint:
 @dataclass(frozen=True)
 class Live:
     """agents   Neutron's agents and Nova's compute services
-    problem  why agents are missing, or everything is
+    problem  cause for which the agents, or all results, are missing
     """
 
     endpoints: tuple[Endpoint, ...] = ()
@@ -48,26 +49,6 @@ class Live:
             "agents": [asdict(each) for each in self.agents],
             "problem": self.problem,
         }
-
-
-@dataclass(frozen=True)
-class List:
-    """A list of agents: the service's host, the path, the name of the list, and whether an item is up and enabled."""
-
-    host: str
-    path: str
-    name: str
-    state: Callable[[Mapping[str, Any]], tuple[bool, bool]]
-
-
-LISTS = {
-    "compute": List(
-        "nova", "/v2.1/os-services", "services", lambda each: (each["state"] == "up", each["status"] == "enabled")
-    ),
-    "networking": List(
-        "neutron", "/v2.0/agents", "agents", lambda each: (bool(each["alive"]), bool(each["admin_state_up"]))
-    ),
-}
 
 
 async def check_endpoints(access: Access, limit: float = LIMIT) -> Live:
@@ -98,7 +79,7 @@ async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str, limit
 
 
 async def _agents(client: httpx2.AsyncClient, access: Access, limit: float) -> tuple[tuple[Agent, ...], str]:
-    wanted = [each for word, each in LISTS.items() if word in access.services]
+    wanted = [word for word in AGENT_LISTS if word in access.services]
     if not wanted:
         return (), ""
     try:
@@ -124,13 +105,14 @@ async def _token(client: httpx2.AsyncClient, access: Access) -> str:
     return str(token)
 
 
-async def _listed(client: httpx2.AsyncClient, access: Access, headers: Mapping[str, str], listing: List) -> list[Agent]:
-    answer = await client.get(f"{access.host(listing.host)}{listing.path}", headers=headers)
+async def _listed(client: httpx2.AsyncClient, access: Access, headers: Mapping[str, str], word: str) -> list[Agent]:
+    listing = AGENT_LISTS[word]
+    answer = await client.get(f"{access.host(PUBLIC[word].host)}{listing.path}", headers=headers)
     answer.raise_for_status()
     try:
         found = answer.json()[listing.name]
         return [Agent(str(each["binary"]), str(each["host"]), *listing.state(each)) for each in found]
-    except Exception:  # whatever it contains instead
+    except Exception:  # for any other content
         raise ValueError(f"{answer.url.host} returned no list of {listing.name}") from None
 
 

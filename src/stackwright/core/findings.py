@@ -1,0 +1,16 @@
+"""What a check of a machine or cluster found. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`level`: ok, note (works, with a limit), or problem."""
+
+    subject: str
+    level: str
+    text: str
+    remedy: str = ""
+    log: str = ""
