@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackwright.adapters.helm import command
 from stackwright.cloud.registry import RESOURCES
+from stackwright.core.kubernetes.versions import IMAGE_VOLUMES
 from support.paths import ROOT
 
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
@@ -59,7 +59,7 @@ BRIEF = {**os.environ, "GOGC": "off"}
 
 
 # Without a cluster, a Helm that was not built by its Makefile assumes 1.20.
-KUBERNETES = ("--kube-version", command.KUBERNETES)
+KUBERNETES = ("--kube-version", ".".join(map(str, (*IMAGE_VOLUMES, 0))))
 
 
 @functools.cache

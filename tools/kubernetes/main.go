@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sort"
 	"strings"
 
@@ -30,9 +31,16 @@ var commands = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": controllers.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
-	"kubelet":                 func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+	"kubelet":                 newKubelet,
 	"kube-proxy":              proxy.NewProxyCommand,
 	"kubectl":                 kubectl.NewDefaultKubectlCommand,
+}
+
+// The constructor takes a context since Kubernetes 1.33; main.go is built with older versions, too.
+func newKubelet() *cobra.Command {
+	constructor := reflect.ValueOf(kubelet.NewKubeletCommand)
+	arguments := []reflect.Value{reflect.ValueOf(context.Background())}
+	return constructor.Call(arguments[:constructor.Type().NumIn()])[0].Interface().(*cobra.Command)
 }
 
 func main() {

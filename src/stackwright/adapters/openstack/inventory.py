@@ -74,14 +74,17 @@ class PublicContents:
 def images(cloud: Connection, lost: Collection[str]) -> Iterable[tuple[str, str]]:
     """(store, image) pairs of the images that no store keeps; an image survives in a store that is not `lost`.
 
-    By default Glance lists neither hidden images nor community images of other projects.
+    An image still names a store that was removed earlier, so only stores that Glance has now keep it. By default Glance
+    lists neither hidden images nor community images of other projects.
     """
+    glance: Any = cloud.image  # of version 2
+    kept = {str(store.id) for store in glance.stores()} - set(lost)
     for hidden in (False, True):
-        for image in cloud.image.images(visibility="all", is_hidden=hidden):
+        for image in glance.images(visibility="all", is_hidden=hidden):
             # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
             names = str((image.properties or {}).get("stores", "")).split(",")
             stores = {name.strip() for name in names if name.strip()}
-            if stores <= set(lost):
+            if not stores & kept:
                 yield from ((store, _name(image)) for store in stores)
 
 

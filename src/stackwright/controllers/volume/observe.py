@@ -42,9 +42,9 @@ async def observe_claim(place: Place, reader: Reader, key: Key, now: float) -> C
 
 async def observe_volume(place: Place, directories: Directories, reader: Reader, key: Key, now: float) -> Volume | None:
     obj = await reader.get(PV, key)
-    if obj is None or not ours(place, obj) or not obj["spec"].get("claimRef"):
+    reference = ((obj or {}).get("spec") or {}).get("claimRef") or {}
+    if obj is None or not ours(place, obj) or not reference.get("uid"):  # a restored volume has none until it is bound
         return None
-    reference = obj["spec"]["claimRef"]
     claim = await reader.get(PVC, (reference["namespace"], reference["name"]))
     if claim and claim["metadata"]["uid"] != reference["uid"]:
         claim = None  # another claim, created later with the same name

@@ -55,7 +55,7 @@ async def test_helm_is_not_started(verb, tmp_path):
     chart(tmp_path)
     helm = HelmCli(tmp_path / "charts", binary=program(tmp_path, f"touch {tmp_path}/ran"), records=CutOff())
     release = ("openstack", "keystone")
-    arguments = {"upgrade": [upgrade()], "rollback": [release, 1], "uninstall": [release]}
+    arguments = {"upgrade": [upgrade()], "rollback": [release, 1, ""], "uninstall": [release]}
     with pytest.raises(Unreachable):
         await getattr(helm, verb)(*arguments[verb])
     helm.close()

@@ -9,17 +9,21 @@ from typing import Any
 import pytest
 from openstack.block_storage.v3.volume import Volume
 from openstack.image.v2.image import Image
+from openstack.image.v2.service_info import Store
 
 from stackwright.adapters.openstack.agents import APIS
 from stackwright.adapters.openstack.inventory import LISTS, gathered, images, volumes
 from stackwright.services.registry import AGENT_LISTS, PUBLIC, SERVICES
 
+STORES = ("rbd", "files", "web")  # that Glance has
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 
 
 def cloud(found_images: list[dict[str, Any]] = [], found_volumes: list[dict[str, Any]] = []) -> Any:  # noqa: B006
     return SimpleNamespace(
-        image=SimpleNamespace(images=partial(_images, found_images)),
+        image=SimpleNamespace(
+            images=partial(_images, found_images), stores=lambda: [Store.existing(id=name) for name in STORES]
+        ),
         block_storage=SimpleNamespace(
             volumes=lambda details, all_projects, limit: [Volume.existing(**body) for body in found_volumes]
         ),
@@ -52,6 +56,12 @@ def test_an_image_is_lost_with_the_last_of_its_stores() -> None:
         {"id": "2", "name": "kept", "stores": "rbd, web"},
     ]
     assert gathered(["files", "rbd"], images(cloud(found), ["files", "rbd"])) == {"files": ["both"], "rbd": ["both"]}
+
+
+def test_an_image_does_not_survive_in_a_store_that_was_removed_earlier() -> None:
+    """Glance keeps the name of such a store in the image."""
+    found = [{"id": "1", "name": "copied", "stores": "former,files"}]
+    assert gathered(["files"], images(cloud(found), ["files"])) == {"files": ["copied"]}
 
 
 def test_hidden_and_community_images_are_content_too() -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.kinds import PV
+from stackwright.api.kinds import PV, PVC
 from stackwright.controllers.volume.decide import decide_claim, decide_volume
 from stackwright.controllers.volume.objects import PROVISIONED_BY, Place, ours, volume
-from stackwright.controllers.volume.observe import Claim, Volume
+from stackwright.controllers.volume.observe import Claim, Volume, observe_volume
 from stackwright.core.helm.merge import merge
 from stackwright.core.plan import Apply, Delete, MakeDirectory, Plan, RemoveDirectory, Warn
+from stackwright.runtime.memory import MemoryCluster
 
 PLACE = Place("node-1", "host-1", "/srv/volumes")
 UID = "11111111-2222-4333-8444-555555555555"
@@ -196,3 +197,26 @@ def test_a_lost_directory_of_a_volume_that_may_have_been_used_is_reported(phase:
 def test_a_released_volume_without_a_directory_is_left_as_it_is() -> None:
     retained = pv(spec={"persistentVolumeReclaimPolicy": "Retain"})
     assert decide_volume(look(retained, directory=False)) == Plan()
+
+
+class _NoDirectories:
+    async def make(self, path: str) -> None:
+        raise AssertionError
+
+    remove = make
+
+    async def holds(self, path: str) -> bool:
+        return False
+
+
+async def test_a_restored_volume_is_left_alone_until_it_is_bound() -> None:
+    """Backup tools remove the UID of the former claim."""
+    cluster = MemoryCluster()
+    cluster.put(PVC, claim())
+    restored = pv("Pending")
+    reference = restored["spec"]["claimRef"]
+    cluster.put(PV, merge(restored, {"spec": {"claimRef": {**reference, "uid": None}}}))
+    key = ("", restored["metadata"]["name"])
+    assert await observe_volume(PLACE, _NoDirectories(), cluster, key, 0.0) is None
+    cluster.put(PV, restored)
+    assert await observe_volume(PLACE, _NoDirectories(), cluster, key, 0.0) is not None
