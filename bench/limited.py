@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench.bringup import Up, allow, down, up
 from bench.figure import Figure, Goal
-from bench.memory import MACHINES, look, part
+from bench.memory import MACHINES, part, read
 from bench.options import BenchError, Options, say
 from stackwright.local.config import CGROUP, LocalCluster
 from stackwright.local.host import cgroups
@@ -43,7 +43,7 @@ def measure(options: Options) -> Iterator[Figure]:
         if found:
             yield Figure(f"up within {size}: wall", "s", [found.wall])
             pods = (api.of(LocalCluster.discover()).get("/api/v1/pods") or {}).get("items", [])
-            table = look(pods)
+            table = read(pods)
             yield Figure("PSS at its end, no virtual machines", "MiB", [sum(table.values()) - part(table, MACHINES)])
             yield Figure("PSS of the virtual machine", "MiB", [part(table, MACHINES)])
         yield Figure("peak of the cgroup, page cache included", "MiB", [peak(group) / 2**20])

@@ -35,16 +35,16 @@ Table = dict[tuple[str, str], float]
 
 
 def measure(options: Options) -> Iterator[Figure]:
-    client = api.of(LocalCluster.discover())
-    if (said := client.unready()) is not None:
-        raise BenchError(f"no local cluster answers: {said}; `stackwright up` makes one")
     tables = []
     for index in range(options.n or 1):
         if index:
             time.sleep(5)
-        tables.append(look((client.get("/api/v1/pods") or {}).get("items", [])))
-    if not any(tables):
-        raise BenchError("no memory could be read; it takes root")
+        tables.append(look())
+    yield from figures(tables)
+
+
+def figures(tables: list[Table]) -> Iterator[Figure]:
+    """The sums, then the components."""
     total = [sum(each.values()) - part(each, MACHINES) for each in tables]
     yield Figure("whole cloud, PSS", "MiB", total, Goal(most=4096), note="Kubernetes included, no virtual machines")
     yield Figure("of it Kubernetes", "MiB", [part(each, KUBERNETES) for each in tables])
@@ -67,7 +67,18 @@ def components(tables: list[Table]) -> Iterator[Figure]:
     yield Figure(f"{len(ranked) - len(large)} others, each below {SMALL:g} MiB", "MiB", rest)
 
 
-def look(pods: Iterable[Mapping[str, Any]]) -> Table:
+def look() -> Table:
+    """Raises BenchError without a running local cluster, or without the right to read its processes."""
+    client = api.of(LocalCluster.discover())
+    if (why := client.unready()) is not None:
+        raise BenchError(f"no local cluster responds: {why}; `stackwright up` creates one")
+    found = read((client.get("/api/v1/pods") or {}).get("items", []))
+    if not found:
+        raise BenchError("no memory could be read; only root can")
+    return found
+
+
+def read(pods: Iterable[Mapping[str, Any]]) -> Table:
     known = {str(pod["metadata"]["uid"]): place(pod) for pod in pods}
     found: defaultdict[tuple[str, str], float] = defaultdict(float)
     for group in (CGROUP, VM_CGROUP):

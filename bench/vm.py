@@ -1,11 +1,11 @@
-"""From an empty machine with warm caches to a login on a virtual machine: wall time, phases, CPU seconds.
+"""From an empty machine with warm caches to a login on a virtual machine: wall time, phases, CPU seconds, memory.
 
 How: `stackwright down --purge`, then `stackwright up`, n times (1); it ends after a login on the machine through its
-floating IP. Step times are the command's own. The Cloud step runs many jobs in parallel, so the note names the critical
-path found in the times that Kubernetes keeps (bench/trace.py), in seconds since `up` began. CPU seconds are those of
-the command and its children (wait4), of everything it started, and of the virtual machine (cgroups /stackwright and
-/openstack-vms). It DELETES the local cluster and its data, so it runs only when named, and with an existing cluster
-only with --purge.
+floating IP. Step times are the command's own. The Cloud step runs many jobs in parallel, so the note names the
+critical path found in the times that Kubernetes keeps (bench/trace.py), in seconds since `up` began. CPU seconds are
+those of the command and its children (wait4), of everything it started, and of the virtual machine (cgroups
+/stackwright and /openstack-vms). Memory is that of the bench `memory`, IDLE seconds after each start. It DELETES the
+local cluster and its data, so it runs only when named, and with an existing cluster only with --purge.
 
 Sources of error: tools or images that are not cached (with --again, one uncounted run before builds them); page cache
 filled by an earlier run; other load on the machine.
@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bench import trace
+from bench import memory, trace
 from bench.bringup import Up, allow, down, up
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
@@ -25,11 +25,16 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.kubernetes import api
 from stackwright.local.steps.openstack import cloud, demo
 
+IDLE = 60.0  # seconds between a start and the measurement of its memory
+
 
 @dataclass(frozen=True)
 class Run:
+    """path    critical path of the start; memory  of its idle cloud"""
+
     up: Up
     path: str
+    memory: memory.Table
 
 
 def measure(options: Options) -> Iterator[Figure]:
@@ -49,6 +54,7 @@ def measure(options: Options) -> Iterator[Figure]:
         seconds = [each.up.steps.get(title, 0.0) for each in found]
         if max(seconds) >= 0.5:
             yield Figure(f"step {title}", "s", seconds)
+    yield from memory.figures([each.memory for each in found])
 
 
 def once() -> Run:
@@ -57,7 +63,9 @@ def once() -> Run:
     done = up(vm=True)
     if demo.TITLE not in done.steps:
         raise BenchError(f"`stackwright up` booted no virtual machine; its steps: {', '.join(done.steps)}")
-    return Run(done, path(done, origin))
+    traced = path(done, origin)
+    time.sleep(IDLE)
+    return Run(done, traced, memory.look())
 
 
 def path(done: Up, origin: float) -> str:

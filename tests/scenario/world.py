@@ -599,6 +599,8 @@ def _normal(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     kept = {name: _normal(found) for name, found in sorted(value.items()) if name not in _VOLATILE}
+    if "manifests" in kept:  # by revision
+        kept["manifests"] = [bool(digest) for digest in kept["manifests"].values()]
     return {**kept, "data": sorted(value["data"])} if isinstance(value.get("data"), dict) else kept
 
 

@@ -75,6 +75,14 @@ def either(one: str, other: str) -> Rule:
     )
 
 
+def each_index(items: str, most: int, rule: str) -> str:
+    """CEL: whether a rule holds for each index `i` of a list of at most `most` items.
+
+    Kubernetes before 1.33 has no macro that provides an index.
+    """
+    return f"{list(range(most))}.all(i, i >= {items}.size() || ({rule}))"
+
+
 def same(path: str, new: str = "self", old: str = "oldSelf") -> str:
     """CEL for whether two objects have equal values, or no values, at a path."""
     one, other = has(path, new), has(path, old)

@@ -356,3 +356,19 @@ async def test_no_server_gets_the_password(serve: Serve, method: str, later: boo
         await serve(script).account(account(), ADMIN, "pw")
     assert len(received) <= 1
     assert ADMIN["password"].encode() not in b"".join(received)
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_no_server_with_tls_gets_the_password(serve: Serve, method: str, tmp_path: Path) -> None:
+    """Over TLS, the driver would send it as plain text by `sha256_password`, without a further request."""
+    received, context = list[bytes](), contexts(tmp_path)[0]
+
+    def script(client: Client) -> None:
+        client.send(greeting(CAPABILITIES | TLS, method.encode()))
+        client.packet()
+        client.sock = context.wrap_socket(client.sock, server_side=True)
+        received.append(client.packet())
+
+    with pytest.raises(TransientError, match=r"requests the password by the method"):
+        await serve(script).account(account(), ADMIN, "pw")
+    assert received == []

@@ -27,6 +27,7 @@ class Server:
         self.body = '{"reason":"bad"}'
         self.port = 0
         self.pause = 0.0
+        self.compressed = False
 
     async def answer(self, request: web.Request) -> web.Response:
         if request.headers["Authorization"] != f"Basic {base64.b64encode(b'admin:root-pw').decode()}":
@@ -35,7 +36,10 @@ class Server:
         await asyncio.sleep(self.pause)
         self.seen.append((request.method, request.raw_path, body))
         headers = {"Location": "/elsewhere"} if 300 <= self.status < 400 else {}
-        return web.Response(status=self.status, text="" if self.status == 204 else self.body, headers=headers)
+        response = web.Response(status=self.status, text="" if self.status == 204 else self.body, headers=headers)
+        if self.compressed:
+            response.enable_compression(web.ContentCoding.gzip)
+        return response
 
 
 @pytest_asyncio.fixture
@@ -172,6 +176,12 @@ async def test_a_huge_response_is_aborted(server: Server, status: int) -> None:
 @pytest.mark.parametrize("body", ["[" * 100_000, "nothing"])
 async def test_json_that_cannot_be_decoded_is_a_transient_error(server: Server, body: str) -> None:
     server.status, server.body = 200, body
+    with pytest.raises(TransientError, match="invalid JSON"):
+        await RabbitBroker(port=server.port).missing(account(), ADMIN, "pw")
+
+
+async def test_no_response_is_decompressed(server: Server) -> None:
+    server.status, server.body, server.compressed = 200, "{}", True
     with pytest.raises(TransientError, match="invalid JSON"):
         await RabbitBroker(port=server.port).missing(account(), ADMIN, "pw")
 

@@ -95,6 +95,7 @@ class Forbidding(ExaminedCluster):
 async def test_what_may_not_be_read_is_a_finding() -> None:
     seen = await observe(Forbidding(), [RIGHT])
     assert seen.lacking is None and not seen.knows(NODE) and not seen.knows(POD)
+    assert seen.refused == {}, "a missing right needs an administrator"
     subjects = {each.subject for each in check(seen, of_services(SERVICES)) if each.level != "ok"}
     assert subjects == {"permissions", "StorageClass", "nodes", "cluster DNS"}
     assert check(seen, Demand())

@@ -11,7 +11,7 @@ from stackwright.api.fields.lines import LENGTH, Line, Short
 from stackwright.api.fields.network import MacAddress, NeutronAddress, NeutronRange
 from stackwright.api.infra.capi import MOST, Keyed, Part, Tags
 from stackwright.api.infra.params import NetworkParam, SecurityGroupParam, SubnetParam
-from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
+from stackwright.api.rules import FIXED, Change, Raw, Rule, each_index, either, same
 
 TEXT = LENGTH - 60  # maximum characters of a user's description in Neutron, to which our mark is appended
 
@@ -103,12 +103,12 @@ def kept_ports(*but: str) -> Change:
     """Rule that the ports of a spec are immutable, including their order, except for the fields `but`."""
     ignored = {*but, *_SPELLINGS}
     names = [wire for name, field in PortOpts.model_fields.items() if (wire := field.alias or name) not in ignored]
-    before = "oldSelf.ports[i]"
-    each = [f"({same(name, 'p', before)})" for name in names]
-    each.append(f"{_SECURED.replace('X', 'p')} == {_SECURED.replace('X', before)}")
+    now, before = "self.ports[i]", "oldSelf.ports[i]"
+    each = [f"({same(name, now, before)})" for name in names]
+    each.append(f"{_SECURED.replace('X', now)} == {_SECURED.replace('X', before)}")
     cel = (
         "has(self.ports) ? has(oldSelf.ports) && self.ports.size() == oldSelf.ports.size() && "
-        f"self.ports.all(i, p, {' && '.join(each)}) : !has(oldSelf.ports)"
+        f"{each_index('self.ports', MOST, ' && '.join(each))} : !has(oldSelf.ports)"
     )
 
     def meaning(raw: Raw) -> list[Any]:

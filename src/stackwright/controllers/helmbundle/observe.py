@@ -92,7 +92,10 @@ class Observed:
 async def observe(
     settings: Settings, ages: Ages, reader: Reader, key: Key, now: float, direct: Reader | None = None
 ) -> Observed | None:
-    """Direct  reads without a cache, which has no content of Secrets; None if `reader` does"""
+    """None without the HelmBundle.
+
+    direct  reads without a cache, which has no content of Secrets; None if `reader` has no cache
+    """
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None

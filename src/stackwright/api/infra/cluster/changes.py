@@ -29,7 +29,7 @@ from stackwright.api.infra.cluster.spelling import (
     floating,
     text,
 )
-from stackwright.api.rules import FIXED, Change, Raw, Rule, at, either, fixed, kept, maybe, same
+from stackwright.api.rules import FIXED, Change, Raw, Rule, at, each_index, either, fixed, has, kept, same
 
 RULES: tuple[Rule, ...] = (
     *(either(older, later) for later, older in SPELLINGS),
@@ -77,14 +77,21 @@ def _subnets(raw: Raw) -> list[Any]:
 
 
 def _router_ips() -> Change:
-    """The rule for the router's external IPs. CEL gives the two lists different types, so both are converted to dyn."""
+    """The rule for the router's external IPs.
+
+    CEL gives the lists of both spellings different types, and Kubernetes 1.32 cannot estimate the cost of a comparison
+    without types. So if an update changes the spelling, CEL compares the lengths only, and the webhook the content.
+    """
     later, older = ROUTER_IPS
-    new = f"{maybe(later)}.optMap(v, dyn(v)).or({maybe(older)}.optMap(v, dyn(v))).orValue(dyn([]))"
-    old = cel_text(*ROUTER_IPS).replace("? X", "? dyn(X").replace(" :", ") :").replace("''", "dyn([])")
+    cases = [f"{has(each)} && {has(each, 'oldSelf')} ? self.{each} == oldSelf.{each} : " for each in ROUTER_IPS]
+    new, old = (
+        f"({has(later, of)} ? {of}.{later}.size() : {has(older, of)} ? {of}.{older}.size() : 0)"
+        for of in ("self", "oldSelf")
+    )
     return Change(
         later,
         FIXED,
-        f"{new} == {old.replace('X', 'oldSelf')}",
+        f"{''.join(cases)}{new} == {old}",
         lambda old, new: (text(old, *ROUTER_IPS) or []) != (text(new, *ROUTER_IPS) or []),
     )
 
@@ -175,7 +182,12 @@ WHOLE: tuple[Change, ...] = (
         f"{FIXED}. They may become the ids in status.network.subnets",
         "has(self.spec.subnets) && has(oldSelf.spec.subnets) && oldSelf.?status.?network.?subnets.hasValue() "
         "&& self.spec.subnets.size() == oldSelf.status.network.subnets.size() "
-        "&& self.spec.subnets.all(i, s, has(s.id) && s.id == oldSelf.status.network.subnets[i].id)",
+        "&& "
+        + each_index(
+            "self.spec.subnets",
+            16,
+            "has(self.spec.subnets[i].id) && self.spec.subnets[i].id == oldSelf.status.network.subnets[i].id",
+        ),
         _found_subnets,
     ),
     Change(
