@@ -21,23 +21,15 @@ from stackwright.adapters.mariadb import MariaDbSql
 from stackwright.adapters.mariadb_connection import CONNECT, connect
 from stackwright.adapters.threads import after, within
 from stackwright.core.errors import TransientError
-from stackwright.core.plan import SqlAccount
 from support.tls_clients import contexts
 from support.waiting import PATIENCE
+from tests.unit.adapters.test_mariadb import account
 
 ADMIN = {"password": "root-pw"}
 CAPABILITIES, TLS = 0x00A8F7DF, 1 << 11  # of MariaDB
 ENDLESS = 16 << 20  # bytes; the client leaves long before
 OK = b"\x00\x00\x00\x02\x00\x00\x00"
 MORE = b"\x00\x00\x00\x0a\x00\x00\x00"  # OK, and another result follows
-
-
-def account(**changes: Any) -> SqlAccount:
-    fields: dict[str, Any] = {
-        "host": "127.0.0.1", "admin_secret": ("openstack", "mariadb-root"), "database": "keystone",
-        "username": "keystone", "grants": ("ALL PRIVILEGES",), "secret": ("openstack", "keystone-db"),
-    }  # fmt: skip
-    return SqlAccount(**{**fields, **changes})
 
 
 def packet(number: int, payload: bytes) -> bytes:
