@@ -143,7 +143,7 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
     condition = waiting(condition_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
     status = status_of(record, success=False, message=message)
     if not seen.is_in_status(wanted["name"]):  # which protects the records of a release until it is uninstalled
-        return Step((), condition, status, 0.0, first=True)
+        return Step((), condition, status, SETTLE, first=True)
     return Step((*actions, upgrade), condition, status, SETTLE)
 
 

@@ -135,7 +135,7 @@ def test_the_status_names_a_release_before_helm_runs_for_it():
         what = seen(release, [UP])
         first = decide(replace(what, obj={**what.obj, "status": {}}))
         assert [str(action) for action in first.actions] == []
-        assert (first.status["releaseStatuses"].keys(), first.requeue) == ({"mc"}, 0)
+        assert (first.status["releaseStatuses"].keys(), first.requeue) == ({"mc"}, SETTLE)
         assert condition(first).reason in ("Installing", "Upgrading")
         then = decide(replace(what, obj={**what.obj, "status": first.status}))
         assert [str(action) for action in then.actions] == ["helm upgrade --install openstack/mc"]

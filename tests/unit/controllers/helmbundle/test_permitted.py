@@ -14,6 +14,7 @@ from stackwright.admission.validate import errors_of
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
+from stackwright.controllers.helmbundle.claims import past
 from stackwright.controllers.helmbundle.decide import decide as decide_once
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.step import RETRY_FAILED
@@ -35,9 +36,10 @@ URL = "https://charts.example/evil-1.tgz"
 def decide(what):
     """The plan, together with that of the next reconcile if this one only names the releases in the status."""
     first = decide_once(what)
-    if first.requeue != 0:
+    named = {**what.obj, "status": dict(first.status)}
+    if past(named) <= past(what.obj):
         return first
-    then = decide_once(replace(what, obj={**what.obj, "status": dict(first.status)}))
+    then = decide_once(replace(what, obj=named))
     return replace(then, actions=(*first.actions, *then.actions))
 
 
