@@ -7,6 +7,7 @@ import pytest
 
 from stackwright.api.kinds import STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.controllers.helmbundle.step import SETTLE
 from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.helm.records import releases
 from stackwright.services.memcached.kind import Memcached
@@ -336,6 +337,18 @@ async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
     assert ("uninstall", (NAMESPACE, "b")) in world.helm.calls
     assert not world.helm.records((NAMESPACE, "b"))
     assert world.get(HelmBundle.KIND, "mine")["status"]["releaseStatuses"].keys() == {"a"}
+
+
+async def test_helm_starts_as_soon_as_the_status_names_the_release():
+    world = World()
+    release = {"name": "a", "chart": "memcached", "values": {}}
+    world.cluster.put(
+        HelmBundle.KIND, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": [release]}}
+    )
+    await world.run(SETTLE / 2)
+    assert world.helm.calls == [("upgrade", (NAMESPACE, "a"))]
+    await world.settle()
+    assert world.helm.calls == [("upgrade", (NAMESPACE, "a"))]
 
 
 async def test_a_release_in_another_namespace_is_found():

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from stackwright.controllers.helmbundle.validate import permitted
 from stackwright.core.helm.records import bundle_label
-from stackwright.core.objects import controller_of, key_of
+from stackwright.core.objects import controller_of, is_deleting, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
@@ -27,6 +27,23 @@ def claims(settings: Settings, obj: Object) -> frozenset[Key]:
     own = obj["metadata"]["namespace"]
     named = frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | past(obj)
     return frozenset(key for key in named if permitted(settings, own, key[0]))
+
+
+def leaving(settings: Settings, obj: Object) -> frozenset[Key]:
+    """Releases of a HelmBundle to uninstall: all if it is being deleted, else those that its spec no longer names."""
+    kept = () if is_deleting(obj) else obj["spec"]["releases"]
+    return claims(settings, obj) - {release_key(obj, each) for each in kept}
+
+
+def installed_by(obj: Object, record: Release) -> bool:
+    """Whether this HelmBundle installed a release, by Helm's record, or found it ready as a former HelmBundle left it.
+
+    Earlier versions recorded only the digest, which no release has that a user installed.
+    """
+    if record.bundle == bundle_label(key_of(obj)):
+        return True
+    took_over = bool((statuses_of(obj).get(record.name) or {}).get("readyRevision"))
+    return bool(record.digest) and (took_over or not record.bundle)
 
 
 def past(obj: Object) -> frozenset[Key]:

@@ -11,7 +11,6 @@ from stackwright.controllers.helmbundle.claims import past, release_key, statuse
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.release import next_step
 from stackwright.controllers.helmbundle.step import Step
-from stackwright.controllers.helmbundle.validate import permitted
 from stackwright.core.conditions import condition_type, waiting_for
 from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.plan import Action, Finalizer, HelmUninstall, Key, Plan, staged
@@ -41,20 +40,16 @@ def decide(seen: Observed) -> Plan:
 def _remove(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
-    # Uninstall all releases of the spec, not only those with a known record: the watch may be behind Helm.
+    # Also those without a known record: the watch may be behind Helm, which ignores what is not installed.
     keys = [release_key(seen.obj, wanted) for wanted in seen.obj["spec"]["releases"]]
-    own = seen.obj["metadata"]["namespace"]
-    mine = [key for key in keys if permitted(seen.settings, own, key[0]) and key not in seen.taken]
-    uninstall = [HelmUninstall(key) for key in [*mine, *_dropped(seen)]]
+    uninstall = [HelmUninstall(key) for key in [*filter(seen.may_uninstall, keys), *_dropped(seen)]]
     return Plan((*uninstall, Finalizer(HelmBundle.KIND, seen.obj, False)))
 
 
 def _dropped(seen: Observed) -> list[Key]:
     """Releases in the status of this HelmBundle that its spec no longer names."""
-    own = seen.obj["metadata"]["namespace"]
     wanted = {release_key(seen.obj, each) for each in seen.obj["spec"]["releases"]}
-    dropped = past(seen.obj) - wanted - seen.taken.keys()
-    return sorted(key for key in dropped if permitted(seen.settings, own, key[0]))
+    return sorted(filter(seen.may_uninstall, past(seen.obj) - wanted))
 
 
 def _held(name: str, step: Step, by: list[str]) -> Step:

@@ -8,7 +8,16 @@ from functools import cached_property
 
 from stackwright.api.kinds import DAEMONSET, EVENT, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
+from stackwright.controllers.helmbundle.claims import (
+    claims,
+    holder,
+    installed_by,
+    leaving,
+    makes,
+    past,
+    release_key,
+    statuses_of,
+)
 from stackwright.controllers.helmbundle.validate import permitted
 from stackwright.core.ages import Ages, Progress
 from stackwright.core.helm.records import SELECTOR, manifest_digest, record_name, releases
@@ -32,6 +41,7 @@ class Observed:
     progress   release → progress of its pods since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
     taken      release that another HelmBundle owns → that HelmBundle
+    foreign    releases to uninstall, but others installed them, such as a user with Helm
     made       whether a service object created this HelmBundle
     holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
     events     those of namespaces with workloads that may not create their pods
@@ -45,6 +55,7 @@ class Observed:
     workloads: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
     pods: tuple[Object, ...] = ()
     taken: Mapping[Key, Key] = field(default_factory=dict)
+    foreign: frozenset[Key] = frozenset()
     made: bool = False
     progress: Mapping[str, Progress] = field(default_factory=dict)
     holder: Object | None = None
@@ -66,6 +77,11 @@ class Observed:
 
     def is_in_status(self, name: str) -> bool:
         return name in self._reported
+
+    def may_uninstall(self, key: Key) -> bool:
+        """Whether a release may be of this HelmBundle, in a namespace that is permitted to it."""
+        own = self.obj["metadata"]["namespace"]
+        return permitted(self.settings, own, key[0]) and key not in self.taken and key not in self.foreign
 
     @cached_property
     def _reported(self) -> dict[str, Object]:
@@ -100,7 +116,8 @@ async def observe(
     if obj is None:
         return None
     taken, made = await _taken(settings, reader, obj), await _made(reader, obj)
-    seen = Observed(settings, obj, taken=taken, made=made, nodes=tuple(await reader.list(NODE)))
+    foreign = await _foreign(settings, direct or reader, obj)
+    seen = Observed(settings, obj, taken=taken, foreign=foreign, made=made, nodes=tuple(await reader.list(NODE)))
     if label(obj, CLOUD):
         seen = replace(seen, holder=await reader.get(DAEMONSET, (key[0], precache.NAME)))
     wanted: dict[str, list[str]] = {}
@@ -165,6 +182,19 @@ async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, K
         if (other := holder(key, records.get(key[1]), [obj, *rivals[key]])) != me:
             taken[key] = other
     return taken
+
+
+async def _foreign(settings: Settings, reader: Reader, obj: Object) -> frozenset[Key]:
+    """Releases to uninstall that this HelmBundle did not install.
+
+    Read without a cache, which has only records of the operator, and may be behind Helm.
+    """
+    found = set()
+    for key in sorted(leaving(settings, obj)):
+        record = releases(await reader.list(SECRET, key[0], {**SELECTOR, "name": key[1]})).get(key[1])
+        if record and not installed_by(obj, record):
+            found.add(key)
+    return frozenset(found)
 
 
 async def _made(reader: Reader, obj: Object) -> bool:

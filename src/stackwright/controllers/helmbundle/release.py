@@ -24,6 +24,7 @@ from stackwright.controllers.helmbundle.rollback import failed, given_up, nodes_
 from stackwright.controllers.helmbundle.step import (
     RETRY_FAILED,
     SETTLE,
+    UNINSTALLING,
     Step,
     away_of,
     delete_interrupted,
@@ -72,7 +73,9 @@ def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
         "readyVoters": votes,
         "namespace": str(wanted.get("namespace") or ""),
     }
-    kept = (str(ready), str(record.revision)) if record else ()
+    kept = {str(ready), str(record.revision)} if record else set()
+    if record and record.state == UNINSTALLING:  # Helm reuses the number of a revision whose record is deleted
+        kept.remove(str(record.revision))
     if manifests := {each: digest for each, digest in seen.all_installed(name).items() if each in kept}:
         more["manifests"] = manifests
     if not step.status["success"] and is_retried(before, release_digest(seen.settings, wanted)):
@@ -142,9 +145,18 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
     message = f"Release {wanted['name']} is being {verb}"
     condition = waiting(condition_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
     status = status_of(record, success=False, message=message)
-    if not seen.is_in_status(wanted["name"]):  # which protects the records of a release until it is uninstalled
-        return Step((), condition, status, 0.0, first=True)
+    # The status protects the records of a release until it is uninstalled. It names no digest of a revision that is
+    # installed anew.
+    if not seen.is_in_status(wanted["name"]) or _is_outdated(seen, record):
+        return Step((), condition, status, SETTLE, first=True)
     return Step((*actions, upgrade), condition, status, SETTLE)
+
+
+def _is_outdated(seen: Observed, record: Release | None) -> bool:
+    """Whether the status has the digest of a revision that was being uninstalled."""
+    if record is None or record.state != UNINSTALLING:
+        return False
+    return str(record.revision) in (seen.before(record.name).get("manifests") or {})
 
 
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:

@@ -21,6 +21,7 @@ from stackwright.services.voters import is_voter, voters_by
 
 # After Helm ends, the watches may still return the previous state of the workloads for this long (seconds).
 SETTLE = 1.0
+UNINSTALLING = "uninstalling"  # state of a record
 # The API server rejected an object of the release. A user may remove the cause, so retry, but slowly (seconds).
 RETRY_FAILED = 60.0
 
@@ -83,7 +84,7 @@ def delete_interrupted(record: Release, key: Key) -> tuple[Action, ...]:
     """Deletes the record of an interrupted Helm run, because Helm rejects new operations while it exists. The objects
     of the release stay and are adopted.
     """
-    if not record.state.startswith("pending") and record.state != "uninstalling":
+    if not record.state.startswith("pending") and record.state != UNINSTALLING:
         return ()
     return (Delete(SECRET, (key[0], record.secret), f"record of an interrupted Helm operation ({record.state})"),)
 

@@ -9,7 +9,7 @@ from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLA
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
-from stackwright.controllers.service.observe import has_claims, has_inventory, observe
+from stackwright.controllers.service.observe import has_claims, has_inventory, observe, serving_components
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
@@ -27,10 +27,11 @@ def _by_chart(declared: Service) -> Keys:
 
 
 def _by_application(declared: Service) -> Keys:
-    """Maps a pod that serves accounts to the service object of these accounts."""
+    """Maps a pod of a component that serves to its service object."""
+    components = serving_components(declared)
 
     def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
-        if label(obj, "component") != declared.serves["component"]:
+        if label(obj, "component") not in components:
             return ()
         every = [key_of(each) for each in lookup(declared.kind, obj["metadata"].get("namespace", ""))]
         return [key for key in every if declared.application(key[1]) == label(obj, "application")]
@@ -55,7 +56,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
         *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or has_inventory(declared) else ()),
         *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),
         *((Watch(POD, _by_chart(declared)),) if declared.pod_conditions or declared.agents else ()),
-        *((Watch(POD, _by_application(declared)),) if declared.serves else ()),
+        *((Watch(POD, _by_application(declared)),) if serving_components(declared) else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(
             Watch(kind, all_in_namespace(declared.kind))

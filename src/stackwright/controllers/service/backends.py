@@ -6,9 +6,10 @@ Nothing is changed until the back end is known to be empty or the user has conse
 
 from __future__ import annotations
 
-from stackwright.controllers.service.observe import Observed
+from stackwright.controllers.service.observe import Observed, serving_components
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.digest import digest
+from stackwright.core.kubernetes.workload_health import pod_ready
 from stackwright.core.objects import CLOUD, DIGEST, ORPHAN, annotation, label
 from stackwright.core.openstack import inventory
 from stackwright.core.plan import Action, Inventory, Object
@@ -22,13 +23,21 @@ SHOWN = 5
 
 def backends_in_use(seen: Observed) -> list[str]:
     """Back ends that may hold data of users: those of the status, which names them when the service is ready, and
-    those of the HelmBundle, if it was ever ready: pods of an update serve before all of it is ready.
+    those of the HelmBundle, if it was ever ready or a pod serves: some pods serve before all of it is ready.
     """
     used = set((seen.obj.get("status") or {}).get("backends") or ())
-    bundle = seen.bundle or {}
-    if any(each.get("readyRevision") for each in ((bundle.get("status") or {}).get("releaseStatuses") or {}).values()):
-        used |= _backends_of(seen, bundle)
+    if seen.bundle and (_was_ready(seen.bundle) or any(_serves(seen, pod) for pod in seen.servers)):
+        used |= _backends_of(seen, seen.bundle)
     return sorted(used)
+
+
+def _was_ready(bundle: Object) -> bool:
+    statuses = (bundle.get("status") or {}).get("releaseStatuses") or {}
+    return any(each.get("readyRevision") for each in statuses.values())
+
+
+def _serves(seen: Observed, pod: Object) -> bool:
+    return label(pod, "component") in serving_components(seen.declared) and pod_ready(pod)
 
 
 def _backends_of(seen: Observed, bundle: Object) -> set[str]:

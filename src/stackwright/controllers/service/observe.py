@@ -50,7 +50,7 @@ class Observed:
     claims: tuple[Object, ...] = ()  # PersistentVolumeClaims of the namespace, for services with volumes
     classes: tuple[Object, ...] = ()  # StorageClasses
     inventory: Object | None = None  # ConfigMap with the content of back ends to remove, or the causes to keep agents
-    servers: tuple[Object, ...] = ()  # pods of the application that serves accounts
+    servers: tuple[Object, ...] = ()  # pods of the application, if it has serving_components
 
 
 async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -116,6 +116,14 @@ def has_inventory(declared: Service) -> bool:
     return bool(declared.backends or declared.agents)
 
 
+def serving_components(declared: Service) -> frozenset[str]:
+    """Components whose pods serve accounts, or the API of a service with back ends."""
+    if declared.serves:
+        return frozenset({declared.serves["component"]})
+    apis = (each.component for each in declared.charts[0].listens if each.ports)
+    return frozenset(apis) if declared.backends else frozenset()
+
+
 def _losses(contracts: Mapping[tuple[str, str], Object]) -> int:
     databases = (each for (kind, _), each in contracts.items() if kind == DatabaseAccount.KIND.kind)
     return sum(int((each.get("status") or {}).get("losses") or 0) for each in databases)
@@ -129,7 +137,7 @@ async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Obje
 
 
 async def _servers(declared: Service, reader: Reader, key: Key) -> tuple[Object, ...]:
-    if not declared.serves:
+    if not serving_components(declared):
         return ()
     return tuple(await reader.list(POD, key[0], {"application": declared.application(key[1])}))
 

@@ -135,7 +135,7 @@ def test_the_status_names_a_release_before_helm_runs_for_it():
         what = seen(release, [UP])
         first = decide(replace(what, obj={**what.obj, "status": {}}))
         assert [str(action) for action in first.actions] == []
-        assert (first.status["releaseStatuses"].keys(), first.requeue) == ({"mc"}, 0)
+        assert (first.status["releaseStatuses"].keys(), first.requeue) == ({"mc"}, SETTLE)
         assert condition(first).reason in ("Installing", "Upgrading")
         then = decide(replace(what, obj={**what.obj, "status": first.status}))
         assert [str(action) for action in then.actions] == ["helm upgrade --install openstack/mc"]
@@ -180,6 +180,39 @@ def test_the_status_has_what_helm_installed_for_the_revisions_that_a_rollback_ma
     assert ready["manifests"] == {"3": "3d"}, "what was written is not replaced"
     installing = decide(seen(None, (), ready)).status["releaseStatuses"]["mc"]
     assert "manifests" not in installing, "a new release begins again at revision 1"
+
+
+def test_the_digest_of_a_revision_that_was_being_uninstalled_is_dropped_before_helm_runs():
+    status = {"revision": 3, "readyRevision": 2, "manifests": {"2": INSTALLED, "3": "3d"}}
+    what = seen(record("uninstalling"), [UP], status)
+    first = decide(what)
+    assert (first.actions, first.status["releaseStatuses"]["mc"]["manifests"]) == ((), {"2": INSTALLED})
+    then = decide(replace(what, obj={**what.obj, "status": first.status}))
+    assert [str(action) for action in then.actions] == [
+        "delete Secret openstack/sh.helm.release.v1.mc.v3",
+        "helm upgrade --install openstack/mc",
+    ]
+    assert then.status["releaseStatuses"]["mc"]["manifests"] == {"2": INSTALLED}
+
+
+async def test_a_revision_number_that_helm_uses_again_has_the_digest_of_what_it_installed_last():
+    """Also if the operator is killed before it reports what it did."""
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    key, bundle_key = (NAMESPACE, "mc"), (NAMESPACE, "b")
+    cluster.put(HelmBundle.KIND, bundle({"revision": 1, "readyRevision": 1, "manifests": {"1": "old"}}))
+    helm.record(key, 1, "uninstalling", "old")
+    for _ in range(3):
+        plan = decide(await observe(SETTINGS, Ages(lambda: NOW, at_first=100.0), cluster, bundle_key, NOW))
+        for action in plan.actions:
+            if isinstance(action, HelmUpgrade):
+                await helm.upgrade(action)
+            else:
+                cluster.remove(SECRET, (NAMESPACE, record_name("mc", 1)))
+        if not plan.actions:
+            cluster.put(HelmBundle.KIND, {**cluster.peek(HelmBundle.KIND, bundle_key), "status": plan.status})
+    installed = manifest_digest(cluster.peek(SECRET, (NAMESPACE, record_name("mc", 1))))
+    assert plan.status["releaseStatuses"]["mc"]["manifests"] == {"1": installed}
 
 
 async def test_what_others_installed_is_not_rolled_back_to():

@@ -11,18 +11,21 @@ from pydantic import ValidationError
 
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.admission.validate import errors_of
+from stackwright.api.kinds import SECRET
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
+from stackwright.controllers.helmbundle.claims import past
 from stackwright.controllers.helmbundle.decide import decide as decide_once
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.helmbundle.step import RETRY_FAILED
 from stackwright.core.ages import Ages
 from stackwright.core.errors import TerminalError
-from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.settings import Settings
+from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.nova.kind import Nova
 from tests.unit.controllers.builders import NAMESPACE, condition, obj
@@ -35,9 +38,10 @@ URL = "https://charts.example/evil-1.tgz"
 def decide(what):
     """The plan, together with that of the next reconcile if this one only names the releases in the status."""
     first = decide_once(what)
-    if first.requeue != 0:
+    named = {**what.obj, "status": dict(first.status)}
+    if past(named) <= past(what.obj):
         return first
-    then = decide_once(replace(what, obj={**what.obj, "status": dict(first.status)}))
+    then = decide_once(replace(what, obj=named))
     return replace(then, actions=(*first.actions, *then.actions))
 
 
@@ -253,6 +257,65 @@ async def test_a_waiting_bundle_gets_the_release_when_the_other_is_deleted():
     both = [claimant("a", 1), claimant("b", 2), claimant("c", 3, names=("x",))]
     both[2]["status"] = {}
     assert list(watch.keys(both[0], lambda kind, namespace: both)) == [(NAMESPACE, "b")]
+
+
+def about_to_go(bundle):
+    """The HelmBundle in deletion, and with another release instead of its own."""
+    meta = {**bundle["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    return {**bundle, "metadata": meta}, {**bundle, "spec": {"releases": [{"name": "other", "chart": "memcached"}]}}
+
+
+async def uninstalls(bundle, *objects):
+    """Whether the HelmBundle uninstalls mc, each time it may."""
+    gone, dropped = [texts(await decided(each, *objects)) for each in about_to_go(bundle)]
+    assert gone[-1] == f"finalizer off HelmBundle {NAMESPACE}/b"
+    return ["helm uninstall openstack/mc" in each for each in (gone, dropped)]
+
+
+@pytest.mark.parametrize("chart", ["nova", "memcached"])
+@pytest.mark.parametrize("revision", [0, 1])
+async def test_only_what_a_helm_bundle_installed_is_uninstalled(chart, revision):
+    """A HelmBundle that is not permitted, or that waits, names a release that a user installed with Helm."""
+    mine = claimant("b", 1, had=revision)
+    mine["spec"] = {"releases": [{"name": "mc", "chart": chart}]}
+    assert await uninstalls(mine, recorded("")) == [False, False]
+    assert await uninstalls(mine, recorded("c")) == [False, False]
+    assert await uninstalls(mine, recorded("b")) == [True, True]
+    assert await uninstalls(mine) == [True, True], "the watch may be behind Helm"
+    earlier, former = recorded(""), recorded("c")
+    for each in (earlier, former):
+        each["metadata"]["labels"][DIGEST_LABEL] = "d"
+    assert await uninstalls(mine, earlier) == [True, True], "of a version that did not record the HelmBundle"
+    assert await uninstalls(mine, former) == [False, False]
+    mine["status"]["releaseStatuses"]["mc"]["readyRevision"] = 1
+    assert await uninstalls(mine, former) == [True, True], "what a former HelmBundle left is taken over as it is"
+    assert await uninstalls(mine, recorded("")) == [False, False]
+
+
+async def test_a_release_is_uninstalled_although_its_status_was_not_written():
+    """The operator was killed after Helm. Before, the status named the release, unless it was deleted by hand."""
+    gone, _ = about_to_go({**claimant("b", 1), "status": {}})
+    assert texts(await decided(gone, recorded("b")))[0] == "helm uninstall openstack/mc"
+
+
+async def test_a_release_that_was_adopted_by_its_name_is_uninstalled():
+    cluster = MemoryCluster()
+    helm = MemoryHelm(cluster, FrozenClock())
+    mine = claimant("b", 1)
+    helm.record((NAMESPACE, "mc"), 1, "deployed")
+
+    (upgrade,) = (await decided(mine, *await cluster.list(SECRET))).actions
+    assert await uninstalls(mine, *await cluster.list(SECRET)) == [False, False]
+    await helm.upgrade(upgrade)
+    assert await uninstalls(mine, *await cluster.list(SECRET)) == [True, True]
+
+
+async def test_who_installed_a_release_is_read_without_a_cache():
+    """The cache has no records of users, and may be behind Helm."""
+    gone, _ = about_to_go(claimant("b", 1))
+    for record, verb in ((recorded(""), "finalizer off"), (recorded("b"), "helm uninstall")):
+        what = await observe(MAY, AGES, Objects(gone), key_of(gone), 10_000.0, Objects(record))
+        assert texts(decide(what))[0].startswith(verb)
 
 
 def test_admission_checks_helm_bundles():

@@ -247,3 +247,12 @@ def test_the_pods_of_one_bus_wake_only_its_object(name):
     (watch,) = [each for each in controller(rabbitmq.SERVICE, SETTINGS).watches if each.kind == POD]
     changed = pod("x", True, name, component="server")
     assert list(watch.keys(changed, lambda kind, namespace: objects)) == [(NAMESPACE, name)]
+
+
+@pytest.mark.parametrize(("component", "woken"), [("api", [(NAMESPACE, "glance")]), ("db-sync", [])])
+def test_the_pods_of_an_api_wake_a_service_with_stores(component, woken):
+    from stackwright.controllers.service import controller
+
+    objects = [{"metadata": {"namespace": NAMESPACE, "name": "glance"}}]
+    (watch,) = [each for each in controller(glance.SERVICE, SETTINGS).watches if each.kind == POD]
+    assert list(watch.keys(pod("x", True, "glance", component=component), lambda kind, namespace: objects)) == woken

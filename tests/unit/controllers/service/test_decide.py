@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.kinds import SECRET
+from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.backends import removed_backends
@@ -359,6 +359,35 @@ async def test_a_deployed_back_end_is_in_use_although_the_status_does_not_name_i
     other = {"name": "x", "chart": "other", "values": deployed["spec"]["releases"][0]["values"]}
     unrelated = {**used.bundle, "spec": {"releases": [other]}}
     assert removed_backends(replace(used, bundle=unrelated), used.context, desired) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("component", "ready", "used"), [("api", "True", True), ("api", "False", False), ("db-sync", "True", False)]
+)
+@pytest.mark.parametrize(
+    ("declared", "old"),
+    [
+        (glance.SERVICE, {"backends": {"file": {"former": {"pvc": {"size": "1Gi"}}}}}),
+        (
+            cinder.SERVICE,
+            {"volume": {"backends": {"b": {"values": {"conf": {"backends": {"former": {"volume_driver": "x"}}}}}}}},
+        ),
+    ],
+)
+async def test_a_back_end_is_in_use_while_a_pod_serves_although_not_all_pods_were_ready(
+    declared, old, component, ready, used
+):
+    """One of several pods is enough to upload an image. Neither status says that the service was ever ready."""
+    stage = Stage(declared)
+    labels = {"application": declared.name, "component": component}
+    meta = {"namespace": NAMESPACE, "name": "p", "labels": labels}
+    stage.cluster.put(POD, {"metadata": meta, "status": {"conditions": [{"type": "Ready", "status": ready}]}})
+    seen = await stage.look()
+    before = replace(seen, context=replace(seen.context, settings=declared.settings.model_validate(old)))
+    seen = replace(seen, bundle=bundle(before, before.context))
+    look, _ = removed_backends(seen, seen.context, bundle(seen, seen.context))
+    assert [each.holders for each in look] == ([("former",)] if used else [])
+    assert ("former" in decide(seen).status["backends"]) is used
 
 
 async def test_a_store_that_an_override_still_names_is_not_removed():
