@@ -35,7 +35,7 @@ from stackwright.core.objects import label
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
 from stackwright.core.ports import Cluster, Directories, Fence, Ports, Reader, absent, unfenced
-from stackwright.core.settings import PULLS, Settings, pulls
+from stackwright.core.settings import OPERATOR_NAMESPACE, PULLS, Settings, pulls
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
@@ -64,7 +64,7 @@ class Options:
     metrics_port: int | None = None
     webhook_port: int | None = None
     kubeconfig: str | None = None
-    namespace: str = "stackwright"
+    namespace: str = OPERATOR_NAMESPACE
     log_level: str = "INFO"
     unrestricted: bool = False
     pod: str = ""  # its name; empty outside of a pod

@@ -14,7 +14,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.openstack.clouds import Clouds, Deferred, Done, Query, Subscription
 from stackwright.core.openstack.resources import CloudRef, CloudResource, ProjectView
-from stackwright.core.plan import Account, ForgetAgents, HelmUpgrade, Key, Object
+from stackwright.core.plan import Account, DeleteAgents, HelmUpgrade, Key, Object
 from stackwright.core.ports import Agents, Cluster, Helm, Ports, Provider
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class FaultyAgents:
     def __init__(self, inner: Agents, fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
 
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+    async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
         return await self._fuse.write(self._inner.forget(action, admin))
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NAMESPACE = "openstack"
-OPERATOR_NAMESPACE = "stackwright"
 MISSING = "the file does not exist"
 CLUSTER_API = "cluster.x-k8s.io"  # the group of its own kinds, and the end of those of its providers
 OUR_PROVIDER = f"infrastructure.{CLUSTER_API}"

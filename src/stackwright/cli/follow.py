@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from stackwright.cli.cluster import OPERATOR_NAMESPACE
 from stackwright.cli.common import say
+from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
     from stackwright.cli.object_names import Kinds

@@ -15,7 +15,7 @@ from stackwright.adapters.openstack.inventory import PublicContents
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.cli.access import reachable_login, read_access
-from stackwright.cli.cluster import OPERATOR_NAMESPACE, CliError, the_cloud
+from stackwright.cli.cluster import CliError, the_cloud
 from stackwright.cli.common import nothing
 from stackwright.cli.manifests.load import MANAGER, Manifest
 from stackwright.cloud.registry import CLOUD_KINDS, kind_of
@@ -23,7 +23,7 @@ from stackwright.core.errors import TerminalError, TransientError
 from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
-from stackwright.core.settings import PULLS, Settings, pulls
+from stackwright.core.settings import OPERATOR_NAMESPACE, PULLS, Settings, pulls
 from stackwright.forecast.costs import Render
 from stackwright.forecast.entries import Entry
 from stackwright.forecast.plan import forecast

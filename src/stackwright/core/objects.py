@@ -18,6 +18,7 @@ AUTHORITY = f"{OURS}/authority"  # of a Secret with a certificate: the CA that i
 CLOUD = f"{OURS}/cloud"
 ORPHAN = f"{OURS}/orphan"  # of an OpenStackDeployment: back ends to remove even if in use, as <service>/<name>,…
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
+EDITED = "edited by another client"  # the reason of an Apply that reverts the edit
 FINALIZER = f"{OURS}/finalizer"
 LABEL = 63
 NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
@@ -115,7 +116,7 @@ def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, 
     if annotation(current, DIGEST) != annotation(desired, DIGEST):
         return (Apply(kind, desired, "changed"),)
     if not covers(current.get("spec"), desired.get("spec")):
-        return (Apply(kind, desired, "edited by someone else"),)
+        return (Apply(kind, desired, EDITED),)
     return ()
 
 

@@ -12,7 +12,7 @@ from stackwright.core.plan import (
     Account,
     BrokerAccount,
     CatalogEntry,
-    ForgetAgents,
+    DeleteAgents,
     HelmUpgrade,
     Inventory,
     Key,
@@ -141,7 +141,7 @@ class Contents(Protocol):
 
 
 class Agents(Protocol):
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+    async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
         """Delete the records of agents; an absent one is not an error. Returns agent → error for agents that remain,
         and for those whose absence a second list, seconds later, does not prove.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Precaching = Literal["mounted", "unmounted", "init"]
+OPERATOR_NAMESPACE = OPERATOR_RELEASE = "stackwright"  # of the operator's chart, where our commands install it
 PULLS = "pulls.json"  # beside images.json in the ConfigMap that the operator and `plan` read
 
 
@@ -29,7 +30,7 @@ class Settings:
     charts: Mapping[str, str] = field(default_factory=dict)
     privileged: frozenset[str] = frozenset()
     unrestricted: bool = False
-    namespace: str = "stackwright"
+    namespace: str = OPERATOR_NAMESPACE
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     pull_secrets: tuple[str, ...] = ()
     precaching: Precaching = "mounted"

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from stackwright.core.findings import Finding
 from stackwright.core.plan import HelmUpgrade
-from stackwright.core.settings import Settings
+from stackwright.core.settings import OPERATOR_NAMESPACE, OPERATOR_RELEASE, Settings
 from stackwright.examine import checks, demand
 from stackwright.examine.demand import Demand, Given
 from stackwright.examine.observe import Examined, Observed, observe
 from stackwright.examine.rights import needed
 from stackwright.forecast.costs import Render, objects
-from stackwright.local.steps.openstack.operator import NAMESPACE, RELEASE
 from stackwright.services.registry import SERVICES
 
 
@@ -30,7 +29,7 @@ async def examine(
         wanted = demand.of_services(SERVICES)
     images = {"tags": {"stackwright": settings.images.get("operator", "operator")}, "references": {}}
     values = {"images": images, "crds": {"install": False}}  # `needed` adds the rights for kinds
-    chart = HelmUpgrade((NAMESPACE, RELEASE), RELEASE, "", values, "", {})
+    chart = HelmUpgrade((OPERATOR_NAMESPACE, OPERATOR_RELEASE), OPERATOR_RELEASE, "", values, "", {})
     installed = objects(await render(chart)) if render else None
     seen = await observe(cluster, needed(installed or ()))
     return checks.check(seen, wanted), seen, wanted

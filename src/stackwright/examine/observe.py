@@ -26,9 +26,8 @@ from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES
 from stackwright.core.errors import Conflict, NotServed, TerminalError, TransientError, Unavailable
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
+from stackwright.core.settings import OPERATOR_NAMESPACE, OPERATOR_RELEASE
 from stackwright.examine.rights import EVERYTHING, Right
-from stackwright.local.steps.openstack.operator import NAMESPACE as OPERATOR
-from stackwright.local.steps.openstack.operator import RELEASE
 
 SYSTEM = "kube-system"
 DNS = {"k8s-app": "kube-dns"}  # the label of the Service of every cluster DNS, also of CoreDNS
@@ -138,7 +137,7 @@ async def observe(cluster: Examined, rights: Iterable[Right]) -> Observed:
             for resource, found in zip(CLOUD_KINDS, clouds, strict=True)
             for obj in found or ()
         ],
-        operator=await read(DEPLOYMENT, (OPERATOR, RELEASE)),
+        operator=await read(DEPLOYMENT, (OPERATOR_NAMESPACE, OPERATOR_RELEASE)),
         corefile=str(((corefile or {}).get("data") or {}).get("Corefile") or ""),
     )
 

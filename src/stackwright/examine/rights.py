@@ -11,7 +11,7 @@ from stackwright.controllers.infra.clusterapi import plural
 from stackwright.core.findings import Finding
 from stackwright.core.objects import mapping
 from stackwright.core.plan import Object
-from stackwright.local.steps.openstack.operator import NAMESPACE as OPERATOR
+from stackwright.core.settings import OPERATOR_NAMESPACE
 
 VERBS = ("get", "list", "create", "update", "patch", "delete")
 
@@ -50,10 +50,10 @@ def needed(installed: Iterable[Object]) -> list[Right]:
     installed  the objects of the operator's chart
     """
     objects = {(str(obj.get("kind", "")), *_place(obj)): obj for obj in installed}
-    found = {*_all(CRD, ""), *_all(SECRET, OPERATOR)}  # helm's records are Secrets
+    found = {*_all(CRD, ""), *_all(SECRET, OPERATOR_NAMESPACE)}  # helm's records are Secrets
     found |= {Right("", NAMESPACE.plural, verb) for verb in ("get", "create")}
     # `helm --wait` reads them.
-    found |= {Right("", "pods", "list", OPERATOR), Right("apps", "replicasets", "list", OPERATOR)}
+    found |= {Right("", "pods", "list", OPERATOR_NAMESPACE), Right("apps", "replicasets", "list", OPERATOR_NAMESPACE)}
     for (name, namespace, _), obj in objects.items():
         group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
         found |= _all(Kind(group, version, name, plural(name.lower())), namespace)

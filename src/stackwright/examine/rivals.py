@@ -9,10 +9,10 @@ from stackwright.cloud.registry import RESOURCES
 from stackwright.core.findings import Finding
 from stackwright.core.objects import annotation, is_deleting, key_of, label, mapping
 from stackwright.core.plan import Object
+from stackwright.core.settings import OPERATOR_RELEASE
 from stackwright.examine.demand import Demand
 from stackwright.examine.observe import Observed
 from stackwright.examine.probe.pod import LABELS
-from stackwright.local.steps.openstack.operator import RELEASE
 
 CATEGORY = "stackwright"  # the category of our kinds
 HELM = "meta.helm.sh/release-"
@@ -41,7 +41,7 @@ def _webhooks(seen: Observed) -> Iterator[Finding]:
     for kind in (VALIDATING_WEBHOOK, MUTATING_WEBHOOK):
         for obj in seen.all(kind):
             name = obj["metadata"]["name"]
-            ours = kind == VALIDATING_WEBHOOK and name == RELEASE
+            ours = kind == VALIDATING_WEBHOOK and name == OPERATOR_RELEASE
             if not any(_concerns(each) for each in obj.get("webhooks") or ()) or (ours and seen.operator):
                 continue
             text = (

@@ -15,7 +15,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS
 from stackwright.cloud.support import Untested
 from stackwright.core.diff import ABSENT, Change, Path, changes
-from stackwright.core.objects import key_of
+from stackwright.core.objects import EDITED, key_of
 from stackwright.core.openstack.calls import CloudCall
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object, SetStatus
 from stackwright.core.secrets.writes import (
@@ -131,7 +131,7 @@ def _apply(step: Step, action: Apply) -> Entry:
     why, subject = f"for {step.about}" if step.about != "you" else "", (action.kind.kind, *key_of(action.obj))
     if step.before is None:
         return Entry(CREATE, "apply", action.target, why, subject=subject)
-    if action.why == "edited by someone else":
+    if action.why == EDITED:
         why = "another client edited it; the operator reverts the edit"
     differ: tuple[ChangedValue, ...] = ()
     # The values of a HelmBundle are shown at its releases; specs of kinds of other systems are not printed.

@@ -24,7 +24,7 @@ from stackwright.core.errors import Conflict, TerminalError, TransientError
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.openstack.resources import ResourceKey
-from stackwright.core.plan import Action, Apply, ForgetAgents, Key, Object, Plan
+from stackwright.core.plan import Action, Apply, DeleteAgents, Key, Object, Plan
 from stackwright.core.ports import Contents, Ports, Reader
 from stackwright.core.settings import Settings
 from stackwright.forecast.clouds import ForecastClouds
@@ -232,7 +232,7 @@ class _Simulation:
                 self._note_failure(action, str(error))
                 raise
             executed: Sequence[Action] = [action]
-            if isinstance(action, ForgetAgents):  # used agents are kept
+            if isinstance(action, DeleteAgents):  # used agents are kept
                 executed, self.agents.calls = self.agents.calls, []
             for each in executed:
                 self._note(each, before)

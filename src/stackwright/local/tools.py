@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from stackwright import assets
-from stackwright.core.kubernetes.versions import OLDEST_TEXT
+from stackwright.core.kubernetes.versions import NEWEST_TEXT, OLDEST_TEXT
 from stackwright.local.commands import LocalError, Report, bound, quiet, run
 from stackwright.local.config import LocalCluster
 
@@ -67,6 +67,8 @@ KUBERNETES = Tool(
     ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
 )
 OLDEST_KUBERNETES = replace(KUBERNETES, mod=f"{OLDEST_TEXT}.mod")
+VERSIONS = (NEWEST_TEXT, OLDEST_TEXT)
+"""Versions of Kubernetes that a local cluster can run; the first is the default."""
 TOOLS = (
     KUBERNETES,
     Tool("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
@@ -91,12 +93,6 @@ def of(cluster: LocalCluster) -> tuple[Tool, ...]:
     """The tools of a cluster, with its version of Kubernetes."""
     kubernetes = OLDEST_KUBERNETES if cluster.kubernetes == OLDEST_TEXT else KUBERNETES
     return tuple(kubernetes if tool is KUBERNETES else tool for tool in TOOLS)
-
-
-def kubernetes_versions() -> tuple[str, ...]:
-    """Those that a local cluster can run, such as 1.36; the first is the default."""
-    pinned = pinned_version(KUBERNETES, (source(KUBERNETES) / KUBERNETES.mod).read_text())
-    return (pinned.removeprefix("v").rpartition(".")[0], OLDEST_TEXT)
 
 
 def source(tool: Tool) -> Path:

@@ -11,6 +11,7 @@ from pydantic import Field
 from stackwright.api.meta import Model
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.plan import Object
+from stackwright.core.settings import OPERATOR_NAMESPACE
 
 Values = dict[str, Any]
 
@@ -55,7 +56,7 @@ class Context:
     facts: Mapping[str, str] = field(default_factory=dict)
     ceph_options: str = ""
     losses: int = 0
-    operator: str = "stackwright"
+    operator: str = OPERATOR_NAMESPACE
     pull_secrets: tuple[str, ...] = ()
 
     def host(self, service: str) -> str:

@@ -76,7 +76,7 @@ class Waiting:
 
 
 def _cause(missing: Callable[[], str | None]) -> str | None:
-    """What is missing; a passing error of an API counts as a cause to wait."""
+    """What is missing, or the error of an API that may succeed soon: both are reasons to wait."""
     try:
         return missing()
     except CloudError as error:

@@ -252,7 +252,7 @@ async def test_a_plan_names_what_is_forgotten_and_what_is_kept() -> None:
     told = [line.strip() for line in lines(found) if "on node-2" in line]
     names = ", ".join(f"neutron-{each}-agent on node-2" for each in ("dhcp", "l3", "metadata", "openvswitch"))
     assert told == [
-        f"» forget if unused: {names} in networking  (for Neutron openstack/neutron)",
+        f"» delete if unused: {names} in networking  (for Neutron openstack/neutron)",
         "… Nova openstack/nova waits for nova-compute on node-2 to be unused",
     ]
     assert world.agents.calls == []

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.cli.app import COMMANDS, app
-from stackwright.core.kubernetes.versions import OLDEST_TEXT
-from stackwright.local.tools import kubernetes_versions
+from stackwright.core.kubernetes.versions import NEWEST_TEXT, OLDEST_TEXT
+from stackwright.local.tools import VERSIONS
 
 
 def test_help_imports_no_command() -> None:
@@ -46,10 +46,10 @@ def test_published_images_are_for_existing_clusters(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--kubernetes", "1.31"], f"'1.31' is not one of {', '.join(kubernetes_versions())}"),
+        (["--kubernetes", "1.31"], f"'1.31' is not one of {', '.join(VERSIONS)}"),
         (
             ["--kubernetes", OLDEST_TEXT],
-            f"the local cluster has Kubernetes {kubernetes_versions()[0]}; `stackwright down",
+            f"the local cluster has Kubernetes {VERSIONS[0]}; `stackwright down",
         ),
         (
             ["--kubernetes", OLDEST_TEXT, "--kubeconfig", "FILE", "--images", "r.example/x"],
@@ -70,6 +70,18 @@ def test_a_version_of_kubernetes_is_for_a_new_local_cluster(
     assert f"--kubernetes: {text}" in " ".join(result.output.split())
 
 
+@pytest.mark.parametrize("words", [["--nodes", "3"], ["--bare"]])
+def test_options_of_a_local_cluster_are_rejected_with_a_kubeconfig(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stackwright.local.cluster.bringup.up", lambda *_: pytest.fail("it begins"))
+    config = tmp_path / "kubeconfig.yaml"
+    config.touch()
+    result = CliRunner().invoke(app, ["up", *words, "--kubeconfig", str(config), "--images", "r.example/x"])
+    assert result.exit_code == 2
+    assert f"{words[0]}: only a local cluster has this option" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize("argv", [["nonsense"], ["up", "--nodes", "0"], ["down", "--cache"]])
 def test_wrong_usage_is_two(argv: list[str]) -> None:
     assert CliRunner().invoke(app, argv).exit_code == 2
@@ -79,3 +91,8 @@ def test_the_help_of_a_command_has_examples() -> None:
     result = CliRunner().invoke(app, ["up", "--help"])
     assert result.exit_code == 0
     assert "stackwright up --nodes 3" in result.output
+
+
+def test_the_help_of_up_names_both_versions_of_kubernetes() -> None:
+    text = " ".join(CliRunner().invoke(app, ["up", "--help"]).output.split())
+    assert f"{NEWEST_TEXT} (the newest) or {OLDEST_TEXT} (the oldest supported one)" in text

@@ -52,7 +52,7 @@ def test_only_absent_changed_or_edited_objects_are_applied():
     (action,) = ensure(CONFIGMAP, wanted(a=2), wanted())
     assert action.why == "changed"
     (action,) = ensure(CONFIGMAP, wanted(), {**wanted(), "spec": {"a": 5}})
-    assert action.why == "edited by someone else"
+    assert action.why == "edited by another client"
 
 
 def test_an_object_in_deletion_is_not_written():

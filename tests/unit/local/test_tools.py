@@ -29,7 +29,7 @@ def test_the_oldest_supported_kubernetes_is_pinned_too() -> None:
     assert oldest.mod == f"{OLDEST_TEXT}.mod"
     text = (tools.source(oldest) / oldest.mod).read_text()
     assert tools.pinned_version(oldest, text).startswith(f"v{OLDEST_TEXT}.")
-    newest, other = tools.kubernetes_versions()
+    newest, other = tools.VERSIONS
     assert other == OLDEST_TEXT != newest
     assert tools.pinned_version(KUBERNETES, (tools.source(KUBERNETES) / "go.mod").read_text()).startswith(f"v{newest}.")
 

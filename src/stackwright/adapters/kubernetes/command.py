@@ -139,7 +139,7 @@ class _Said:
     def __init__(self, tell: Tell | None) -> None:
         self._tell = tell
         self._lines = deque[str](maxlen=LINES)
-        self._line, self._told = "", ""  # the unfinished line; its shown part
+        self._line, self._shown = "", ""  # the unfinished line; its shown part
 
     @property
     def all(self) -> str:
@@ -173,16 +173,16 @@ class _Said:
     def _end(self) -> None:
         self._show("\n")
         self._lines.append(self._line[:LONGEST])
-        self._line = self._told = ""
+        self._line = self._shown = ""
 
     def _show(self, end: str = "") -> None:
         if self._tell is None:
             return
         text = _safe(self._line[:LONGEST])
-        again = "" if text.startswith(self._told) else "\n"  # the new part revealed a secret
+        again = "" if text.startswith(self._shown) else "\n"  # the new part revealed a secret
         with suppress(OSError, ValueError):  # standard error may be closed
-            self._tell(again + (text if again else text[len(self._told) :]) + end)
-        self._told = text
+            self._tell(again + (text if again else text[len(self._shown) :]) + end)
+        self._shown = text
 
 
 def _safe(line: str) -> str:

@@ -19,7 +19,7 @@ from stackwright.adapters.threads import LibraryFailed, Workers, left
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.agents import REPORTS, registered, some
 from stackwright.core.openstack.clouds import LONGEST
-from stackwright.core.plan import ForgetAgents
+from stackwright.core.plan import DeleteAgents
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -41,7 +41,7 @@ class CloudAgents:
     def __init__(self) -> None:
         self._workers = Workers()
 
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+    async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
         demand(admin, action.look.admin_secret)
         errors = await self._call(action, lambda: _forget(action, admin))
         if set(action.agents) <= errors.keys():
@@ -49,14 +49,14 @@ class CloudAgents:
         await asyncio.sleep(CONFIRM)
         return await self._call(action, lambda: _still_listed(action, admin)) | errors
 
-    async def _call(self, action: ForgetAgents, what: Callable[[], T]) -> T:
+    async def _call(self, action: DeleteAgents, what: Callable[[], T]) -> T:
         try:
             return await self._workers.call(action.look.key[0], LONGEST, what, RECEIVED)
         except TimeoutError:
             raise _late() from None
 
 
-def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+def _forget(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
     cloud = _connected(admin)
     failures = sdk_errors(LibraryFailed, TransientError)
     errors = {}
@@ -70,7 +70,7 @@ def _forget(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
     return errors
 
 
-def _still_listed(action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+def _still_listed(action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
     """Agent → error, for agents whose deletion a second list does not confirm.
 
     A replica of an API that has just started may return an empty list with 200. So the list is requested over a new

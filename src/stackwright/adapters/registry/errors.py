@@ -95,7 +95,7 @@ def _why(error: Exception, causes: Iterable[BaseException]) -> str:
     return "the connection was closed" if isinstance(error, httpx2.NetworkError | httpx2.ProtocolError) else "no answer"
 
 
-def said(body: bytes, secrets: Iterable[str]) -> str:
+def message_of(body: bytes, secrets: Iterable[str]) -> str:
     """The registry's message about an error, as `CODE: message`, or an empty text."""
     try:
         first = json.loads(body)["errors"][0]
@@ -117,17 +117,17 @@ def refused(
 
 
 def _refusal(host: str, repository: str, method: str, status: int, text: str, headers: httpx2.Headers) -> RegistryError:
-    told = f" ({text})" if text else ""
+    details = f" ({text})" if text else ""
     if status == 403:
-        return Denied(f"Registry {host} denies access to {repository}{told}.")
+        return Denied(f"Registry {host} denies access to {repository}{details}.")
     if status in (400, 404) and (not text or text.startswith(("NAME_", "NOT_FOUND"))):
         return RegistryError(
-            f"Registry {host} refused the name {repository}{told or f' (status {status})'}. It may be no registry, or "
-            "need a project or repository of this name first."
+            f"Registry {host} refused the name {repository}{details or f' (status {status})'}. It may not be a "
+            "registry, or you must create a project or repository of this name first."
         )
     if status == 413:
-        return Denied(f"Registry {host}, or a proxy before it, refuses requests of this size{told}.")
-    message = f"Registry {host} answered {method} for {repository} with status {status}{told}"
+        return Denied(f"Registry {host}, or a proxy in front of it, refuses requests of this size{details}.")
+    message = f"Registry {host} answered {method} for {repository} with status {status}{details}"
     if status not in (408, 429) and (status < 500 or status == 501):
         return RegistryError(f"{message}.")
     pause = _pause(headers)
@@ -150,7 +150,7 @@ def _pause(headers: httpx2.Headers) -> float:
 
 
 def corrupt(host: str, what: str) -> Corrupt:
-    return Corrupt(f"Registry {host} has {what}. It is damaged there; delete it there, then push it again.")
+    return Corrupt(f"Registry {host} has {what}. Delete it in the registry, then push it again.")
 
 
 def invalid(host: str, what: str) -> RegistryError:

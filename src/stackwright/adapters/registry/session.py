@@ -264,7 +264,7 @@ class Session:
     def _message(self, answer: Answer) -> str:
         login = self._credentials
         own = [login.basic, login.password, quote(login.password, safe=""), login.identity_token] if login else []
-        return errors.said(
+        return errors.message_of(
             answer.body, [secret for secret in (*own, *(token.text for token in self._tokens.values())) if secret]
         )
 

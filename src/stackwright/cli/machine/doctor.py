@@ -173,12 +173,12 @@ async def _elsewhere(asked: Asked) -> list[Finding]:
     from stackwright.api.kinds import NODE, POD
     from stackwright.cli.cluster import connected
     from stackwright.cli.foresee import rendering
+    from stackwright.core.kubernetes.diagnosis import of_objects, of_pods
     from stackwright.core.settings import Settings
     from stackwright.examine.checks import unmanaged
     from stackwright.examine.examine import examine
     from stackwright.examine.nodes import concerned
     from stackwright.examine.probe import run as probe
-    from stackwright.local.cluster.doctor import of_objects, of_pods
     from stackwright.local.image.images import references
 
     known = references(str(asked.place)) if asked.place else references()

@@ -11,7 +11,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.confirm import YesOption
-from stackwright.core.kubernetes.versions import OLDEST_TEXT
+from stackwright.core.kubernetes.versions import NEWEST_TEXT, OLDEST_TEXT
 
 if TYPE_CHECKING:
     from stackwright.cli.manifests.load import Manifest
@@ -32,8 +32,8 @@ def up(
         str,
         typer.Option(
             metavar="VERSION",
-            help="Version of a new local Kubernetes: the newest or the oldest supported one, such as "
-            f"{OLDEST_TEXT}; default: the newest.",
+            help=f"Version of the local Kubernetes: {NEWEST_TEXT} (the newest) or {OLDEST_TEXT} (the oldest supported "
+            "one); default: as before, or the newest for a new cluster.",
         ),
     ] = "",
     bare: Annotated[bool, typer.Option("--bare", help="Start only Kubernetes, without operator and cloud.")] = False,
@@ -55,7 +55,8 @@ def up(
         typer.Option(
             metavar="FILE",
             dir_okay=False,
-            help="Kubeconfig of an existing cluster to use instead of a local one; $KUBECONFIG is ignored.",
+            help="Kubeconfig of an existing cluster to use instead of a local one, without --nodes, --kubernetes and "
+            "--bare; --vm has no effect. $KUBECONFIG is ignored.",
         ),
     ] = None,
     images: Annotated[
@@ -77,7 +78,8 @@ def up(
     The manifests of a file are checked before the first step; the cluster checks them, too, if its operator already has
     this version.
 
-    A second call changes nothing and ends in seconds; it checks a token and the virtual machine again.
+    A second call with the same options (--nodes, -f with an unchanged file, --kubeconfig, --images) changes nothing and
+    ends in seconds; it checks a token and the virtual machine again.
 
     For example:
 
@@ -113,6 +115,8 @@ def up(
         raise typer.BadParameter("a local cluster uses images that are built here", param_hint="--images")
     if kubernetes and kubeconfig is not None:
         raise typer.BadParameter("an existing cluster has its version", param_hint="--kubernetes")
+    for option in [name for name, given in (("--nodes", nodes), ("--bare", bare)) if given and kubeconfig is not None]:
+        raise typer.BadParameter("only a local cluster has this option", param_hint=option)
     cluster = _with_version(cluster, kubernetes)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
@@ -133,13 +137,13 @@ def up(
 def _with_version(cluster: LocalCluster, version: str) -> LocalCluster:
     """The cluster with the wanted version of Kubernetes. Raises BadParameter if it is unknown or another one exists."""
     from stackwright.local.steps.context import homes
-    from stackwright.local.tools import kubernetes_versions
+    from stackwright.local.tools import VERSIONS
 
     if not version:
         return cluster
-    newest, *others = versions = kubernetes_versions()
-    if version not in versions:
-        raise typer.BadParameter(f"{version!r} is not one of {', '.join(versions)}", param_hint="--kubernetes")
+    newest, *others = VERSIONS
+    if version not in VERSIONS:
+        raise typer.BadParameter(f"{version!r} is not one of {', '.join(VERSIONS)}", param_hint="--kubernetes")
     chosen = replace(cluster, kubernetes=version if version in others else "")
     if homes(cluster) and chosen != cluster:
         text = f"the local cluster has Kubernetes {cluster.kubernetes or newest}; `stackwright down --purge` deletes it"

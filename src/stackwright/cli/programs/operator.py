@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stackwright.core.controller import ROLES
+from stackwright.core.settings import OPERATOR_NAMESPACE
 
 
 def operator(
@@ -30,7 +31,9 @@ def operator(
     kubeconfig: Annotated[
         str | None, typer.Option(metavar="FILE", help="Kubeconfig; default: the service account of the pod.")
     ] = None,
-    namespace: Annotated[str, typer.Option(envvar="POD_NAMESPACE", help="Namespace of the operator.")] = "stackwright",
+    namespace: Annotated[
+        str, typer.Option(envvar="POD_NAMESPACE", help="Namespace of the operator.")
+    ] = OPERATOR_NAMESPACE,
     unrestricted_helmbundles: Annotated[
         bool,
         typer.Option(help="Allow HelmBundles to use any chart and any namespace, with the operator's permissions."),

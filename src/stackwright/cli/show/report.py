@@ -23,7 +23,8 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.access import replace
-from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.core.settings import OPERATOR_NAMESPACE
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster

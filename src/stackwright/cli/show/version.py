@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.cli import common
-from stackwright.cli.cluster import OPERATOR_NAMESPACE, KubeconfigOption
+from stackwright.cli.cluster import KubeconfigOption
 from stackwright.cli.output import Format, FormatOption
+from stackwright.core.settings import OPERATOR_NAMESPACE
 
 VERSION_LABEL = "app.kubernetes.io/version"
 

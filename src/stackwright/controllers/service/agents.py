@@ -24,7 +24,7 @@ from stackwright.core.conditions import Condition, Wait, waiting
 from stackwright.core.objects import label
 from stackwright.core.openstack import inventory
 from stackwright.core.openstack.agents import REPORTS, listed, registered, shown, some
-from stackwright.core.plan import ForgetAgents, Inventory, Object, Plan
+from stackwright.core.plan import DeleteAgents, Inventory, Object, Plan
 from stackwright.services.context import Context
 from stackwright.services.declaration import Service
 from stackwright.services.keystone.values import ADMIN_SECRET
@@ -75,7 +75,7 @@ def without_left_agents(seen: Observed, plan: Plan) -> Plan:
             (seen.context.namespace, ADMIN_SECRET),
         )
         look = Inventory(key, seen.obj, seen.declared.service, tuple(sorted(leaving - forgotten)), admin, "")
-        plan = replace(plan, actions=(*plan.actions, ForgetAgents(look, due)))
+        plan = replace(plan, actions=(*plan.actions, DeleteAgents(look, due)))
     if condition is None:
         return plan
     return replace(plan, conditions=(*plan.conditions, condition), requeue=min(turn, plan.requeue or math.inf))

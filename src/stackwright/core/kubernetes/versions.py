@@ -7,6 +7,7 @@ import re
 OLDEST = (1, 32)  # that Stackwright and its charts support
 IMAGE_VOLUMES = (1, 35)  # the first that has image volumes without a feature gate, as the operator's chart assumes
 OLDEST_TEXT = ".".join(map(str, OLDEST))
+NEWEST_TEXT = "1.36"  # of a local cluster, as pinned in tools/kubernetes/go.mod
 
 
 def release(text: str) -> tuple[int, int] | None:

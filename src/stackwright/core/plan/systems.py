@@ -130,7 +130,7 @@ class Inventory(Action):
 
 
 @dataclass(frozen=True)
-class ForgetAgents(Action):
+class DeleteAgents(Action):
     """Deletes the records of unused agents whose nodes left the cloud, after their routers and networks were moved to
     other agents. Writes the outcome to the ConfigMap of the inventory: held.json, agent → its uses, as texts, or the
     error (none for a deleted agent); since, the time of the first attempt with this outcome. Such an error does not
@@ -141,7 +141,7 @@ class ForgetAgents(Action):
     agents  names of the agents to delete, as `registered` returns them; if empty, an earlier outcome is deleted
     """
 
-    verb = "forget if unused"
+    verb = "delete if unused"
     look: Inventory
     agents: tuple[str, ...]
 

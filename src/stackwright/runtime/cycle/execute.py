@@ -29,8 +29,8 @@ from stackwright.core.plan import (
     BrokerAccount,
     CatalogEntry,
     Delete,
+    DeleteAgents,
     Finalizer,
-    ForgetAgents,
     GrowClaim,
     HelmRollback,
     HelmUninstall,
@@ -110,7 +110,7 @@ async def _external(action: Action, ports: Ports, manager: str) -> None:
             await _account(action, ports)
         case Inventory():
             await _inventory(action, ports, manager)
-        case ForgetAgents():
+        case DeleteAgents():
             await _forget(action, ports, manager)
         case Publish():
             await _publish(action, ports, manager)
@@ -159,14 +159,14 @@ async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
     await _note(action, inventory.result(held), ports, manager)
 
 
-async def _forget(action: ForgetAgents, ports: Ports, manager: str) -> None:
+async def _forget(action: DeleteAgents, ports: Ports, manager: str) -> None:
     held = outcome(await _uses(action, ports))
     now = str(math.floor(ports.clock.now()))  # a result is valid for a limited time
     before = await ports.cluster.get(CONFIGMAP, action.look.key)
     await _note(replace(action.look, digest=now), inventory.repeated(held, before, now), ports, manager)
 
 
-async def _uses(action: ForgetAgents, ports: Ports) -> dict[str, list[str]]:
+async def _uses(action: DeleteAgents, ports: Ports) -> dict[str, list[str]]:
     """Agent → its uses, or the error; empty for a deleted agent."""
     uses: dict[str, list[str]] = {}
     if not action.agents:

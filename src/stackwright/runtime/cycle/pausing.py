@@ -16,7 +16,7 @@ from stackwright.core.controller import Controller
 from stackwright.core.errors import TransientError
 from stackwright.core.objects import annotation, is_deleting
 from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
-from stackwright.core.plan import ForgetAgents, Object, Plan
+from stackwright.core.plan import DeleteAgents, Object, Plan
 from stackwright.core.ports import Reader
 from stackwright.runtime.cycle.report import after_failure
 
@@ -71,7 +71,7 @@ async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj:
 def held(controller: Controller, plan: Plan, obj: Object, cause: str) -> Plan:
     """The plan without its actions. Ready reports the number of waiting changes, if any; Paused reports the cause."""
     told = replace(plan, actions=())
-    if number := sum(not isinstance(action, ForgetAgents) for action in plan.actions):
+    if number := sum(not isinstance(action, DeleteAgents) for action in plan.actions):
         waits = f"{number} change{'s wait' if number > 1 else ' waits'}"
         told = after_failure(controller, plan, obj, Paused(f"Paused by {cause}; {waits} for `stackwright resume`"))
     if plan.conditions:

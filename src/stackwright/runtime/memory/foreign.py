@@ -30,7 +30,7 @@ from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import (
     BrokerAccount,
     CatalogEntry,
-    ForgetAgents,
+    DeleteAgents,
     HelmUpgrade,
     Inventory,
     Key,
@@ -158,10 +158,10 @@ class MemoryContents:
 
 class MemoryAgents:
     def __init__(self, fail: dict[str, Exception] | None = None) -> None:
-        self.calls: list[ForgetAgents] = []
+        self.calls: list[DeleteAgents] = []
         self.fail = fail if fail is not None else {}
 
-    async def forget(self, action: ForgetAgents, admin: Mapping[str, str]) -> dict[str, str]:
+    async def forget(self, action: DeleteAgents, admin: Mapping[str, str]) -> dict[str, str]:
         self.calls.append(action)
         _maybe_fail(self.fail, action.look.service)
         return {}

@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.core.errors import Unreachable
-from stackwright.core.plan import BrokerAccount, CatalogEntry, ForgetAgents, Inventory, Publish, SqlAccount
+from stackwright.core.plan import BrokerAccount, CatalogEntry, DeleteAgents, Inventory, Publish, SqlAccount
 from stackwright.core.ports import Ports
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, SeededEntropy
@@ -27,7 +27,7 @@ ACTIONS = [
     CatalogEntry(ADMIN, SPEC, SECRET),
     CatalogEntry(ADMIN, SPEC, SECRET, absent=True),
     LOOK := Inventory(("n", "held"), OWNER, "image", ("file",), ADMIN, "d"),
-    ForgetAgents(LOOK, ("nova-compute@node1",)),
+    DeleteAgents(LOOK, ("nova-compute@node1",)),
     Publish(("n", "urls"), OWNER, ADMIN, ("url",), "d"),
 ]
 

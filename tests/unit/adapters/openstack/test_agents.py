@@ -28,7 +28,7 @@ from stackwright.adapters.openstack.agents import (
 from stackwright.adapters.openstack.inventory import gathered
 from stackwright.adapters.threads import within
 from stackwright.core.errors import TerminalError, TransientError
-from stackwright.core.plan import ForgetAgents, Inventory
+from stackwright.core.plan import DeleteAgents, Inventory
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 ADMIN = dict.fromkeys(
@@ -335,9 +335,9 @@ def test_a_long_move_ends_with_its_time_and_is_continued() -> None:
     assert network.writes == []
 
 
-def forget(service: str, *names: str) -> ForgetAgents:
+def forget(service: str, *names: str) -> DeleteAgents:
     look = Inventory(("openstack", f"{service}-inventory"), {}, service, names, ("openstack", "keystone-admin"), "")
-    return ForgetAgents(look, names)
+    return DeleteAgents(look, names)
 
 
 @pytest.fixture

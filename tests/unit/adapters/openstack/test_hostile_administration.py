@@ -17,7 +17,7 @@ from stackwright.adapters.openstack.inventory import CloudContents, gathered
 from stackwright.adapters.openstack.keystone import KeystoneIdentity
 from stackwright.core.errors import TransientError
 from stackwright.core.openstack.clouds import LONGEST
-from stackwright.core.plan import CatalogEntry, ForgetAgents, Inventory
+from stackwright.core.plan import CatalogEntry, DeleteAgents, Inventory
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
 SPEC: dict[str, Any] = {
@@ -122,7 +122,7 @@ async def test_a_huge_response_is_no_inventory(started: Start, service: str) -> 
     with pytest.raises(TransientError, match="a response exceeds the limit of 4 MiB"):
         await CloudContents().held(look(service, name), cloud.admin)
     if service == "compute":
-        found = await CloudAgents().forget(ForgetAgents(look(service, name), (name,)), cloud.admin)
+        found = await CloudAgents().forget(DeleteAgents(look(service, name), (name,)), cloud.admin)
         assert "a response exceeds the limit of 4 MiB" in found[name]
 
 

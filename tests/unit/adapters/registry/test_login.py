@@ -283,7 +283,10 @@ def test_a_token_is_not_brought_into_a_message_either() -> None:
             r"refused the name sw/nova \(NAME_UNKNOWN: project sw not",
         ),
         (error(400, "NAME_INVALID", "invalid name"), "refused the name sw/nova"),
-        (httpx2.Response(404, content=b"<html>"), r"refused the name sw/nova \(status 404\)\. It may be no registry"),
+        (
+            httpx2.Response(404, content=b"<html>"),
+            r"refused the name sw/nova \(status 404\)\. It may not be a registry",
+        ),
         (httpx2.Response(413), "refuses requests of this size"),
         (error(429, "TOOMANYREQUESTS", "slow down"), r"with status 429 \(TOOMANYREQUESTS: slow down\)"),
         (httpx2.Response(500), "with status 500"),

@@ -14,7 +14,7 @@ from stackwright.controllers.service.agents import LASTING, LOOK, RARELY, SHARE,
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import done, waiting
 from stackwright.core.objects import DIGEST
-from stackwright.core.plan import ForgetAgents, Object, Plan
+from stackwright.core.plan import DeleteAgents, Object, Plan
 from stackwright.core.settings import Settings
 from stackwright.services import keystone, neutron, nova
 from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
@@ -52,7 +52,7 @@ def seen(
 def tried(before: Observed, held: Mapping[str, list[str]], plan: Plan = RELEASED) -> Observed:
     """The same after an attempt with this result."""
     (attempt,) = without_left_agents(before, plan).actions
-    assert isinstance(attempt, ForgetAgents)
+    assert isinstance(attempt, DeleteAgents)
     meta = {"annotations": {DIGEST: str(int(before.now))}}
     return replace(before, inventory={"metadata": meta, "data": {"held.json": json.dumps(held)}})
 
@@ -69,8 +69,8 @@ def test_an_agent_that_is_down_and_unused_is_forgotten() -> None:
     start = seen()
     first = without_left_agents(start, RELEASED)
     (attempt,) = first.actions
-    assert isinstance(attempt, ForgetAgents)
-    assert str(attempt) == "forget if unused nova-compute on node2 in compute"
+    assert isinstance(attempt, DeleteAgents)
+    assert str(attempt) == "delete if unused nova-compute on node2 in compute"
     assert attempt.agents == attempt.look.holders == (COMPUTE_2,)
     assert attempt.look.key == (NAMESPACE, "nova-inventory")
     assert first.status["agents"] == BOTH
@@ -97,7 +97,7 @@ def test_a_used_agent_is_kept_and_checked_again() -> None:
     soon = without_left_agents(replace(then, now=then.now + LASTING - 1), RELEASED)
     assert soon.empty and (plan.requeue, soon.requeue) == (LASTING, 1)
     later = without_left_agents(replace(then, now=then.now + LASTING), RELEASED)
-    assert [type(each) for each in later.actions] == [ForgetAgents]
+    assert [type(each) for each in later.actions] == [DeleteAgents]
     assert condition(later, "Agents") == entry, "the condition does not change while the agents are checked"
     reports = tried(start, {COMPUTE_2: ["it still reports", "server web"]})
     assert without_left_agents(reports, RELEASED).requeue == LOOK, "it will not report for long"
@@ -109,7 +109,7 @@ def test_a_result_that_lacks_an_agent_or_is_of_others_forgets_nothing() -> None:
     three = replace(seen(known=[*BOTH, "nova-compute@node3"]), inventory=tried(seen(), {COMPUTE_2: []}).inventory)
     plan = without_left_agents(three, RELEASED)
     (attempt,) = plan.actions
-    assert isinstance(attempt, ForgetAgents) and attempt.agents == ("nova-compute@node3",)
+    assert isinstance(attempt, DeleteAgents) and attempt.agents == ("nova-compute@node3",)
     assert plan.status["agents"] == [COMPUTE_1, "nova-compute@node3"]
     for now in (1000.0 + LASTING, 999.0):  # the latter by a clock that was ahead
         plan = without_left_agents(replace(tried(seen(), {COMPUTE_2: []}), now=now), RELEASED)
@@ -122,16 +122,16 @@ def test_a_result_is_dropped_when_a_node_of_it_is_back() -> None:
     everywhere = seen(nodes={COMPUTE: ["node1", "node2", "node3"]}).context
     for plan in RELEASED, Plan():
         (action,) = without_left_agents(replace(left, context=everywhere), plan).actions
-        assert isinstance(action, ForgetAgents) and action.agents == ()
-        assert str(action) == "forget if unused no agent in compute"
+        assert isinstance(action, DeleteAgents) and action.agents == ()
+        assert str(action) == "delete if unused no agent in compute"
     partly = without_left_agents(replace(left, context=seen(nodes={COMPUTE: ["node1", "node2"]}).context), RELEASED)
     (action,) = partly.actions
-    assert isinstance(action, ForgetAgents) and action.agents == ("nova-compute@node3",)
+    assert isinstance(action, DeleteAgents) and action.agents == ("nova-compute@node3",)
     assert "nova-compute on node3: server web" in condition(partly, "Agents").message
     dropped = replace(left, inventory={"metadata": {"annotations": {DIGEST: "1000"}}, "data": {"held.json": "{}"}})
     assert without_left_agents(replace(dropped, context=everywhere), RELEASED).empty
     (action,) = without_left_agents(dropped, RELEASED).actions
-    assert isinstance(action, ForgetAgents) and action.agents == (COMPUTE_2, "nova-compute@node3")
+    assert isinstance(action, DeleteAgents) and action.agents == (COMPUTE_2, "nova-compute@node3")
 
 
 def test_what_is_kept_for_long_is_checked_rarely() -> None:
@@ -184,7 +184,7 @@ def test_an_agent_with_a_label_or_a_pod_is_not_looked_at() -> None:
     assert with_pod.empty and with_pod.status["agents"] == BOTH
     two = seen(known=[*BOTH, "nova-compute@node3"], pods={"compute": ["node2"]})
     (attempt,) = without_left_agents(two, RELEASED).actions
-    assert isinstance(attempt, ForgetAgents) and attempt.agents == ("nova-compute@node3",)
+    assert isinstance(attempt, DeleteAgents) and attempt.agents == ("nova-compute@node3",)
     assert attempt.look.holders == (COMPUTE_2, "nova-compute@node3"), "all that leave, which get no routers"
     assert not without_left_agents(seen(pods={"conductor": ["node2"]}), RELEASED).empty
 

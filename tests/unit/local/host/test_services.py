@@ -7,7 +7,6 @@ import pytest
 
 from stackwright.local import waiting
 from stackwright.local.cluster import leftovers
-from stackwright.local.cluster.doctor import pod_complaint
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups, services
@@ -127,9 +126,3 @@ def test_a_dns_response_must_match_and_have_a_record() -> None:
     assert not is_answer(bytes(answer), 8)
     assert not is_answer(asked, 7)
     assert not is_answer(b"", 7)
-
-
-def test_a_pod_that_did_its_work_is_no_complaint() -> None:
-    assert pod_complaint({"status": {"phase": "Succeeded"}}) == ""
-    waiting_pod = {"status": {"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]}}
-    assert pod_complaint(waiting_pod) == "c: ErrImagePull"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stackwright.core.settings import OPERATOR_NAMESPACE
 from stackwright.local import waiting
 from stackwright.local.cluster import bringup
 from stackwright.local.commands import LocalError
@@ -60,7 +61,7 @@ class Kubectl:
         if words[0] == "get":
             items = self.clouds
             if words[1] == "pods":
-                items = tuple(self.operator if words[3] == cloud.OPERATOR else self.pods)
+                items = tuple(self.operator if words[3] == OPERATOR_NAMESPACE else self.pods)
             return json.dumps({"items": items})
         if self.refusals:
             raise LocalError(self.refusals.pop(0))

@@ -43,7 +43,7 @@ class SubscriptionState:
     firsts: dict[str, float] = field(default_factory=dict)
 
     def needs_list(self, what: str, taken: float) -> bool:
-        """Whether an object that was moved has no whole list since `began`; `taken`: start of the last one."""
+        """Whether a moved object still needs a whole list that began after `began`; `taken`: start of the last list."""
         if self.asker.moved and taken >= self.began:
             self.firsts.setdefault(what, taken)
         return bool(self.asker.moved) and what not in self.firsts
@@ -90,7 +90,7 @@ class Answer:
     waiting: set[Attempt] = field(default_factory=set)
 
     def holds(self, since: float = math.inf) -> bool:
-        """Whether the response is valid; for an attempt that is unfinished `since` a time, every later response is.
+        """Whether the response is valid. An attempt that began at `since` accepts each response of a later time.
 
         An empty response is valid for only 2 s, because a user may be creating the missing resource.
         """

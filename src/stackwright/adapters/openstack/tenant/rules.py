@@ -57,7 +57,7 @@ def leave_subnets(connection: Connection, router: str) -> None:
 
 
 def remove_interface(connection: Connection, port: str, error: TransientCloudError | TerminalCloudError) -> bool:
-    """Delete a router interface by a request to its router, of any owner: Neutron refuses other requests."""
+    """Delete a router interface, of any owner: only a request to its router is accepted by Neutron."""
     if error.cause is not Reason.CONFLICT:
         raise error
     found = one_port(connection, port)

@@ -8,6 +8,7 @@ from typing import Any
 
 from stackwright import assets
 from stackwright.core.conditions import find, is_blocked, is_ready
+from stackwright.core.settings import OPERATOR_NAMESPACE
 from stackwright.local import evidence
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.host import cgroups
@@ -20,7 +21,6 @@ LIMIT = 900.0
 BLOCKED_LIMIT = 150.0  # a failed release is retried after a minute
 WEBHOOK_LIMIT = 120.0
 KINDS = "openstackdeployments.lcm.mirantis.com,openstackcontrolplanes.core.openstack.org"
-OPERATOR = "stackwright"  # namespace of the operator
 
 
 def skipped(ctx: Context) -> str | None:
@@ -53,7 +53,7 @@ def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
 
 
 def _doubt(ctx: Context, found: list[dict[str, Any]]) -> str | None:
-    operator = [pod for pod in _items(ctx, "pods", "--namespace", OPERATOR) if evidence.metrics_ports(pod)]
+    operator = [pod for pod in _items(ctx, "pods", "--namespace", OPERATOR_NAMESPACE) if evidence.metrics_ports(pod)]
     if not operator:
         return "the operator is not running"
     places = sorted({cloud["metadata"]["namespace"] for cloud in found})

@@ -9,14 +9,13 @@ from typing import Any
 
 from stackwright import assets
 from stackwright.core.kubernetes.versions import OLDEST, OLDEST_TEXT, release
+from stackwright.core.settings import OPERATOR_NAMESPACE, OPERATOR_RELEASE
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps.context import Context
 from stackwright.local.steps.openstack import charts
 from stackwright.local.waiting import wait_for
 
 TITLE = "Operator"
-RELEASE = "stackwright"
-NAMESPACE = "stackwright"
 LIMIT = 120.0
 CRDS = "customresourcedefinitions"
 OWNERS = (
@@ -28,7 +27,7 @@ OWNERS = (
 PROBE = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",
     "kind": "HelmBundle",
-    "metadata": {"name": "probe", "namespace": NAMESPACE},
+    "metadata": {"name": "probe", "namespace": OPERATOR_NAMESPACE},
     "spec": {"releases": [{"name": "probe", "chart": "memcached"}]},
 }
 
@@ -48,7 +47,7 @@ def values(ctx: Context) -> dict[str, Any]:
 
 
 def deployed(ctx: Context) -> bool:
-    return charts.is_deployed(ctx, RELEASE, NAMESPACE, charts.digest(chart(), values(ctx)))
+    return charts.is_deployed(ctx, OPERATOR_RELEASE, OPERATOR_NAMESPACE, charts.digest(chart(), values(ctx)))
 
 
 def unready(ctx: Context) -> str | None:
@@ -76,7 +75,7 @@ def take_over(ctx: Context) -> None:
     found = charts.kubectl(ctx, "get", CRDS, *names, "--ignore-not-found", "--output", OWNERS)
     ours = [name for name, *owner in (line.split("\t") for line in found.splitlines()) if _is_free(*owner)]
     if ours:
-        place = {"meta.helm.sh/release-name": RELEASE, "meta.helm.sh/release-namespace": NAMESPACE}
+        place = {"meta.helm.sh/release-name": OPERATOR_RELEASE, "meta.helm.sh/release-namespace": OPERATOR_NAMESPACE}
         charts.kubectl(ctx, "annotate", CRDS, *ours, "--overwrite", *(f"{key}={text}" for key, text in place.items()))
         charts.kubectl(ctx, "label", CRDS, *ours, "--overwrite", "app.kubernetes.io/managed-by=Helm")
 
@@ -84,7 +83,7 @@ def take_over(ctx: Context) -> None:
 def _is_free(provider: str, managed_by: str, release: str, namespace: str) -> bool:
     """Whether no other release owns the object; true also if a killed `up` wrote only a part of our ownership."""
     owner = (managed_by, release, namespace)
-    whole = ("Helm", RELEASE, NAMESPACE)
+    whole = ("Helm", OPERATOR_RELEASE, OPERATOR_NAMESPACE)
     return not provider and owner != whole and all(got in ("", ours) for got, ours in zip(owner, whole, strict=True))
 
 
@@ -99,5 +98,5 @@ def run(ctx: Context, report: Report) -> None:
         report("the CustomResourceDefinitions")
         take_over(ctx)
         report("waiting for the pod of the operator")
-        charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx))
+        charts.install(ctx, OPERATOR_RELEASE, OPERATOR_NAMESPACE, chart(), values(ctx))
     wait_for("the admission webhook of the operator", partial(unready, ctx), limit=LIMIT, report=report)

@@ -1,4 +1,4 @@
-"""The outcome of an attempt to forget agents, as it is stored for the next decision."""
+"""The outcome of an attempt to delete agents, as it is stored for the next decision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.errors import TransientError
 from stackwright.core.objects import DIGEST, annotation
-from stackwright.core.plan import ForgetAgents, Inventory
+from stackwright.core.plan import DeleteAgents, Inventory
 from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import FrozenClock, MemoryAgents, MemoryCluster, MemoryContents
 from support.ports import memory_ports
@@ -36,7 +36,7 @@ class World:
         """The stored outcome, the time since which it is the same, and its time."""
         self.clock.time = now
         look = Inventory(KEY, self.owner, "compute", (AGENT, OTHER), ADMIN, "")
-        await execute([ForgetAgents(look, names)], self.ports, "m")
+        await execute([DeleteAgents(look, names)], self.ports, "m")
         found = self.cluster.peek(CONFIGMAP, KEY)
         assert found is not None
         return json.loads(found["data"]["held.json"]), found["data"]["since"], annotation(found, DIGEST)
