@@ -20,12 +20,13 @@ ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")  # each 
 class Watch:
     """Another kind whose changes queue objects of this controller; `keys` maps a changed object to their keys.
 
-    words  whether changes of messages alone queue objects; False if the other object repeats messages of this one
+    on_message_change  whether changes of messages alone queue objects; False if the other object repeats messages of
+                       this one
     """
 
     kind: Kind
     keys: Keys
-    words: bool = True
+    on_message_change: bool = True
 
 
 @dataclass(frozen=True)
