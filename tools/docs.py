@@ -240,7 +240,7 @@ def cli_page() -> str:
     group: Any = typer.main.get_command(app)
     text = f"{NOTE}\n# Commands\n\n```\n{_help(group, 'stackwright')}\n```\n"
     for name in group.list_commands(None):
-        command = LazyCommand(name=name, help=COMMANDS[name], rich_markup_mode=None).load()
+        command = LazyCommand(name=name, help=COMMANDS[name].help, rich_markup_mode=None).load()
         text += f"\n## stackwright {name}\n\n```\n{_help(command, f'stackwright {name}')}\n```\n"
         for sub, below in sorted(getattr(command, "commands", {}).items()):
             text += f"\n### stackwright {name} {sub}\n\n```\n{_help(below, f'stackwright {name} {sub}')}\n```\n"

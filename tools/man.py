@@ -27,7 +27,8 @@ def pages() -> dict[str, str]:
     names = group.list_commands(None)
     found = {PROGRAM: _page(group, PROGRAM, [f"{PROGRAM}-{name}" for name in sorted(names)])}
     for name in names:
-        command, path = LazyCommand(name=name, help=COMMANDS[name], rich_markup_mode=None).load(), f"{PROGRAM}-{name}"
+        path = f"{PROGRAM}-{name}"
+        command = LazyCommand(name=name, help=COMMANDS[name].help, rich_markup_mode=None).load()
         subcommands = getattr(command, "commands", {})
         found[path] = _page(command, f"{PROGRAM} {name}", [PROGRAM, *(f"{path}-{sub}" for sub in subcommands)])
         for sub, below in subcommands.items():

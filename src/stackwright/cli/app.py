@@ -1,21 +1,20 @@
 """The `stackwright` command: a table of commands, each imported only when it is called.
 
-`stackwright --help` must be fast, so the table holds each command's one-line help, and a command's module
-(with the Kubernetes client, the models, rich …) is imported when the command itself runs. A module `cli/*/<name>.py`
-has a function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer` called `app`.
+`stackwright --help` must be fast, so the table holds each command's folder and one-line help, and a command's
+module (with the Kubernetes client, the models, rich …) is imported when the command itself runs. A module
+`cli/<folder>/<name>.py` has a function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer`
+called `app`.
 """
 
 from __future__ import annotations
 
 import errno
-import functools
 import importlib
 import os
 import re
 import shlex
 import sys
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -30,33 +29,43 @@ COMPARING = ("plan",)  # exit code 2 means changes here, so wrong usage is a fai
 
 WIDTH = 100  # of the help, on a terminal that is not narrower
 
-# In the order of use. A name without a file is not listed. Help of 80 columns cuts texts of more than 61 characters.
+
+class Command(NamedTuple):
+    """folder  of its module in `cli`
+    help    its line in the list of commands
+    """
+
+    folder: str
+    help: str
+
+
+# In the order of use. Help of 80 columns cuts texts of more than 61 characters.
 COMMANDS = {
-    "up": "Start the local Kubernetes, the operator, and a cloud.",
-    "status": "Show the state of the cluster and of its clouds.",
-    "plan": "Show what a manifest would change, without changing anything.",
-    "values": "Print the values of a chart, also for OpenStack-Helm.",
-    "apply": "Check manifests and apply them.",
-    "wait": "Wait until a cloud is ready, and print what it waits for.",
-    "logs": "Show the logs of a service.",
-    "restart": "Restart the pods of a service by a rolling update.",
-    "pause": "Pause a cloud, a service or a server.",
-    "resume": "Resume a paused object.",
-    "history": "Show the revisions of a cloud, or of its Helm releases.",
-    "rollback": "Restore an earlier spec of a cloud.",
-    "delete": "Delete a cloud, after listing what is deleted with it.",
-    "servers": "Show the servers created in OpenStacks.",
-    "openrc": "Print settings and credentials for OpenStack clients.",
-    "shell": "Open a shell with the cloud's credentials and clients.",
-    "images": "Build, list, load, push and export images.",
-    "version": "Print the versions of program, operator, and clouds.",
-    "crds": "Print the CustomResourceDefinitions.",
-    "smoke": "Test a cloud end to end.",
-    "doctor": "Find faults of this machine and of the cluster.",
-    "report": "Collect a support bundle without secrets.",
-    "operator": "Run the operator in the foreground.",
-    "provisioner": "Run the provisioner of local volumes in the foreground.",
-    "down": "Stop the cluster and clean up the machine; keep the data.",
+    "up": Command("machine", "Start the local Kubernetes, the operator, and a cloud."),
+    "status": Command("show", "Show the state of the cluster and of its clouds."),
+    "plan": Command("change", "Show what a manifest would change, without changing anything."),
+    "values": Command("change", "Print the values of a chart, also for OpenStack-Helm."),
+    "apply": Command("change", "Check manifests and apply them."),
+    "wait": Command("operate", "Wait until a cloud is ready, and print what it waits for."),
+    "logs": Command("show", "Show the logs of a service."),
+    "restart": Command("operate", "Restart the pods of a service by a rolling update."),
+    "pause": Command("operate", "Pause a cloud, a service or a server."),
+    "resume": Command("operate", "Resume a paused object."),
+    "history": Command("operate", "Show the revisions of a cloud, or of its Helm releases."),
+    "rollback": Command("operate", "Restore an earlier spec of a cloud."),
+    "delete": Command("change", "Delete a cloud, after listing what is deleted with it."),
+    "servers": Command("show", "Show the servers created in OpenStacks."),
+    "openrc": Command("use", "Print settings and credentials for OpenStack clients."),
+    "shell": Command("use", "Open a shell with the cloud's credentials and clients."),
+    "images": Command("images", "Build, list, load, push and export images."),
+    "version": Command("show", "Print the versions of program, operator, and clouds."),
+    "crds": Command("change", "Print the CustomResourceDefinitions."),
+    "smoke": Command("use", "Test a cloud end to end."),
+    "doctor": Command("machine", "Find faults of this machine and of the cluster."),
+    "report": Command("show", "Collect a support bundle without secrets."),
+    "operator": Command("programs", "Run the operator in the foreground."),
+    "provisioner": Command("programs", "Run the provisioner of local volumes in the foreground."),
+    "down": Command("machine", "Stop the cluster and clean up the machine; keep the data."),
 }
 
 EPILOG = """Examples:
@@ -74,12 +83,8 @@ changes, 2 with changes, 1 after a failure or wrong usage; shell ends with the c
 """
 
 
-@functools.cache
-def _modules() -> dict[str, str]:
-    """The commands of the table whose files exist, and their modules."""
-    folders = {path.stem: path.parent.name for path in Path(__file__).parent.glob("*/*.py")}
-    files = {name: name.replace("-", "_") for name in COMMANDS}
-    return {name: f"stackwright.cli.{folders[file]}.{file}" for name, file in files.items() if file in folders}
+def _module(name: str) -> str:
+    return f"stackwright.cli.{COMMANDS[name].folder}.{name.replace('-', '_')}"
 
 
 class LazyCommand(TyperCommand):
@@ -87,7 +92,7 @@ class LazyCommand(TyperCommand):
 
     def load(self) -> Any:
         assert self.name is not None
-        module = importlib.import_module(_modules()[self.name])
+        module = importlib.import_module(_module(self.name))
         if isinstance(group := getattr(module, "app", None), typer.Typer):
             return add(typer.main.get_command(group))
         single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -117,12 +122,12 @@ class LazyGroup(TyperGroup):
     """Lists the table; imports nothing."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(_modules())
+        return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):
             return None
-        return LazyCommand(name=cmd_name, help=COMMANDS[cmd_name], rich_markup_mode=None)
+        return LazyCommand(name=cmd_name, help=COMMANDS[cmd_name].help, rich_markup_mode=None)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Suggests commands of a similar spelling; Typer's own suggestions need loaded commands."""

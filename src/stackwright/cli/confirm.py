@@ -49,12 +49,12 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     from stackwright.api.kinds import SECRET
     from stackwright.cli.foresee import foresee
     from stackwright.cli.manifests.load import Manifest
-    from stackwright.cloud.registry import RESOURCES, STILL
+    from stackwright.cloud.registry import RESOURCES, WITHOUT_READY
     from stackwright.core.errors import Conflict, TerminalError, TransientError
     from stackwright.core.objects import key_of
     from stackwright.forecast.entries import CUT_OFF
 
-    kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
+    kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in WITHOUT_READY}
     asked = [each for each in manifests if each.kind in kinds]
     spaces = {each.obj["metadata"].get("namespace") for each in asked}
     # With these, the plan queries clouds with their new credentials.

@@ -49,7 +49,7 @@ def parse(text: str | None, verb: str) -> tuple[Kinds, str | None]:
     Raises CliError for an unknown kind, and for a kind without a condition Ready, to which `verb` cannot be done.
     """
     from stackwright.api.wording import choices
-    from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
+    from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, WITHOUT_READY
 
     word, slash, name = (text or "").rpartition("/")
     if not slash:
@@ -58,8 +58,8 @@ def parse(text: str | None, verb: str) -> tuple[Kinds, str | None]:
         raise CliError(f"{text}: write KIND/NAME")
     for resource in RESOURCES:
         if word.lower() in (resource.KIND.kind.lower(), resource.KIND.plural, *resource.KIND.short):
-            if resource in STILL:
+            if resource in WITHOUT_READY:
                 raise CliError(f"{resource.KIND.kind} has no condition Ready, so stackwright cannot {verb} it")
             return (resource,), name
-    known = [resource.KIND.kind for resource in RESOURCES if resource not in STILL]
+    known = [resource.KIND.kind for resource in RESOURCES if resource not in WITHOUT_READY]
     raise CliError(f"{text}: unknown kind {word!r}; {choices(word, known)}")

@@ -33,7 +33,11 @@ RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KIND
 # Kinds that the admission webhook checks: those outside of our own group, as in the chart's webhook.yaml.
 ADMITTED: tuple[type[Resource], ...] = tuple(resource for resource in RESOURCES if resource.KIND.group != OURS)
 # Kinds without resources of their own: other objects read them. They have no condition Ready.
-STILL: tuple[type[Resource], ...] = (OpenStackClusterIdentity, OpenStackClusterTemplate, OpenStackMachineTemplate)
+WITHOUT_READY: tuple[type[Resource], ...] = (
+    OpenStackClusterIdentity,
+    OpenStackClusterTemplate,
+    OpenStackMachineTemplate,
+)
 
 BY_KIND: dict[str, type[Resource]] = {resource.KIND.kind: resource for resource in RESOURCES}
 

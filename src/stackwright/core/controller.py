@@ -20,18 +20,19 @@ ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")  # each 
 class Watch:
     """Another kind whose changes queue objects of this controller; `keys` maps a changed object to their keys.
 
-    words  whether changes of messages alone queue objects; False if the other object repeats messages of this one
+    on_message_change  whether changes of messages alone queue objects; False if the other object repeats messages of
+                       this one
     """
 
     kind: Kind
     keys: Keys
-    words: bool = True
+    on_message_change: bool = True
 
 
 @dataclass(frozen=True)
 class Controller:
     """name     also the field manager (stackwright-<name>) and a label of its metrics
-    role     the container it runs in: one of ROLES
+    role     the container it runs in: one of ROLES; it determines nothing else
     observe  reads only; None when the object is deleted and no work remains
     decide   pure: observation → Plan
     reports  whether this controller may write the object's status; otherwise an Event reports failures
@@ -43,6 +44,7 @@ class Controller:
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has its own workers
     remote   it sends requests to users' OpenStacks, which may take minutes: each namespace has workers for it
     helm     it waits for Helm, which users may keep busy: each namespace has separate workers for it
+    forecast whether `plan` runs it; False if it writes only what no plan shows: status, labels of pods, revisions
     """
 
     name: str
@@ -58,6 +60,7 @@ class Controller:
     owns_ready: bool = True
     finalizes: bool = False
     pausable: bool = False
+    forecast: bool = True
 
     def owns_ready_of(self, obj: Object) -> bool:
         """Whether this controller reports Ready of this object now."""

@@ -47,8 +47,6 @@ from stackwright.runtime.memory import (
 )
 from stackwright.services.ceph.values import REQUESTS
 
-# The roles whose controllers change external systems; the others only write status, or observe pods.
-ROLES = ("osdpl", "helmbundle", "secrets", "servers")
 ROUNDS, EVERY_NODE = 60, 100_000
 LONG_AGO = 24 * 3600.0  # age in seconds of all existing objects, so that no controller waits for a minimum age
 
@@ -147,7 +145,8 @@ class _Simulation:
         self.request = request
         self.forecast = Forecast(base, self.world)
         self.clouds = clouds = ForecastClouds(outside.clouds, assuming=request.assuming)
-        self.controllers = controllers(settings, ROLES, clouds, ages=Ages(self.clock.now, LONG_AGO))
+        every = controllers(settings, clouds=clouds, ages=Ages(self.clock.now, LONG_AGO))
+        self.controllers = [each for each in every if each.forecast]
         self.ports = Ports(
             cluster=self.world,
             helm=MemoryHelm(self.world, self.clock),

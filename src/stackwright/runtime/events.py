@@ -31,7 +31,9 @@ class Events:
             self._routes.setdefault((controller.kind, ""), []).append((controller.name, None, True))
             for watch in controller.watches:
                 owner = watch.keys.kind if isinstance(watch.keys, ByOwner) else ""
-                self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys, watch.words))
+                self._routes.setdefault((watch.kind, owner), []).append(
+                    (controller.name, watch.keys, watch.on_message_change)
+                )
         self.kinds: list[Kind] = list(dict.fromkeys(kind for kind, _ in self._routes))
         for kind in self.kinds:
             store.watch(kind)
@@ -72,8 +74,9 @@ class Events:
         differ at each attempt.
         """
         owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
-        for name, keys, words in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
-            if reworded and not words:
+        routes = [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]
+        for name, keys, on_message_change in routes:
+            if reworded and not on_message_change:
                 continue
             try:
                 for key in (key_of(obj),) if keys is None else keys(obj, self._store.list):

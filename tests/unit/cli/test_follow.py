@@ -16,7 +16,7 @@ from stackwright.cli.follow import Goal, Patience, follow
 from stackwright.cli.manifests.load import Manifest
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
-from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
+from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, WITHOUT_READY
 from stackwright.controllers.catalog import controllers
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
@@ -155,7 +155,9 @@ async def test_nothing_to_wait_for() -> None:
         await follow(MemoryCluster(), "openstack", None, QUICK)
 
 
-@pytest.mark.parametrize("resource", [each for each in RESOURCES if each not in STILL], ids=lambda each: str(each.KIND))
+@pytest.mark.parametrize(
+    "resource", [each for each in RESOURCES if each not in WITHOUT_READY], ids=lambda each: str(each.KIND)
+)
 async def test_every_kind_that_gets_ready_is_waited_for(resource: type[Resource]) -> None:
     kind = resource.KIND
     status = {"status": cloud("True", "Ready")["status"]}
@@ -189,7 +191,7 @@ def test_kinds_without_a_condition_ready_and_unknown_ones_are_refused() -> None:
 
 def test_every_kind_with_a_ready_condition_can_be_awaited() -> None:
     made = {controller.kind for controller in controllers(Settings({}, {}))}
-    assert {resource.KIND for resource in RESOURCES if resource not in STILL} == made
+    assert {resource.KIND for resource in RESOURCES if resource not in WITHOUT_READY} == made
 
 
 async def test_apply_waits_for_each_object_within_one_time() -> None:

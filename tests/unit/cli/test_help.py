@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli.app import COMMANDS, app
+from stackwright.cli.app import COMMANDS, LazyCommand, app
 from stackwright.core.kubernetes.versions import NEWEST_TEXT, OLDEST_TEXT
 from stackwright.local.tools import VERSIONS
 
@@ -26,8 +26,15 @@ def test_help_imports_no_command() -> None:
 def test_help_lists_existing_commands() -> None:
     result = CliRunner().invoke(app, ["--help"])
     shown = [line.split(maxsplit=1) for line in result.output.splitlines()]
-    assert all([name, text] in shown for name, text in COMMANDS.items()), "none is cut at 80 columns"
+    assert all([name, command.help] in shown for name, command in COMMANDS.items()), "none is cut at 80 columns"
     assert "stackwright up --nodes 3" in result.output
+
+
+def test_a_helper_of_the_same_name_does_not_replace_a_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui/status.py").touch()
+    monkeypatch.setattr(sys.modules[LazyCommand.__module__], "__file__", str(tmp_path / "app.py"))
+    assert LazyCommand(name="status").load().callback.__module__ == "stackwright.cli.show.status"
 
 
 def test_no_text_of_a_list_of_subcommands_is_cut() -> None:

@@ -215,6 +215,16 @@ def test_watches_map_changes_to_the_objects_they_concern():
     assert len({c.manager for c in every.values()}) == len(every), "each controller owns its own fields"
 
 
+def test_plan_runs_all_controllers_that_change_what_a_plan_shows():
+    from stackwright.controllers.catalog import controllers
+    from stackwright.core.settings import Settings
+
+    left_out = {each.name for each in controllers(Settings({}, {})) if not each.forecast}
+    assert left_out == {
+        "health", "node", "primary", "revision-openstackcontrolplane", "revision-openstackdeployment",
+    }  # fmt: skip
+
+
 def revision(number, spec):
     return Revision(number, (NAMESPACE, f"r{number}"), digest(spec), "")
 

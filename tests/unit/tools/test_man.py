@@ -154,7 +154,7 @@ def test_a_page_says_what_the_help_says() -> None:
     assert lines[lines.index("-h, --help") + 1] == "Show this message and exit."
     assert "stackwright(1)" in lines
     top = shown(PAGES["stackwright.1"])
-    assert [top[top.index(name) + 1] for name in COMMANDS] == list(COMMANDS.values())
+    assert [top[top.index(name) + 1] for name in COMMANDS] == [command.help for command in COMMANDS.values()]
 
 
 def test_text_is_printed_as_it_is() -> None:

@@ -23,6 +23,8 @@ from pydantic_core import CoreSchema, core_schema
 
 from stackwright.api.errors import messages
 from stackwright.api.fields.lines import Short
+from stackwright.api.fields.mark import MARK as MARK
+from stackwright.api.fields.mark import unlike_marks
 from stackwright.api.meta import Column, Resource, Status
 from stackwright.api.rules import Change, Rule, Ruled
 
@@ -139,19 +141,7 @@ class Keyed:
 
 
 Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]
-# The mark with which the operator finds its resources, in tags and descriptions (core/openstack/resources.mark).
-MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
-
-
-def _unlike_marks(tags: list[str]) -> list[str]:
-    if marks := sorted(filter(MARK.fullmatch, tags)):
-        raise ValueError(f"{', '.join(marks)} has the reserved form of the operator's marks")
-    return tags
-
-
-# Tags of created resources. They must not look like marks: Nova does not keep the order of tags, so the operator could
-# read the mark of another object instead of ours.
-Tags = Annotated[Texts, AfterValidator(_unlike_marks)]
+Tags = Annotated[Texts, AfterValidator(unlike_marks)]  # of created resources
 
 
 class InfraStatus(Status):

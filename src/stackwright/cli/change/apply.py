@@ -149,12 +149,12 @@ async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tel
     import time
 
     from stackwright.cli.follow import Patience, follow
-    from stackwright.cloud.registry import BY_KIND, STILL
+    from stackwright.cloud.registry import BY_KIND, WITHOUT_READY
 
     end = time.monotonic() + timeout
     for manifest in manifests:
         resource, meta = BY_KIND.get(manifest.kind.kind), manifest.obj["metadata"]
-        if resource is None or resource in STILL or manifest.kind != resource.KIND:
+        if resource is None or resource in WITHOUT_READY or manifest.kind != resource.KIND:
             continue
         patience = Patience(timeout=max(0.0, end - time.monotonic()))
         await follow(cluster, meta["namespace"], meta["name"], patience, tell, (resource,))

@@ -17,7 +17,7 @@ from stackwright.core.plan import Key, Object
 
 
 def controller(clouds: Clouds) -> Controller:
-    watches = (Watch(SERVER_KIND, ByOwner(KIND.kind)), Watch(MACHINE, _cluster, words=False))
+    watches = (Watch(SERVER_KIND, ByOwner(KIND.kind)), Watch(MACHINE, _cluster, on_message_change=False))
     return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide, remote=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from stackwright.api.fields.mark import prefix_of
 from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra import teardown
@@ -11,7 +12,7 @@ from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.managed_resources import record_of, written
 from stackwright.core.conditions import waiting, waiting_for
 from stackwright.core.objects import has_finalizer, key_of
-from stackwright.core.openstack.resources import PREFIX, marked_by
+from stackwright.core.openstack.resources import marked_by
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
 
 SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters
@@ -52,5 +53,5 @@ def _left(seen: Observed, recorded: Collection[str]) -> str:
     things = seen.look.things if seen.look else ()
     marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))
     ids = tuple(dict.fromkeys((*recorded, *marked)))
-    more = f" and {len(ids) - SHOWN} more; the description of each has {PREFIX}:{seen.identity}"
+    more = f" and {len(ids) - SHOWN} more; the description of each has {prefix_of(seen.identity)}"
     return ", ".join(ids[:SHOWN]) + (more if len(ids) > SHOWN else "")

@@ -15,4 +15,4 @@ from stackwright.core.controller import Controller, Watch, all_in_namespace
 def controller() -> Controller:
     kind = OpenStackDeployment.KIND
     watches = tuple(Watch(watched, all_in_namespace(kind)) for watched in (*WORKLOADS, POD))
-    return Controller("health", "health", kind, watches, observe, decide, owns_ready=False)
+    return Controller("health", "health", kind, watches, observe, decide, owns_ready=False, forecast=False)

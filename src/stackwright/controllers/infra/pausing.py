@@ -34,12 +34,12 @@ def pausable(decide: Callable[[S], Plan]) -> Callable[[S], Plan]:
     """Wrap `decide` so that a paused object gets a plan without actions."""
 
     @wraps(decide)
-    def held_or_decided(seen: S) -> Plan:
+    def paused_or_decided(seen: S) -> Plan:
         if seen.paused:
-            return held(seen.obj, seen.paused)
+            return capi_paused(seen.obj, seen.paused)
         return with_pause_ended(decide(seen), seen.obj)
 
-    return held_or_decided
+    return paused_or_decided
 
 
 def capi_pause_cause(obj: Object, top: Object | None = None, *owners: Object | None) -> str:
@@ -54,7 +54,7 @@ def capi_pause_cause(obj: Object, top: Object | None = None, *owners: Object | N
     return ""
 
 
-def held(obj: Object, cause: str) -> Plan:
+def capi_paused(obj: Object, cause: str) -> Plan:
     """A plan without actions that keeps the status and adds the condition Paused with the cause.
 
     It requeues, because the kinds of Cluster API are not watched.

@@ -11,4 +11,5 @@ from stackwright.core.controller import Controller, Watch, all_in_namespace
 
 def controller() -> Controller:
     kind = OpenStackDeployment.KIND
-    return Controller("node", "node", kind, (Watch(NODE, all_in_namespace(kind)),), observe, decide, owns_ready=False)
+    watch = Watch(NODE, all_in_namespace(kind))
+    return Controller("node", "node", kind, (watch,), observe, decide, owns_ready=False, forecast=False)

@@ -10,5 +10,8 @@ from stackwright.services.mariadb.kind import MariaDB
 
 
 def controller() -> Controller:
-    watch = Watch(POD, all_in_namespace(MariaDB.KIND))
-    return Controller("primary", "health", MariaDB.KIND, (watch,), observe, decide, urgent=True, owns_ready=False)
+    kind = MariaDB.KIND
+    watch = Watch(POD, all_in_namespace(kind))
+    return Controller(
+        "primary", "health", kind, (watch,), observe, decide, urgent=True, owns_ready=False, forecast=False
+    )

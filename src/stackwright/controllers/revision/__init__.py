@@ -11,7 +11,7 @@ from stackwright.core.controller import Controller
 
 
 def controllers() -> tuple[Controller, ...]:
-    """One controller for each kind of cloud. Not in plans, because `simulate.ROLES` lacks the role "health"."""
+    """One controller for each kind of cloud."""
     return tuple(
         Controller(
             f"revision-{resource.KIND.kind.lower()}",
@@ -21,6 +21,7 @@ def controllers() -> tuple[Controller, ...]:
             partial(observe, resource.KIND),
             decide,
             reports=False,
+            forecast=False,
         )
         for resource in CLOUD_KINDS
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackwright.api.fields.mark import METADATA_KEY
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.drift import corrections, with_event
 from stackwright.controllers.infra.managed_resources import DesiredResource, Owner, Progress, Record, plan_next, remove
@@ -89,7 +90,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     if found.whole:
         return _running(seen, owner, wanted, found)
     if found.ambiguous:
-        text = f"{found.wait}; remove stackwright.dev/mark from the metadata of the others"
+        text = f"{found.wait}; remove {METADATA_KEY} from the metadata of the others"
         stage = blocked(RESOURCES, "ResourceAmbiguous", text)
         return _progress(seen, stage, found.record, requeue=DRIFT)
     if found.originals:

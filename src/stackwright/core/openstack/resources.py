@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from stackwright.api.fields.mark import is_mark_of, mark_of
 from stackwright.core.digest import digest
 from stackwright.core.plan import Key
 
 ResourceType = str  # name of a type in resource_types.TYPES
 ResourceKey = tuple[ResourceType, str]  # a resource of an object: its type, and its name among resources of this type
 SERVER_KEY: ResourceKey = ("server", "")
-PREFIX = "stackwright"
 CREATED = "created_at"  # fact of a resource: creation time in seconds since 1970
 # Fact of a volume: its metadata contains its own id, which is written after the response to the create request.
 ANSWERED = "answered"
 
 
 def mark(uid: str, slot: ResourceKey) -> str:
-    """The mark of a resource: at most 60 characters, the limit of Nova's tags."""
-    return f"{PREFIX}:{uid}:{digest(slot)[:8]}"
+    """The mark of a resource."""
+    return mark_of(uid, digest(slot))
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class CloudResource:
 
 def marked_by(thing: CloudResource, uid: str) -> bool:
     """Whether the resource was created for the object with this identity."""
-    return thing.mark.startswith(f"{PREFIX}:{uid}:")
+    return is_mark_of(thing.mark, uid)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.infra.cloud_observation import CloudObservation, with_error
-from stackwright.controllers.infra.pausing import held
+from stackwright.controllers.infra.pausing import capi_paused
 from stackwright.controllers.infra.teardown import tear_down
 from stackwright.controllers.server.observe import KIND
 from stackwright.core.objects import FINALIZER
@@ -73,9 +73,9 @@ def test_a_detached_deletion_reports_the_leftovers(policy: str, trouble: Any) ->
 
 
 def test_an_object_paused_during_deletion_is_not_ready_and_reports_why() -> None:
-    plan = held(OBJ, "the annotation x")
+    plan = capi_paused(OBJ, "the annotation x")
     assert plan.actions == ()
     assert plan.status == {"ready": False, "project": "p"}
     assert "its resources in OpenStack are kept until the pause ends" in plan.conditions[0].message
     there = {**OBJ, "metadata": {**OBJ["metadata"], "deletionTimestamp": ""}}
-    assert held(there, "the annotation x").status == {"ready": True, "project": "p"}
+    assert capi_paused(there, "the annotation x").status == {"ready": True, "project": "p"}
