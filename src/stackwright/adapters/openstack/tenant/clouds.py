@@ -16,8 +16,8 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
 from stackwright.adapters.openstack.tenant.attempts import Attempts
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Project, SubscriptionState
@@ -25,7 +25,7 @@ from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of
 from stackwright.adapters.openstack.tenant.single_flight import together
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection, executor
 from stackwright.core.objects import NO_TEXT, secret_data
@@ -71,7 +71,7 @@ class OpenStackClouds:
         project = self._of[asker.uid] = await self._project(cloud)
         asking = project.asking(asker)
         if not asker.serves <= asking.asker.serves:
-            asking.served = time.monotonic()
+            asking.required.served = time.monotonic()
         asking.asker, asking.looked = asker, time.monotonic()
         for what in asker.kinds:
             settled = self._settled(project, asking, what) if asker.waits else 0.0
@@ -214,17 +214,18 @@ class OpenStackClouds:
         return data[name].encode(errors=NO_TEXT)  # it may be compressed
 
     def _settled(self, project: Project, asking: SubscriptionState, what: str) -> float:
-        """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove absence.
-
-        Older lists do not prove either which resources are free. The first list of a login proves nothing to an object
-        that may have resources of an earlier process; see `confirm`. One that was moved needs a list since its first
-        look at once, and a later one as proof.
+        """Time by which earlier requests have taken effect on a type; only whole lists that begin later prove
+        absence.
         """
-        if asking.needs_list(what, project.snapshot.taken.get(what, 0.0)):
-            return asking.began
-        inherited = 0.0 if asking.known else max(self._started + SETTLE, project.snapshot.doubts.proof(what))
-        unsure = self._unsure.get((asking.asker.uid, what), 0.0)
-        return max(inherited, asking.proof(what), asking.served, unsure)
+        snapshot, asker = project.snapshot, asking.asker
+        return asking.required.settled(
+            what,
+            snapshot.taken.get(what, 0.0),
+            snapshot.doubts,
+            moved=bool(asker.moved),
+            started=self._started,
+            unsure=self._unsure.get((asker.uid, what), 0.0),
+        )
 
     def _tell_all(self, whom: Iterable[Subscriber]) -> None:
         for controller, key in whom:

@@ -9,17 +9,17 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
-from stackwright.adapters.openstack.tenant import confirm
 from stackwright.adapters.openstack.tenant.limiter import Subscriber
 from stackwright.adapters.openstack.tenant.project_session import Project
 from stackwright.adapters.openstack.tenant.rest_types import REST
-from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
+from stackwright.adapters.openstack.tenant.single_flight import SingleFlight, together
 from stackwright.adapters.openstack.tenant.snapshot import fetch, peek, single
 from stackwright.core.openstack.clouds import Subscription
 from stackwright.core.openstack.errors import Late, ListTooLong, Reason, TerminalCloudError, TransientCloudError
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.openstack.resources import CloudRef, CloudResource
 
+AT_ONCE = 8  # concurrent requests of one look
 MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
 
 
@@ -124,10 +124,10 @@ class Lists:
             return
         except (TransientCloudError, TerminalCloudError) as error:
             if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
-                snapshot.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
+                snapshot.doubts.lacks(what, began, sure=error.cause is Reason.SERVICE_MISSING)
                 return
             raise
-        snapshot.has(what)
+        snapshot.doubts.has(what)
         changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
         if part:
@@ -164,9 +164,19 @@ class Lists:
             await asyncio.sleep(left if left > 0 else REST["server"].age[0])
 
     async def confirm(self, cloud: CloudRef, project: Project, asker: Subscription) -> None:
-        """Request each recorded resource of the asker that the lists lack."""
-        ask = partial(self.single, cloud, project)
-        await confirm.confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
+        """Request each recorded resource of the asker that the lists lack, until it is confirmed."""
+        snapshot, doubts = project.snapshot, project.snapshot.doubts
+        due = doubts.due(project.lacking(asker), time.monotonic())
+
+        async def weigh(key: tuple[str, str]) -> None:
+            began = time.monotonic()
+            if (thing := await self.single(cloud, project, *key)) is not None:
+                snapshot.restore(thing, began)
+            else:
+                doubts.not_found(key, began)
+
+        for at in range(0, len(due), AT_ONCE):
+            await together(map(weigh, due[at : at + AT_ONCE]))
 
     async def single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> CloudResource | None:
         """One resource; None if the cloud returns 404."""

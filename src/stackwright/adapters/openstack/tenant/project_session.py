@@ -7,10 +7,10 @@ import math
 import time
 from dataclasses import dataclass, field, replace
 
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, is_confirmed
+from stackwright.adapters.openstack.tenant.absence import RequiredLists
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Subscriber
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.project_connection import ProjectConnection
 from stackwright.core.openstack.clouds import Query, Subscription
 from stackwright.core.openstack.resource_types import TYPES
@@ -23,38 +23,16 @@ FORGET = 3600.0  # seconds without a look until an object is dropped; objects lo
 
 @dataclass
 class SubscriptionState:
-    """known   its first look preceded all its requests, so all of them were sent by this process. An object that
-        returns after its entry expired is not known; it only waits until requests of an earlier process settle
-    looked  time of its last look
-    doubted time when it was last woken because a list lacked a resource
-    served  time when it last got another resource to serve
-    waits   time until which it counts as waiting
-    began   time of its first look
-    firsts  for an object that was moved: type → start of the first whole list since `began`
+    """looked   time of its last look
+    waits    time until which it counts as waiting
+    doubted  time when it was last woken because a list lacked a resource
     """
 
     asker: Subscription
-    known: bool
-    began: float
+    required: RequiredLists
     looked: float = 0.0
     waits: float = 0.0
     doubted: float = -FORGET
-    served: float = 0.0
-    firsts: dict[str, float] = field(default_factory=dict)
-
-    def needs_list(self, what: str, taken: float) -> bool:
-        """Whether an object that was moved has no whole list since `began`; `taken`: start of the last one."""
-        if self.asker.moved and taken >= self.began:
-            self.firsts.setdefault(what, taken)
-        return bool(self.asker.moved) and what not in self.firsts
-
-    def proof(self, what: str) -> float:
-        """Time from which a whole list proves absence to an object that was moved.
-
-        Until then it had another operator, whose last request may still be in progress. And as for the first list of
-        a login, there is no earlier list that shows what the first one lacks.
-        """
-        return max(self.began + SETTLE, self.firsts[what] + CONFIRM) if what in self.firsts else 0.0
 
 
 @dataclass(eq=False)
@@ -130,7 +108,8 @@ class Project:
         """The state of an object; of one that was moved here since its last look, a new one."""
         asking = self.askers.get(asker.uid)
         if asking is None or (asker.moved and asker.moved != asking.asker.moved):
-            asking = SubscriptionState(replace(asker, serves=frozenset()), not asker.begun, time.monotonic())
+            required = RequiredLists(not asker.begun, time.monotonic())
+            asking = SubscriptionState(replace(asker, serves=frozenset()), required)
             self.askers[asker.uid] = asking
         return asking
 
@@ -138,7 +117,7 @@ class Project:
         """Types of the object that the cloud has. Types with a recorded id are included, even if the cloud reports no
         service.
         """
-        return frozenset(asker.kinds) - (self.snapshot.absent.keys() - {what for what, _ in asker.ids})
+        return frozenset(asker.kinds) - (self.snapshot.doubts.absent.keys() - {what for what, _ in asker.ids})
 
     def listed(self, asker: Subscription) -> frozenset[str]:
         """The types in `kinds` that have been listed."""
@@ -146,9 +125,11 @@ class Project:
 
     def is_sure(self, asker: Subscription) -> bool:
         """Whether no list of `kinds` is doubtful or missing, and each recorded id exists or is proven to be deleted."""
-        lacked = self.snapshot.lacked.keys() - self.snapshot.absent.keys()
-        doubted = self.kinds(asker) & (self.snapshot.doubts.lists.keys() | lacked)
-        return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
+        return self.snapshot.doubts.is_sure(self.kinds(asker), self.lacking(asker))
+
+    def lacking(self, asker: Subscription) -> set[tuple[str, str]]:
+        """Recorded ids of the asker that the lists lack and that are not confirmed to be deleted."""
+        return self.snapshot.doubts.lacking(asker.ids, self.listed(asker), self.snapshot.things)
 
     def keeps(self, what: str, asker: Subscription, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""

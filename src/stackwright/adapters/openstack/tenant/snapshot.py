@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.references import pages, project_filter
 from stackwright.adapters.openstack.tenant.rest_types import REST, resource_of, send
 from stackwright.adapters.openstack.tenant.whole_list import WholeList
@@ -36,7 +36,6 @@ LEAVING = 1.0  # the same while an object waits for the deletion of a server
 ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
 ACTIVE, DELETED = "ACTIVE", "DELETED"
-SETTLE = 8.0  # seconds after which a request has taken effect, even if its process ended or it timed out
 
 
 @dataclass
@@ -52,8 +51,6 @@ class Snapshot:
     took_part: float = 0.0  # duration of the last list of changed servers
     peeked: float = 0.0  # start of the last peek
     written: dict[tuple[str, str], float] = field(default_factory=dict)
-    absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that response
-    lacked: dict[str, float] = field(default_factory=dict)  # type whose list does not exist → time of the first 404
     doubts: PendingConfirmations = field(default_factory=PendingConfirmations)
     # uid → resources with its mark; port id → floating IPs of the port
     _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
@@ -160,21 +157,12 @@ class Snapshot:
         """Drop the times of writes that precede every list in progress."""
         self.written = {key: when for key, when in self.written.items() if when >= before}
 
-    def lacks(self, what: str, began: float, *, sure: bool) -> None:
-        """Record that the cloud has no list of a type. As for a resource, one response 404 does not prove that."""
-        if sure or began - self.lacked.setdefault(what, began) >= CONFIRM:
-            self.absent[what] = began
-
-    def has(self, what: str) -> None:
-        self.absent.pop(what, None)
-        self.lacked.pop(what, None)
-
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """Whether a list is due. If no object waits, a new process lists only servers, which suffices without errors.
 
         A caller that must prove absence needs a whole list that began at `settled` or later.
         """
-        if now - self.absent.get(what, -1e9) < ABSENT or now - self.lacked.get(what, -1e9) < CONFIRM:
+        if now - self.doubts.absent.get(what, -1e9) < ABSENT or now - self.doubts.lacked.get(what, -1e9) < CONFIRM:
             return False
         if self.taken.get(what, 0.0) < settled <= now or self.doubtful(what, now):
             return True
@@ -183,7 +171,7 @@ class Snapshot:
 
     def doubtful(self, what: str, now: float) -> bool:
         """Whether the last list of a type lacked many items and the list that confirms this is due."""
-        return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
+        return self.doubts.doubtful(what, self.taken.get(what, now), now)
 
     def does(self, what: str, settled: float) -> bool:
         """Whether the last whole list began at `settled` or later; changes do not prove absence."""

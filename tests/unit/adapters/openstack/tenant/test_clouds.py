@@ -22,8 +22,8 @@ from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant import whole_list as tenant_whole_list
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, SETTLE
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
@@ -824,7 +824,7 @@ async def test_resources_of_an_earlier_process_are_searched_when_all_is_settled(
     port_ = clouds([])
     assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
-    time.now += tenant_snapshot.SETTLE + 1
+    time.now += SETTLE + 1
     assert (await look(port_, CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
@@ -1199,7 +1199,7 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
     port_ = clouds([])
     await look(port_, CLOUD, asker(1, waits=True, begun=begun))
     for _ in range(3):
-        time.now += tenant_snapshot.SETTLE + 1
+        time.now += SETTLE + 1
         view = await look(port_, CLOUD, asker(1, waits=True, begun=begun))
     assert not view.unseen
     assert view.settled
@@ -1223,7 +1223,7 @@ async def test_a_missing_service_does_not_hide_its_recorded_resources(lists: Lis
         view = await look(port_, CLOUD, recorded)
         assert "volume" in view.unseen
         assert not view.certain
-        time.now += tenant_snapshot.SETTLE + 1
+        time.now += SETTLE + 1
     lacking.clear()
     time.now += tenant_snapshot.ABSENT
     view = await look(port_, CLOUD, recorded)
@@ -1241,7 +1241,7 @@ async def test_the_deletion_of_an_unrecorded_marked_resource_is_visible(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (call.id, {}))
     lists.things["volume"] = [CloudResource("volume", "v", state="available", mark=mark(UID, ("volume", "root")))]
     port_, one = clouds([]), Subscription("server", ("ns", "web"), UID, KINDS, waits=True)
-    time.now += tenant_snapshot.SETTLE
+    time.now += SETTLE
     assert [each.id for each in (await look(port_, CLOUD, one)).things] == ["v"]
     await submit(port_, call("delete", "volume", "root", id="v"))
     lists.things["volume"] = []

@@ -11,8 +11,8 @@ import pytest
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import lists as tenant_lists
+from stackwright.adapters.openstack.tenant.absence import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, PendingConfirmations
 from stackwright.adapters.openstack.tenant.snapshot import single
 from stackwright.adapters.openstack.tenant.whole_list import WHOLE
 from stackwright.controllers.infra.managed_resources import Owner, plan_removal
